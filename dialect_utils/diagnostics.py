@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Diagnostics in MLIR's form: `file:line:column: severity: message`.
+
+The upstream bindings can emit errors but no warnings or remarks, so the passes report
+through a sink that the tools print from (or compare with `expected-*` comments).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from iree.compiler import ir
+
+
+class Severity(Enum):
+    """The four severities of an MLIR diagnostic, spelled as MLIR prints them."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    REMARK = "remark"
+    NOTE = "note"
+
+
+_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A position in a source file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    @staticmethod
+    def of(location: ir.Location) -> SourceLocation | None:
+        """The first file position inside `location`, or None when it has none."""
+        match = _FILE_LOCATION.search(str(location))
+        if match is None:
+            return None
+        return SourceLocation(match[1], int(match[2]), int(match[3]))
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of a pass or of the compiler."""
+
+    severity: Severity
+    message: str
+    location: SourceLocation | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity.value}: {self.message}"
+
+
+class PassFailure(Exception):
+    """Raised by a pass that cannot go on; becomes an error diagnostic at `location`."""
+
+    def __init__(self, location: ir.Location, message: str) -> None:
+        super().__init__(message)
+        self.location = location
+        self.message = message
+
+
+def print_to_stderr(diagnostic: Diagnostic) -> None:
+    """The default consumer of diagnostics."""
+    print(diagnostic, file=sys.stderr)
+
+
+@dataclass
+class DiagnosticSink:
+    """Where passes send warnings and remarks; remarks only when they are asked for."""
+
+    consume: Callable[[Diagnostic], None] = print_to_stderr
+    remarks: bool = False
+
+    def warning(self, location: ir.Location, message: str) -> None:
+        """Reports a warning at `location`."""
+        self.consume(Diagnostic(Severity.WARNING, message, SourceLocation.of(location)))
+
+    def remark(self, location: ir.Location, message: str) -> None:
+        """Reports a remark at `location` when remarks are enabled."""
+        if self.remarks:
+            self.consume(Diagnostic(Severity.REMARK, message, SourceLocation.of(location)))

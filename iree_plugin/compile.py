@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise.compile`: from MLIR to a vmfb with conflict-free LDS layouts, in one call."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.api import Output, Session, Source
+
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, SourceLocation
+from ..passes.base import PassContext
+from ..passes.decisions import DecisionLog
+from .embedding import OutputFormat, output_bytes
+from .mitigation import Mitigation, mitigation_edits
+from .pipeline_edit import PipelineEdit, installed_plugins
+from .replay import PassRunner, ReplayError
+from .stepped_compile import SteppedCompile
+
+
+class CompileError(RuntimeError):
+    """A compile failed; the message holds the compiler's diagnostics, one a line."""
+
+
+def compile(
+    source: str | os.PathLike[str],
+    flags: Sequence[str] = (),
+    mitigation: str | Mitigation = Mitigation.AUTO,
+    *,
+    edits: Sequence[PipelineEdit] = (),
+    decisions: DecisionLog | None = None,
+) -> bytes:
+    """Compiles MLIR for the devices that `flags` name.
+
+    Args:
+        source: a path, or the MLIR text itself (recognized by a line break in it).
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`.
+        edits: further passes to splice into the codegen pipelines, beside those of the installed
+            plugins.
+        decisions: filled with what each LDS allocation got, and why.
+
+    Returns:
+        The vmfb.
+
+    Raises:
+        CompileError: the input does not compile.
+        ValueError: an unknown mitigation.
+        OSError: the source file cannot be read.
+        PipelineEditError: an edit's anchor does not fit a pipeline.
+    """
+    mitigation = Mitigation(mitigation)
+    session = Session()
+    try:
+        try:
+            session.set_flags(*flags)
+        except ValueError as error:
+            # Some of iree-compile's flags exist only on a process's command line.
+            if edits or decisions is not None:
+                raise CompileError(str(error)) from error
+            return _compile_in_child(source, flags, mitigation)
+        return _compile_in_session(session, source, flags, mitigation, edits, decisions)
+    finally:
+        session.close()
+
+
+def _is_text(source: str | os.PathLike[str]) -> bool:
+    return isinstance(source, str) and "\n" in source
+
+
+def _compile_in_session(
+    session: Session,
+    source: str | os.PathLike[str],
+    flags: Sequence[str],
+    mitigation: Mitigation,
+    edits: Sequence[PipelineEdit],
+    decisions: DecisionLog | None,
+) -> bytes:
+    messages: list[str] = []
+
+    def collect(diagnostic: ir.Diagnostic) -> bool:
+        severity = str(diagnostic.severity).rpartition(".")[2].lower()
+        place = SourceLocation.of(diagnostic.location)
+        messages.append(f"{f'{place}: ' if place else ''}{severity}: {diagnostic.message}")
+        return True
+
+    def collect_ours(diagnostic: Diagnostic) -> None:
+        messages.append(str(diagnostic))
+
+    context = PassContext(
+        sink=DiagnosticSink(collect_ours), log=decisions if decisions is not None else DecisionLog()
+    )
+    compilation = SteppedCompile(
+        session=session,
+        context=context,
+        edits=[*mitigation_edits(mitigation), *installed_plugins(), *edits],
+        flags=flags,
+        runner=PassRunner(session, context),
+    )
+    handler = session.context.attach_diagnostic_handler(collect)
+    try:
+        if _is_text(source):
+            text = str(source).encode() + b"\0"
+            opened = Source.wrap_buffer(session, text, buffer_name="<text>")
+        else:
+            Path(source).open("rb").close()
+            opened = Source.open_file(session, os.fspath(source))
+        first = compilation.invocation()
+        result = compilation.run(first, opened, console_diagnostics=False)
+        if result is None:
+            raise CompileError("\n".join(messages))
+        with Output.open_membuffer() as output:
+            result.write(output, OutputFormat.VM_BYTECODE)
+            return output_bytes(output)
+    except ReplayError as error:
+        raise CompileError("\n".join(messages or [str(error)])) from error
+    finally:
+        compilation.close()
+        handler.detach()
+
+
+def _compile_in_child(
+    source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
+) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="bankwise-") as directory:
+        path = Path(source) if not _is_text(source) else Path(directory) / "source.mlir"
+        if _is_text(source):
+            path.write_text(str(source))
+        output = Path(directory) / "module.vmfb"
+        command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
+        command += [f"--bankwise-mitigation={mitigation.value}", *flags]
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        if run.returncode != 0:
+            raise CompileError(run.stderr.strip())
+        return output.read_bytes()

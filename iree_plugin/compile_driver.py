@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-compile` does: sources in, one atomically written output out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from iree.compiler.api import Output, Session, Source
+
+from ..dialect_utils.diagnostics import DiagnosticSink
+from ..passes.base import PassContext
+from .compile_settings import PHASES, CompileSettings
+from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
+from .mitigation import Mitigation, mitigation_edits
+from .pipeline_edit import installed_plugins
+from .replay import IrDumps, IrPrinting, PassRunner, ReplayError
+from .stepped_compile import SteppedCompile
+
+
+class DriverError(RuntimeError):
+    """An input, output or option that cannot be used."""
+
+
+def compile_to_output(options: CompileSettings) -> bool:
+    """Compiles as `options` say; the process's flags have been set.
+
+    Returns:
+        False when the compiler has reported an error. The output file then is as it was before.
+
+    Raises:
+        DriverError: a file, directory or phase that cannot be used.
+        PipelineEditError: a plugin's edit does not fit.
+    """
+    _check_phases(options)
+    assert options.input is not None
+    session = Session()
+    context = PassContext(sink=DiagnosticSink(remarks=options.remarks))
+    with contextlib.ExitStack() as stack:
+        source = _open_source(session, options.input)
+        output = stack.enter_context(_atomic_output(options.output))
+        decisions = (
+            stack.enter_context(_atomic_path(options.decisions)) if options.decisions else None
+        )
+        sources = split_source(session, source) if options.split_input else [source]
+        compiled = [_compile_one(session, context, options, each, output.file) for each in sources]
+        if not all(compiled):
+            return False
+        if decisions is not None:
+            decisions.temporary.write_text(context.log.to_json())
+            decisions.keep()
+        output.keep()
+    return True
+
+
+def _check_phases(options: CompileSettings) -> None:
+    for flag, phase in (
+        ("--compile-from", options.compile_from),
+        ("--compile-to", options.compile_to),
+    ):
+        if phase not in PHASES:
+            raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {', '.join(PHASES)})")
+    if PHASES.index(options.compile_from) >= PHASES.index(options.compile_to):
+        raise DriverError(
+            f"--compile-from={options.compile_from} must precede --compile-to={options.compile_to}"
+        )
+
+
+def _open_source(session: Session, path: str) -> Source:
+    if path != "-":
+        # The compiler's own message for a missing file names no path.
+        try:
+            with Path(path).open("rb"):
+                pass
+        except OSError as error:
+            raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
+    return Source.open_file(session, path)
+
+
+def _compile_one(
+    session: Session, context: PassContext, options: CompileSettings, source: Source, output: Output
+) -> bool:
+    flags = options.process_flags
+    dumps = None
+    if options.dump_ir is not None:
+        dumps = IrDumps(_directory(options.dump_ir))
+    compilation = SteppedCompile(
+        session=session,
+        context=context,
+        edits=[*mitigation_edits(Mitigation(options.mitigation)), *installed_plugins()],
+        flags=flags,
+        runner=PassRunner(session, context, _printing(options), dumps),
+        verify=options.verify,
+        dump_phases_to=options.dump_phases_to,
+    )
+    try:
+        first = compilation.invocation()
+        if options.remarks_filter:
+            first.setup_remarks(options.remarks_filter, options.remarks_file)
+        if options.compile_mode == "std":
+            result = compilation.run(
+                first, source, start=options.compile_from, end=options.compile_to
+            )
+        else:
+            result = _run_whole(first, source, options)
+        if result is None:
+            return False
+        result.write(output, _output_format(options), bytecode_version=options.bytecode_version)
+    except ReplayError:
+        return False
+    finally:
+        compilation.close()
+    return True
+
+
+def _run_whole(
+    invocation: SteppedInvocation, source: Source, options: CompileSettings
+) -> SteppedInvocation | None:
+    """The modes without device codegen: stock alone."""
+    invocation.set_phases(options.compile_from, options.compile_to)
+    pipeline = Pipeline.VM if options.compile_mode == "vm" else Pipeline.PRECOMPILE
+    done = invocation.parse(source) and invocation.execute(pipeline)
+    return invocation if done else None
+
+
+def _output_format(options: CompileSettings) -> OutputFormat:
+    mlir = (
+        options.compile_to != "end"
+        or options.compile_mode == "precompile"
+        or options.output_format == "vm-asm"
+    )
+    if mlir:
+        return OutputFormat.MLIR_BYTECODE if options.emit_bytecode else OutputFormat.MLIR
+    return OutputFormat.VM_C if options.output_format == "vm-c" else OutputFormat.VM_BYTECODE
+
+
+def _printing(options: CompileSettings) -> IrPrinting:
+    given = {flag.lstrip("-") for flag in options.process_flags}
+    return IrPrinting(
+        before=frozenset(options.print_before),
+        after=frozenset(options.print_after),
+        before_all="mlir-print-ir-before-all" in given,
+        after_all="mlir-print-ir-after-all" in given,
+        module_scope="mlir-print-ir-module-scope" in given,
+    )
+
+
+def _directory(path: str) -> Path:
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DriverError(f"cannot make directory '{path}': {error.strerror}") from None
+    return directory
+
+
+class _AtomicPath:
+    """A file that appears under its name only when it is kept."""
+
+    def __init__(self, path: str) -> None:
+        self._target = Path(path)
+        try:
+            # A directory entry of the same file system, so that the replace is atomic.
+            handle, name = tempfile.mkstemp(
+                dir=self._target.parent, prefix=f".{self._target.name}."
+            )
+        except OSError as error:
+            raise DriverError(f"cannot write '{path}': {error.strerror}") from None
+        os.close(handle)
+        self.temporary = Path(name)
+
+    def keep(self) -> None:
+        mask = os.umask(0)
+        os.umask(mask)
+        self.temporary.chmod(0o666 & ~mask)
+        self.temporary.replace(self._target)
+
+    def discard(self) -> None:
+        self.temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _atomic_path(path: str) -> Iterator[_AtomicPath]:
+    if Path(path).is_dir():
+        raise DriverError(f"cannot write '{path}': Is a directory")
+    atomic = _AtomicPath(path)
+    try:
+        yield atomic
+    finally:
+        atomic.discard()
+
+
+class _OutputFile:
+    """A compiler output, on a stream or device directly, on a file atomically."""
+
+    def __init__(self, file: Output, atomic: _AtomicPath | None) -> None:
+        self.file = file
+        self._atomic = atomic
+
+    def keep(self) -> None:
+        self.file.keep()
+        self.file.close()
+        if self._atomic is not None:
+            self._atomic.keep()
+
+
+@contextlib.contextmanager
+def _atomic_output(path: str) -> Iterator[_OutputFile]:
+    if path == "-" or _is_special(path):
+        with Output.open_file(path) as file:  # pyright: ignore[reportGeneralTypeIssues]
+            yield _OutputFile(file, None)  # pyright: ignore[reportArgumentType]
+        return
+    with _atomic_path(path) as atomic:
+        file = Output.open_file(str(atomic.temporary))
+        try:
+            yield _OutputFile(file, atomic)
+        finally:
+            file.close()
+
+
+def _is_special(path: str) -> bool:
+    """Whether `path` is a device or pipe, which cannot be replaced by a file."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

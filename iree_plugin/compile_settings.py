@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The settings of one `bankwise-compile`, and the values they may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MITIGATIONS = ("auto", "swizzle", "pad", "none", "stock")
+OUTPUT_FORMATS = ("vm-bytecode", "vm-asm", "vm-c")
+COMPILE_MODES = ("std", "vm", "precompile")
+
+PHASES = (
+    "start",
+    "input",
+    "abi",
+    "preprocessing",
+    "global-optimization",
+    "dispatch-creation",
+    "flow",
+    "stream",
+    "executable-sources",
+    "executable-configurations",
+    "executable-targets",
+    "hal",
+    "vm",
+    "end",
+)
+"""The compile phases in order, as `--compile-to` spells them."""
+
+
+@dataclass(frozen=True)
+class CompileSettings:
+    """What `bankwise-compile` was asked for. Paths are as given; `-` is a standard stream.
+
+    `process_flags` are the flags that LLVM's option parser reads.
+    """
+
+    input: str | None = None
+    output: str = "-"
+    mitigation: str = "auto"
+    remarks: bool = False
+    decisions: str | None = None
+    dump_ir: str | None = None
+    output_format: str = "vm-bytecode"
+    compile_mode: str = "std"
+    compile_from: str = "start"
+    compile_to: str = "end"
+    verify: bool = True
+    dump_phases_to: str = ""
+    emit_bytecode: bool = False
+    bytecode_version: int | None = None
+    remarks_filter: str = ""
+    remarks_file: str = "mlir-remarks.yaml"
+    split_input: bool = False
+    list_backends: bool = False
+    list_plugins: bool = False
+    print_before: tuple[str, ...] = ()
+    print_after: tuple[str, ...] = ()
+    process_flags: tuple[str, ...] = ()

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""IREE's embedding API, with the calls that `iree.compiler.api` does not wrap.
+
+The wheel's `Session` and `Invocation` know whole compiles only. Stepping a compile by phases needs
+C functions of the same library, reached here by ctypes (`embedding_api.h` documents them).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from ctypes import CFUNCTYPE, byref, c_bool, c_char_p, c_int, c_void_p
+from enum import IntEnum
+from pathlib import Path
+
+from iree.compiler import ir, version
+from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
+
+PHASE_BEFORE_CODEGEN = "executable-configurations"
+"""The phase after which every device function carries its codegen configuration."""
+
+_library = ctypes_dl._dylib
+
+
+def _declare(name: str, result: object, *arguments: object) -> None:
+    # Without argument types ctypes cuts the pointers to 32 bits.
+    function = getattr(_library, name)
+    function.restype = result
+    function.argtypes = list(arguments)
+
+
+for _name in ("CompileFromPhase", "CompileToPhase", "DumpCompilationPhasesTo"):
+    _declare(f"ireeCompilerInvocationSet{_name}", None, c_void_p, c_char_p)
+_declare("ireeCompilerInvocationSetVerifyIR", None, c_void_p, c_bool)
+_declare("ireeCompilerInvocationSetupRemarks", c_bool, c_void_p, c_char_p, c_char_p)
+_declare("ireeCompilerInvocationOutputHALExecutable", c_void_p, c_void_p, c_void_p)
+_declare("ireeCompilerInvocationOutputVMCSource", c_void_p, c_void_p, c_void_p)
+_declare("ireeCompilerInvocationPipeline", c_bool, c_void_p, c_int)
+_SPLIT_CALLBACK = CFUNCTYPE(None, c_void_p, c_void_p)
+_declare("ireeCompilerSourceSplit", c_void_p, c_void_p, _SPLIT_CALLBACK, c_void_p)
+_NAME_CALLBACK = CFUNCTYPE(None, c_char_p, c_void_p)
+for _name in ("ireeCompilerEnumerateRegisteredHALTargetBackends", "ireeCompilerEnumeratePlugins"):
+    _declare(_name, None, _NAME_CALLBACK, c_void_p)
+_declare("ireeCompilerGetRevision", c_char_p)
+
+
+class Pipeline(IntEnum):
+    """The compile pipelines of the embedding API (`iree_compiler_pipeline_t`)."""
+
+    STD = 0
+    HAL_EXECUTABLE = 1
+    PRECOMPILE = 2
+    VM = 3
+
+
+class OutputFormat(IntEnum):
+    """What an invocation writes."""
+
+    VM_BYTECODE = 0
+    MLIR = 1
+    MLIR_BYTECODE = 2
+    VM_C = 3
+    HAL_EXECUTABLE = 4
+
+
+def compiler_version() -> str:
+    """The installed compiler's own version, such as `3.13.0rc20261016` in the 3.13.0 wheel."""
+    return version.VERSION
+
+
+def compiler_revision() -> str:
+    """The installed compiler's version and source revision, as `iree-compile --version` prints."""
+    return _library.ireeCompilerGetRevision().decode()
+
+
+def compiler_tool(name: str) -> Path:
+    """The path of a program of the compiler's wheel, such as `iree-compile`."""
+    from iree.compiler import _mlir_libs
+
+    return Path(_mlir_libs.__path__[0]) / name
+
+
+def set_process_flags(program: str, flags: list[str]) -> None:
+    """Parses `flags` as the process's command line, as `iree-compile` does.
+
+    May be called once, before the first session. The library itself prints a message and exits
+    with 1 on a flag it does not know, and with 0 after `--help` and `--version`.
+    """
+    ctypes_dl._initializeGlobalCL(program, *flags)
+
+
+def _enumerate(function: str) -> list[str]:
+    names: list[str] = []
+
+    @_NAME_CALLBACK
+    def add(name: bytes, _user_data: object) -> None:
+        names.append(name.decode())
+
+    getattr(_library, function)(add, None)
+    return names
+
+
+def target_backends() -> list[str]:
+    """The registered HAL target backends."""
+    return _enumerate("ireeCompilerEnumerateRegisteredHALTargetBackends")
+
+
+def compiler_plugins() -> list[str]:
+    """The compiler plugins that the library holds."""
+    return _enumerate("ireeCompilerEnumeratePlugins")
+
+
+def split_source(session: Session, source: Source) -> list[Source]:
+    """Splits a source at its `// -----` lines."""
+    pointers: list[int] = []
+
+    @_SPLIT_CALLBACK
+    def add(pointer: int, _user_data: object) -> None:
+        pointers.append(pointer)
+
+    ctypes_dl._handle_error(_library.ireeCompilerSourceSplit(source._source_p, add, None))
+    return [Source(session, c_void_p(pointer), source) for pointer in pointers]
+
+
+class SteppedInvocation:
+    """One invocation that can stop after a phase and go on from one."""
+
+    def __init__(self, session: Session, *, verify: bool = True) -> None:
+        self.invocation: Invocation = session.invocation()
+        _library.ireeCompilerInvocationSetVerifyIR(self._pointer, verify)
+
+    @property
+    def _pointer(self) -> c_void_p:
+        return self.invocation._inv_p
+
+    def close(self) -> None:
+        """Ends the invocation."""
+        self.invocation.close()
+
+    def set_phases(self, start: str = "start", end: str = "end") -> None:
+        """Runs from after phase `start` up to and including phase `end`."""
+        _library.ireeCompilerInvocationSetCompileFromPhase(self._pointer, start.encode())
+        _library.ireeCompilerInvocationSetCompileToPhase(self._pointer, end.encode())
+
+    def dump_phases_to(self, directory: str) -> None:
+        """Writes the IR after each phase into `directory`."""
+        _library.ireeCompilerInvocationSetDumpCompilationPhasesTo(self._pointer, directory.encode())
+
+    def setup_remarks(self, category: str, output_file: str) -> None:
+        """Writes LLVM-style remarks whose category matches `category` to `output_file`."""
+        _library.ireeCompilerInvocationSetupRemarks(
+            self._pointer, category.encode(), output_file.encode()
+        )
+
+    def parse(self, source: Source, *, console_diagnostics: bool = True) -> bool:
+        """Parses and verifies `source`; False after a diagnostic."""
+        if console_diagnostics:
+            self.invocation.enable_console_diagnostics()
+        return self.invocation.parse_source(source)
+
+    def import_op(self, op: ir.Operation) -> None:
+        """Makes `op` (a module or a function) what the invocation works on; `op` stays ours."""
+        self.invocation.import_module(op)
+
+    def export(self) -> ir.Operation:
+        """Takes the module out of the invocation."""
+        return self.invocation.export_module()
+
+    def execute(self, pipeline: Pipeline = Pipeline.STD) -> bool:
+        """Runs a compile pipeline over the set phases; False after a diagnostic."""
+        return _library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline))
+
+    def run_passes(self, pipeline: str) -> bool:
+        """Runs a textual list of passes on the op, under the process's pass manager flags."""
+        return self.invocation.execute_text_pass_pipeline(pipeline)
+
+    def write(
+        self, output: Output, form: OutputFormat, *, bytecode_version: int | None = None
+    ) -> None:
+        """Writes the result.
+
+        Raises:
+            ValueError: the result cannot be written in that form.
+        """
+        if form is OutputFormat.VM_BYTECODE:
+            self.invocation.output_vm_bytecode(output)
+        elif form is OutputFormat.MLIR:
+            self.invocation.output_ir(output)
+        elif form is OutputFormat.MLIR_BYTECODE:
+            version = -1 if bytecode_version is None else bytecode_version
+            self.invocation.output_ir_bytecode(output, version)
+        else:
+            name = "HALExecutable" if form is OutputFormat.HAL_EXECUTABLE else "VMCSource"
+            function = getattr(_library, f"ireeCompilerInvocationOutput{name}")
+            ctypes_dl._handle_error(function(self._pointer, output._output_p))
+
+
+@contextlib.contextmanager
+def function_passes(session: Session, function: ir.Operation) -> Iterator[SteppedInvocation]:
+    """An invocation on one function, to run native passes on it alone."""
+    invocation = SteppedInvocation(session)
+    try:
+        invocation.import_op(function)
+        yield invocation
+    finally:
+        invocation.close()
+
+
+def output_bytes(output: Output) -> bytes:
+    """The content of a memory output."""
+    contents = c_void_p()
+    size = ctypes.c_uint64()
+    ctypes_dl._handle_error(
+        _library.ireeCompilerOutputMapMemory(output._output_p, byref(contents), byref(size))
+    )
+    return ctypes.string_at(contents.value or 0, size.value) if size.value else b""

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Splicing Python passes into a recorded codegen pipeline, by anchors.
+
+An anchor is the name of a pass in the pipeline. Passes go before it, after it, or in its place:
+
+    PipelineEdit.after("iree-codegen-gpu-vector-alloc", CountTransferReads())
+
+Distributions can contribute edits through the entry-point group `bankwise.plugins`: each entry
+point names a callable without arguments that returns an iterable of `PipelineEdit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import entry_points
+
+from ..passes.base import FunctionPass
+
+PLUGIN_GROUP = "bankwise.plugins"
+
+
+@dataclass(frozen=True)
+class NativePass:
+    """A pass of the compiler, by its textual name and options."""
+
+    name: str
+    options: str = ""
+    """The text between the braces, or empty."""
+
+    @staticmethod
+    def parse(text: str) -> NativePass:
+        """Reads `name` or `name{options}`."""
+        name, _, options = text.partition("{")
+        return NativePass(name, " ".join(options.removesuffix("}").split()))
+
+    def __str__(self) -> str:
+        return f"{self.name}{{{self.options}}}" if self.options else self.name
+
+
+PipelineStep = NativePass | FunctionPass
+
+
+class Position(Enum):
+    """Where the new passes go, seen from the anchor."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    REPLACE = "replace"
+
+
+class PipelineEditError(ValueError):
+    """An edit whose anchor is missing or not unique, or a plugin that yields no edits."""
+
+
+@dataclass(frozen=True)
+class PipelineEdit:
+    """Passes to splice into every pipeline of the given kinds.
+
+    Attributes:
+        anchor: name of the pass to splice at.
+        position: before it, after it, or in its place.
+        passes: what to insert, in order; empty with `REPLACE` removes the anchor.
+        pipelines: the pipeline kinds that the edit is for.
+        occurrence: which one, from 0, when the anchor occurs several times; None demands one.
+        required: False skips pipelines without the anchor, True makes that an error.
+    """
+
+    anchor: str
+    position: Position
+    passes: tuple[PipelineStep, ...]
+    pipelines: frozenset[str] = frozenset({"VectorDistribute", "TileAndFuse"})
+    occurrence: int | None = None
+    required: bool = False
+
+    @staticmethod
+    def before(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Inserts `passes` before the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.BEFORE, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    @staticmethod
+    def after(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Inserts `passes` after the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.AFTER, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    @staticmethod
+    def replace(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Puts `passes` in the place of the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:
+        """The pipeline with this edit made.
+
+        Raises:
+            PipelineEditError: the anchor is ambiguous, or missing though required.
+        """
+        places = [i for i, step in enumerate(steps) if step.name == self.anchor]
+        if not places and not self.required:
+            return list(steps)
+        if self.occurrence is None and len(places) != 1:
+            raise PipelineEditError(
+                f"anchor '{self.anchor}' occurs {len(places)} times in the pipeline; "
+                "name a pass that occurs once, or set `occurrence`"
+            )
+        index = self.occurrence or 0
+        if index >= len(places):
+            raise PipelineEditError(
+                f"anchor '{self.anchor}' occurs {len(places)} times, not {index + 1}"
+            )
+        at = places[index]
+        start = at + 1 if self.position is Position.AFTER else at
+        stop = at + 1 if self.position is Position.REPLACE else start
+        return [*steps[:start], *self.passes, *steps[stop:]]
+
+
+def installed_plugins() -> list[PipelineEdit]:
+    """The edits of every installed distribution's `bankwise.plugins` entry points.
+
+    Raises:
+        PipelineEditError: a plugin cannot be loaded or yields something else than edits.
+    """
+    edits: list[PipelineEdit] = []
+    for entry in entry_points(group=PLUGIN_GROUP):
+        try:
+            contributed = list(entry.load()())
+        except Exception as error:
+            raise PipelineEditError(f"plugin '{entry.name}' failed to load: {error}") from error
+        for edit in contributed:
+            if not isinstance(edit, PipelineEdit):
+                raise PipelineEditError(
+                    f"plugin '{entry.name}' yields {type(edit).__name__}, expected PipelineEdit"
+                )
+            edits.append(edit)
+    return edits

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recordings of IREE's codegen pipelines, taken from what the installed compiler prints.
+
+`iree-compile --mlir-print-ir-after-all` prints, before each dump, the pass that just ran with all
+its options: `// -----// IR Dump After CSEPass: cse //----- //`. The headers over one function,
+between its first codegen pass and `iree-llvmgpu-lower-executable-target`, are the function's
+pipeline; those that follow up to `iree-codegen-resolve-swizzle-hints` are the first part of its
+lowering to LLVM, after which every LDS access is a 1-D load or store with one flat offset.
+
+A recording holds for one compiler version, backend, pipeline kind and set of pipeline options.
+Those of the pinned version are data files of the package; others are taken when they are needed
+and kept under the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+
+from .embedding import PHASE_BEFORE_CODEGEN, compiler_tool, compiler_version
+from .pipeline_edit import NativePass
+
+LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"
+RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
+
+_HEADER = re.compile(r"// -----// IR Dump After [^:]\S*: ([\w-]+)(\{.*\})? //----- //")
+_HEADER_START = "// -----// IR Dump "
+_FUNCTION = re.compile(r"\s*func\.func(?: \w+)? @(\"[^\"]*\"|[\w$.-]+)")
+_MODULE = re.compile(r"\s*(builtin\.)?module\b|\s*hal\.executable")
+
+
+class RecordingError(RuntimeError):
+    """The compiler did not print the pipeline that was asked for."""
+
+
+@dataclass(frozen=True)
+class RecordingKey:
+    """What a function's codegen pipeline depends on.
+
+    Attributes:
+        backend: HAL target backend, `rocm` or `cuda`.
+        pipeline: pipeline kind, `VectorDistribute` or `TileAndFuse`.
+        options: the function's `gpu_pipeline_options` that differ from their defaults, sorted.
+        flags: the compiler flags of the compile that may change a codegen pipeline, sorted.
+    """
+
+    backend: str
+    pipeline: str
+    options: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        details = ", ".join((*self.options, *self.flags))
+        return f"{self.pipeline} on {self.backend}" + (f" ({details})" if details else "")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The passes over one function, in order, each `name` or `name{options}`.
+
+    Attributes:
+        codegen: the function's pipeline.
+        lowering: the function passes between it and the resolving of swizzle hints, inclusive.
+    """
+
+    key: RecordingKey
+    codegen: tuple[str, ...]
+    lowering: tuple[str, ...]
+
+    @cached_property
+    def codegen_steps(self) -> tuple[NativePass, ...]:
+        """`codegen` as pipeline steps."""
+        return tuple(NativePass.parse(text) for text in self.codegen)
+
+    @cached_property
+    def lowering_steps(self) -> tuple[NativePass, ...]:
+        """`lowering` as pipeline steps."""
+        return tuple(NativePass.parse(text) for text in self.lowering)
+
+
+def dump_recordings(version: str, recordings: Iterable[Recording]) -> str:
+    """A data file's text for the recordings of one compiler version.
+
+    Many keys share a pipeline: each distinct list of passes is written once, and named by index.
+    """
+    lists: list[tuple[str, ...]] = []
+
+    def index_of(passes: tuple[str, ...]) -> int:
+        if passes not in lists:
+            lists.append(passes)
+        return lists.index(passes)
+
+    entries = [
+        {
+            "backend": recording.key.backend,
+            "pipeline": recording.key.pipeline,
+            "options": recording.key.options,
+            "flags": recording.key.flags,
+            "codegen": index_of(recording.codegen),
+            "lowering": index_of(recording.lowering),
+        }
+        for recording in sorted(recordings, key=lambda r: str(r.key))
+    ]
+    document = {"compiler_version": version, "recordings": entries, "pass_lists": lists}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def load_recordings(text: str, version: str) -> list[Recording]:
+    """The recordings of a data file, or none when it is for another compiler version."""
+    document = json.loads(text)
+    if document["compiler_version"] != version:
+        return []
+    lists = [tuple(passes) for passes in document["pass_lists"]]
+    return [
+        Recording(
+            RecordingKey(
+                entry["backend"],
+                entry["pipeline"],
+                tuple(entry["options"]),
+                tuple(entry["flags"]),
+            ),
+            lists[entry["codegen"]],
+            lists[entry["lowering"]],
+        )
+        for entry in document["recordings"]
+    ]
+
+
+def pipeline_options(text: str) -> tuple[str, ...]:
+    """The options in a `#iree_gpu.pipeline_options<...>` that differ from their defaults."""
+    match = re.search(r"#iree_gpu\.pipeline_options<(.*?)>(?=[,}\s]|$)", text)
+    if match is None:
+        return ()
+    options = [" ".join(item.split()) for item in match[1].split(",") if item.strip()]
+    defaults = {"prefetch_num_stages = 0"}
+    return tuple(sorted(o for o in options if o not in defaults and not o.endswith("= false")))
+
+
+@dataclass
+class RecordingStore:
+    """Finds recordings: in the package's data, then in the user's cache, else takes them.
+
+    Attributes:
+        version: compiler version whose recordings are wanted.
+        cache_directory: where recordings taken on the fly are kept.
+    """
+
+    version: str = field(default_factory=compiler_version)
+    cache_directory: Path = field(default_factory=lambda: _default_cache_directory())
+
+    @cached_property
+    def _packaged(self) -> dict[RecordingKey, Recording]:
+        found: dict[RecordingKey, Recording] = {}
+        for entry in resources.files(f"{__package__}.recordings").iterdir():
+            if entry.name.endswith(".json"):
+                for recording in load_recordings(entry.read_text(), self.version):
+                    found[recording.key] = recording
+        return found
+
+    def find(self, key: RecordingKey) -> Recording | None:
+        """The stored recording for `key`, if there is one."""
+        if key in self._packaged:
+            return self._packaged[key]
+        try:
+            cached = load_recordings(self._cache_file(key).read_text(), self.version)
+        except (OSError, ValueError, LookupError):
+            return None
+        return next((recording for recording in cached if recording.key == key), None)
+
+    def get(self, key: RecordingKey, configured_module: str, function: str) -> Recording:
+        """The recording for `key`, taken from `configured_module` when none is stored.
+
+        Args:
+            key: what the pipeline depends on.
+            configured_module: text of a module at phase `executable-configurations`.
+            function: symbol of a function in it to which `key` applies.
+
+        Raises:
+            RecordingError: the compiler does not print the pipeline.
+        """
+        found = self.find(key)
+        if found is None:
+            found = record(key, configured_module, function)
+            self._keep(found)
+        return found
+
+    def _cache_file(self, key: RecordingKey) -> Path:
+        digest = hashlib.sha256(repr((self.version, key)).encode()).hexdigest()[:16]
+        return self.cache_directory / f"pipeline-{self.version}-{key.pipeline}-{digest}.json"
+
+    def _keep(self, recording: Recording) -> None:
+        target = self._cache_file(recording.key)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", dir=target.parent, suffix=".tmp", delete=False
+            ) as handle:
+                handle.write(dump_recordings(self.version, [recording]))
+            Path(handle.name).replace(target)
+        except OSError:
+            # A cache that cannot be written costs time, never the compile.
+            return
+
+
+def _default_cache_directory() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("bankwise")
+
+
+def record(key: RecordingKey, configured_module: str, function: str) -> Recording:
+    """Takes a recording by compiling `configured_module` with the installed `iree-compile`.
+
+    Raises:
+        RecordingError: the compile fails before the pipeline's end, or prints no pipeline.
+    """
+    with tempfile.TemporaryDirectory(prefix="bankwise-record-") as directory:
+        source = Path(directory) / "configured.mlir"
+        source.write_text(configured_module)
+        command = [
+            str(compiler_tool("iree-compile")),
+            str(source),
+            f"--compile-from={PHASE_BEFORE_CODEGEN}",
+            "--compile-to=executable-targets",
+            "--mlir-print-ir-after-all",
+            "--mlir-disable-threading",
+            "--mlir-elide-elementsattrs-if-larger=1",
+            *key.flags,
+            "-o",
+            os.devnull,
+        ]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace") as run:
+            assert run.stderr is not None
+            passes = _passes_over_function(run.stderr, function)
+            codegen, lowering = _split_at_stages(passes)
+            run.kill()
+    if not codegen or not lowering:
+        raise RecordingError(
+            f"the installed compiler prints no pipeline for @{function} ({key}); "
+            "run iree-compile on the same input to see its own message"
+        )
+    return Recording(key, tuple(codegen), tuple(lowering))
+
+
+def _passes_over_function(lines: Iterable[str], function: str) -> Iterable[str]:
+    """Yields the passes whose dump shows `function` itself, not the module around it."""
+    pending: str | None = None
+    for line in lines:
+        if line.startswith(_HEADER_START):
+            header = _HEADER.match(line)
+            pending = None
+            if header is not None:
+                options = " ".join(header[2][1:-1].split()) if header[2] else ""
+                pending = f"{header[1]}{{{options}}}" if options else header[1]
+        elif pending is not None and (match := _FUNCTION.match(line)):
+            if match[1].strip('"') == function:
+                yield pending
+            pending = None
+        elif pending is not None and _MODULE.match(line):
+            pending = None
+
+
+def _split_at_stages(passes: Iterable[str]) -> tuple[list[str], list[str]]:
+    codegen: list[str] = []
+    lowering: list[str] = []
+    stage = codegen
+    for text in passes:
+        name = text.partition("{")[0]
+        if name == LOWER_EXECUTABLE_TARGET:
+            stage = lowering
+            continue
+        stage.append(text)
+        if name == RESOLVE_SWIZZLE_HINTS and stage is lowering:
+            return codegen, lowering
+    return [], []

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels and options from which the packaged recordings are taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from iree.compiler import ir
+from iree.compiler.api import Session, Source
+
+from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
+from .embedding import PHASE_BEFORE_CODEGEN, SteppedInvocation
+from .recording import Recording, RecordingKey, pipeline_options, record
+
+_SOFTMAX = """
+func.func @softmax(%input: tensor<128x4096xf32>) -> tensor<128x4096xf32> {
+  %empty = tensor.empty() : tensor<128x4096xf32>
+  %result = linalg.softmax dimension(1) ins(%input : tensor<128x4096xf32>)
+      outs(%empty : tensor<128x4096xf32>) -> tensor<128x4096xf32>
+  return %result : tensor<128x4096xf32>
+}
+"""
+_MATMUL = """
+func.func @matmul(%a: tensor<512x512xf16>, %b: tensor<512x512xf16>) -> tensor<512x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<512x512xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %result = linalg.matmul ins(%a, %b : tensor<512x512xf16>, tensor<512x512xf16>)
+      outs(%init : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %result : tensor<512x512xf32>
+}
+"""
+_SAMPLES = {"VectorDistribute": _SOFTMAX, "TileAndFuse": _MATMUL}
+_TARGETS = {
+    "rocm": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+}
+_OPTIONS = re.compile(r"gpu_pipeline_options = #iree_gpu\.pipeline_options<[^>]*>(, )?")
+
+
+@dataclass(frozen=True)
+class RecordingRequest:
+    """A recording to take: of which sample, with which pipeline options."""
+
+    backend: str
+    pipeline: str
+    options: str
+    """The text between the angle brackets of `#iree_gpu.pipeline_options<...>`."""
+
+    def take(self) -> Recording:
+        """Compiles the sample and records its pipeline.
+
+        Raises:
+            RecordingError: the installed compiler prints no pipeline for it.
+        """
+        session = Session()
+        try:
+            session.set_flags(*_TARGETS[self.backend])
+            invocation = SteppedInvocation(session)
+            text = _SAMPLES[self.pipeline].encode() + b"\0"
+            parsed = invocation.parse(Source.wrap_buffer(session, text))
+            invocation.set_phases(end=PHASE_BEFORE_CODEGEN)
+            if not parsed or not invocation.execute():
+                raise RuntimeError(f"the sample for {self} does not compile")
+            module = invocation.export()
+            function = self._function(module)
+            self._set_options(function.op)
+            key = RecordingKey(self.backend, self.pipeline, pipeline_options(self._attribute()))
+            recording = record(key, module.get_asm(use_local_scope=True), function.name)
+            invocation.close()
+            return recording
+        finally:
+            session.close()
+
+    def _function(self, module: ir.Operation) -> DeviceFunction:
+        found = [f for f in device_functions(module) if f.pipeline == self.pipeline]
+        if not found:
+            raise RuntimeError(f"the sample for {self} does not use the {self.pipeline} pipeline")
+        return found[0]
+
+    def _attribute(self) -> str:
+        return f"#iree_gpu.pipeline_options<{self.options}>"
+
+    def _set_options(self, function: ir.Operation) -> None:
+        text = _OPTIONS.sub("", str(function.attributes[TRANSLATION_INFO]))
+        entry = f"gpu_pipeline_options = {self._attribute()}"
+        if "{" in text:
+            text = text.replace("{", f"{{{entry}, ", 1).replace(", }", "}")
+        else:
+            text = f"{text.removesuffix('>')}, {{{entry}}}>"
+        function.attributes[TRANSLATION_INFO] = ir.Attribute.parse(text, function.context)
+
+
+def packaged_requests() -> Iterator[RecordingRequest]:
+    """The recordings that the package ships: all common option values on both backends."""
+    for backend, stages, keep_conflicts in product(_TARGETS, (0, 2, 3), (False, True)):
+        base = (
+            f"prefetch_num_stages = {stages}, "
+            f"no_reduce_shared_memory_bank_conflicts = {str(keep_conflicts).lower()}"
+        )
+        for pipeline in _SAMPLES:
+            yield RecordingRequest(backend, pipeline, f"{base}, use_igemm_convolution = false")
+        yield RecordingRequest(backend, "TileAndFuse", f"{base}, use_igemm_convolution = true")

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running a spliced pipeline over one function: native passes as text, ours as Python passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.api import Session
+from iree.compiler.passmanager import PassManager
+
+from ..dialect_utils.diagnostics import PassFailure
+from ..passes.base import FunctionPass, PassContext
+from .embedding import function_passes
+from .pipeline_edit import NativePass, PipelineStep
+
+# Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
+# that hold the same patterns.
+_PATTERN_SETS = {"fold-tensor-subset-ops": "tensor.fold_tensor_subset_ops"}
+
+
+class ReplayError(RuntimeError):
+    """A pass failed; its diagnostics have been emitted."""
+
+
+@dataclass(frozen=True)
+class IrPrinting:
+    """Which of our passes' IR to print, as the `--mlir-print-ir-*` flags ask for."""
+
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    before_all: bool = False
+    after_all: bool = False
+    module_scope: bool = False
+
+    def applies_to(self, name: str) -> tuple[bool, bool]:
+        """Whether to print before and after the pass `name`."""
+        return self.before_all or name in self.before, self.after_all or name in self.after
+
+
+@dataclass
+class IrDumps:
+    """Writes the IR after each of our passes into numbered files of a directory."""
+
+    directory: Path
+    written: int = 0
+
+    def write(self, function: ir.Operation, pass_name: str) -> None:
+        """Writes `NN-<function>-<pass>.mlir`."""
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.written += 1
+        path = self.directory / f"{self.written:02d}-{name}-{pass_name}.mlir"
+        path.write_text(function.get_asm(use_local_scope=True) + "\n")
+
+
+@dataclass
+class PassRunner:
+    """Runs pipeline steps on functions of one session.
+
+    Attributes:
+        session: the compiler session that owns the IR's context.
+        context: shared with every Python pass.
+        printing: which of our passes print their IR to stderr.
+        dumps: where the IR after each of our passes is written, if anywhere.
+    """
+
+    session: Session
+    context: PassContext
+    printing: IrPrinting = field(default_factory=IrPrinting)
+    dumps: IrDumps | None = None
+
+    def run(self, function: ir.Operation, steps: Sequence[PipelineStep]) -> None:
+        """Runs `steps` on `function`, in order.
+
+        Raises:
+            ReplayError: a pass failed; the compiler or the pass has said why.
+        """
+        for step in _segments(steps):
+            if isinstance(step, FunctionPass):
+                self.run_python_pass(function, step)
+            elif isinstance(step, _PatternSet):
+                _apply_patterns(function, step.name)
+            else:
+                with function_passes(self.session, function) as invocation:
+                    if not invocation.run_passes(",".join(map(str, step))):
+                        raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+
+    def run_python_pass(self, function: ir.Operation, step: FunctionPass) -> None:
+        """Runs one of our passes as an MLIR pass, with MLIR's verification behind it."""
+        failures: list[PassFailure] = []
+
+        def run(op: ir.Operation, external_pass: object) -> None:
+            try:
+                step.run(op.operation, self.context)
+            except PassFailure as failure:
+                failures.append(failure)
+                external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
+
+        manager = PassManager("any", function.context)
+        before, after = self.printing.applies_to(step.name)
+        if before or after:
+            function.context.enable_multithreading(False)
+            manager.enable_ir_printing(
+                print_before_all=before,
+                print_after_all=after,
+                print_module_scope=self.printing.module_scope,
+            )
+        manager.add(run, name=type(step).__name__, argument=step.name, description=step.summary)
+        try:
+            manager.run(function)
+        except ir.MLIRError as error:
+            for failure in failures:
+                failure.location.emit_error(failure.message)
+            for diagnostic in error.error_diagnostics:
+                diagnostic.location.emit_error(f"{step.name}: {diagnostic.message}")
+            raise ReplayError(f"{step.name} failed") from error
+        if self.dumps is not None:
+            self.dumps.write(function, step.name)
+
+
+@dataclass(frozen=True)
+class _PatternSet:
+    name: str
+
+
+def _segments(
+    steps: Sequence[PipelineStep],
+) -> Iterator[FunctionPass | _PatternSet | list[NativePass]]:
+    """Groups adjacent native passes, so that each group is parsed and run once."""
+
+    def kind(step: PipelineStep) -> object:
+        return isinstance(step, NativePass) and step.name not in _PATTERN_SETS
+
+    for native, group in groupby(steps, kind):
+        if native:
+            yield [step for step in group if isinstance(step, NativePass)]
+        else:
+            for step in group:
+                yield step if isinstance(step, FunctionPass) else _PatternSet(step.name)
+
+
+def _apply_patterns(function: ir.Operation, name: str) -> None:
+    """Applies the patterns of an unnamed pass greedily, by the transform dialect."""
+    from iree.compiler.dialects.transform import interpreter
+
+    script = ir.Module.parse(
+        "module attributes {transform.with_named_sequence} {\n"
+        "  transform.named_sequence @apply(%f: !transform.any_op {transform.readonly}) {\n"
+        "    transform.apply_patterns to %f {\n"
+        f"      transform.apply_patterns.{_PATTERN_SETS[name]}\n"
+        "    } : !transform.any_op\n"
+        "    transform.yield\n"
+        "  }\n"
+        "}",
+        function.context,
+    )
+    sequence = script.body.operations[0]
+    interpreter.apply_named_sequence(function, sequence, script)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One IREE compile, stopped before codegen so that Python passes can take part in it.
+
+Stock compiles to phase `executable-configurations`. Each GPU function's own pipeline, recorded
+from the installed compiler, then runs here with our passes spliced in, and the function is marked
+`#iree_codegen.no_pipeline`. Stock goes on from that phase to the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+from iree.compiler.api import Session, Source
+
+from ..passes.base import FunctionPass, PassContext
+from .compile_settings import PHASES
+from .device_functions import DeviceFunction, device_functions
+from .embedding import PHASE_BEFORE_CODEGEN, SteppedInvocation
+from .pipeline_edit import PipelineEdit, PipelineStep
+from .recording import RecordingError, RecordingStore
+from .replay import PassRunner
+from .splicing import splice
+
+SWIZZLE_HINT = "iree_codegen.swizzle_hint"
+SWIZZLE_ATTRIBUTE = "iree_codegen.swizzle"
+
+# Flags that cannot change which passes a device function goes through.
+_HARMLESS_FLAG = re.compile(
+    r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
+    r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
+    r"iree-gpu-test-target)"
+)
+
+
+def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """The flags among `flags` on which a codegen pipeline may depend, sorted."""
+    return tuple(sorted(flag for flag in flags if not _HARMLESS_FLAG.match(flag)))
+
+
+@dataclass
+class SteppedCompile:
+    """A compile whose codegen pipelines are edited.
+
+    Attributes:
+        session: the compiler session; its flags are set.
+        context: shared with every Python pass.
+        edits: what to splice into the recorded pipelines.
+        flags: the compile's flags, to tell which recording applies.
+        runner: runs the spliced pipelines.
+        recordings: where the pipelines come from.
+        verify: whether the compiler verifies the IR between passes.
+        dump_phases_to: directory for the IR after each phase, or empty.
+    """
+
+    session: Session
+    context: PassContext
+    edits: Sequence[PipelineEdit]
+    flags: Sequence[str]
+    runner: PassRunner
+    recordings: RecordingStore = field(default_factory=RecordingStore)
+    verify: bool = True
+    dump_phases_to: str = ""
+    _open: list[SteppedInvocation] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Ends all invocations; written outputs stay."""
+        while self._open:
+            self._open.pop().close()
+
+    def invocation(self) -> SteppedInvocation:
+        """A new invocation of the session, closed with this compile."""
+        invocation = SteppedInvocation(self.session, verify=self.verify)
+        if self.dump_phases_to:
+            invocation.dump_phases_to(self.dump_phases_to)
+        self._open.append(invocation)
+        return invocation
+
+    def run(
+        self,
+        first: SteppedInvocation,
+        source: Source,
+        *,
+        start: str = "start",
+        end: str = "end",
+        console_diagnostics: bool = True,
+    ) -> SteppedInvocation | None:
+        """Compiles `source` from after phase `start` to `end`.
+
+        Args:
+            first: an invocation made by `invocation`, set up by the caller.
+
+        Returns:
+            The invocation that holds the result, or None after a diagnostic.
+
+        Raises:
+            ReplayError: a pass failed; its diagnostics have been emitted.
+            PipelineEditError: an edit does not fit a pipeline.
+        """
+        if not first.parse(source, console_diagnostics=console_diagnostics):
+            return None
+        codegen = PHASES.index(PHASE_BEFORE_CODEGEN)
+        if PHASES.index(end) <= codegen or PHASES.index(start) > codegen:
+            first.set_phases(start, end)
+            return first if first.execute() else None
+        if PHASES.index(start) < codegen:
+            first.set_phases(start, PHASE_BEFORE_CODEGEN)
+            if not first.execute():
+                return None
+        module = first.export()
+        # The first invocation stays open: it owns the handler that prints diagnostics.
+        self.replay_module(module)
+        second = self.invocation()
+        second.import_op(module)
+        second.set_phases(PHASE_BEFORE_CODEGEN, end)
+        return second if second.execute() else None
+
+    def replay_module(self, module: ir.Operation) -> None:
+        """Runs the edited pipeline of every GPU function of a configured module."""
+        flags = codegen_flags(self.flags)
+        functions = list(device_functions(module))
+        text = ""
+        for function in functions:
+            key = function.recording_key(flags)
+            recording = self.recordings.find(key)
+            if recording is None:
+                text = text or module.get_asm(use_local_scope=True)
+                try:
+                    recording = self.recordings.get(key, text, function.name)
+                except RecordingError as error:
+                    self._leave_to_stock(function, str(error))
+                    continue
+            codegen, lowering = splice(recording, self.edits, function.pipeline)
+            self.runner.run(function.op, codegen)
+            if _lowers_early(function.op, lowering):
+                self.runner.run(function.op, lowering)
+            function.mark_done()
+
+    def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
+        self.context.sink.warning(
+            function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
+        )
+
+
+def has_hints(function: ir.Operation) -> bool:
+    """Whether a swizzle hint, or one stowed on an allocation, is left in `function`."""
+    found = False
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = op.name == SWIZZLE_HINT or SWIZZLE_ATTRIBUTE in op.attributes
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    function.walk(look)
+    return found
+
+
+def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
+    """Whether the first part of the LLVM lowering runs here rather than in stock.
+
+    It does when a spliced pass there has work: those that only treat hints need a hint.
+    """
+    ours = [step for step in lowering if isinstance(step, FunctionPass)]
+    if all(step.only_for_hints for step in ours):
+        return bool(ours) and has_hints(function)
+    return True

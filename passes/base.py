@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a Bankwise pass is: a frozen dataclass whose fields are its textual options."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Self, get_type_hints
+
+from iree.compiler import ir
+
+from ..dialect_utils.diagnostics import DiagnosticSink
+from .decisions import DecisionLog
+
+
+class PassOptionError(ValueError):
+    """A textual option that its pass does not have or whose value does not fit."""
+
+
+@dataclass
+class PassContext:
+    """What a pass run shares with its surroundings."""
+
+    sink: DiagnosticSink = field(default_factory=DiagnosticSink)
+    log: DecisionLog = field(default_factory=DecisionLog)
+    test_target: str | None = None
+    """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
+
+
+@dataclass(frozen=True)
+class FunctionPass(ABC):
+    """A pass over one function-like op.
+
+    A subclass is a frozen dataclass. A field `padding_bits: int = 64` is the textual option
+    `padding-bits=64`; fields may be `bool`, `int`, `str` or an `Enum` with string values.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    only_for_hints: ClassVar[bool] = False
+    """Whether the pass does nothing to a function without swizzle hints."""
+
+    @abstractmethod
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites `function` in place.
+
+        Raises:
+            PassFailure: the function cannot be processed; the compile stops there.
+        """
+
+    @classmethod
+    def from_options(cls, options: str) -> Self:
+        """Makes the pass from text such as `padding-bits=64 target-lds-bytes=65536`.
+
+        Raises:
+            PassOptionError: an unknown option or a value of the wrong kind.
+        """
+        hints = get_type_hints(cls)
+        kinds = {f.name.replace("_", "-"): hints[f.name] for f in dataclasses.fields(cls)}
+        values: dict[str, Any] = {}
+        for item in options.split():
+            key, separator, text = item.partition("=")
+            if key not in kinds:
+                known = ", ".join(sorted(kinds)) or "none"
+                raise PassOptionError(f"{cls.name} has no option '{key}' (it has: {known})")
+            if not separator and kinds[key] is bool:
+                text = "true"
+            values[key.replace("-", "_")] = _parse_value(cls.name, key, kinds[key], text)
+        return cls(**values)
+
+    def __str__(self) -> str:
+        options = [
+            f"{f.name.replace('_', '-')}={_format_value(getattr(self, f.name))}"
+            for f in dataclasses.fields(self)
+        ]
+        return f"{self.name}{{{' '.join(options)}}}" if options else self.name
+
+
+def _parse_value(pass_name: str, key: str, kind: Any, text: str) -> Any:
+    if kind is bool and text in ("true", "false"):
+        return text == "true"
+    if kind is int and re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if kind is str and text:
+        return text
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        allowed = [member.value for member in kind]
+        if text in allowed:
+            return kind(text)
+        expected = "one of " + ", ".join(allowed)
+    else:
+        expected = {bool: "true or false", int: "an integer", str: "a text"}[kind]
+    raise PassOptionError(f"{pass_name}: option '{key}' expects {expected}, got '{text}'")
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value.value if isinstance(value, Enum) else value)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-compile`: `iree-compile` with conflict-free LDS layouts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..iree_plugin.compile_settings import CompileSettings
+from .compile_arguments import HELP, UsageError, parse_arguments
+
+PROGRAM = "bankwise-compile"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if any(a in ("--version", "-version") for a in arguments):
+        print(f"{PROGRAM} {__version__}", flush=True)
+    if any(a.lstrip("-").startswith("help") and a.startswith("-") for a in arguments):
+        print(HELP, flush=True)
+    try:
+        return _run(parse_arguments(arguments))
+    except UsageError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written")
+
+
+def _fail(message: str) -> int:
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return 1
+
+
+def _run(settings: CompileSettings) -> int:
+    # The compiler's library is loaded only now: usage errors answer at once.
+    from ..iree_plugin import embedding
+
+    embedding.set_process_flags(PROGRAM, list(settings.process_flags))
+    if settings.list_backends:
+        print("Registered target backends:", *embedding.target_backends(), sep="\n  ")
+        return 0
+    if settings.list_plugins:
+        print("Loaded plugins:", *embedding.compiler_plugins(), sep="\n  ")
+        return 0
+    if settings.input is None:
+        return _fail("no input file; name one, or `-` for stdin")
+
+    from ..iree_plugin.compile_driver import DriverError, compile_to_output
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+
+    try:
+        compiled = compile_to_output(settings)
+    except (DriverError, PipelineEditError, OSError, ValueError) as error:
+        return _fail(str(error))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0 if compiled else 1
+
+
+def entry_point() -> None:
+    """The console script: leaves without tearing down 330 MB of compiler."""
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

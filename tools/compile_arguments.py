@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of `bankwise-compile`: iree-compile's flags and a few of our own.
+
+LLVM's option parser knows iree-compile's flags; it gets them untouched. Those that belong to the
+`iree-compile` program itself (output, phases, modes) and ours are read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..iree_plugin.compile_settings import (
+    COMPILE_MODES,
+    MITIGATIONS,
+    OUTPUT_FORMATS,
+    CompileSettings,
+)
+
+HELP = """\
+OVERVIEW: Bankwise compilation driver: iree-compile with conflict-free LDS layouts
+
+USAGE: bankwise-compile [options] <input file or '-' for stdin>
+
+BANKWISE OPTIONS:
+
+  --bankwise-mitigation=<value>   How to deal with bank conflicts:
+    =auto                           a swizzle where legal and useful, else padding (default)
+    =swizzle                        swizzles only
+    =pad                            the best padding only
+    =none                           neither: the baseline
+    =stock                          what iree-compile does
+  --bankwise-remarks              Print what each allocation got and why, as remarks
+  --bankwise-decisions=<file>     Write the same as JSON
+  --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass
+
+IREE MAIN OPTIONS:
+
+  -o <filename>                   Output file, '-' (default) for stdout
+  --output-format=<value>         vm-bytecode (default), vm-asm, vm-c
+  --compile-mode=<value>          std (default), vm, precompile
+  --compile-from=<phase>, --compile-to=<phase>
+  --split-input-file, --verify, --dump-compilation-phases-to=<directory>
+  --emit-mlir-bytecode, --emit-mlir-bytecode-version=<int>
+  --remarks-filter=<regex>, --remarks-output-file=<file>
+  --iree-hal-list-target-backends, --iree-list-plugins
+
+IREE AND LLVM OPTIONS:
+"""
+
+
+class UsageError(ValueError):
+    """A flag that is unknown, incomplete or contradicts another."""
+
+
+_OWN_VALUES = {
+    "o": "output",
+    "bankwise-mitigation": "mitigation",
+    "bankwise-decisions": "decisions",
+    "bankwise-dump-ir": "dump_ir",
+    "output-format": "output_format",
+    "compile-mode": "compile_mode",
+    "compile-from": "compile_from",
+    "compile-to": "compile_to",
+    "dump-compilation-phases-to": "dump_phases_to",
+    "emit-mlir-bytecode-version": "bytecode_version",
+    "remarks-filter": "remarks_filter",
+    "remarks-output-file": "remarks_file",
+}
+_OWN_SWITCHES = {
+    "bankwise-remarks": "remarks",
+    "verify": "verify",
+    "emit-mlir-bytecode": "emit_bytecode",
+    "split-input-file": "split_input",
+    "iree-hal-list-target-backends": "list_backends",
+    "iree-list-plugins": "list_plugins",
+}
+_CHOICES = {
+    "mitigation": MITIGATIONS,
+    "output_format": OUTPUT_FORMATS,
+    "compile_mode": COMPILE_MODES,
+}
+_PRINT_LISTS = {"mlir-print-ir-before": "print_before", "mlir-print-ir-after": "print_after"}
+
+
+def parse_arguments(argv: Sequence[str]) -> CompileSettings:
+    """Splits a command line into ours, the program's and the library's flags.
+
+    Raises:
+        UsageError: a flag of ours or the program's is wrong.
+    """
+    result = CompileSettings()
+    rest: list[str] = []
+    words = iter(_expand_response_files(argv))
+    for word in words:
+        name, separator, text = word.lstrip("-").partition("=")
+        if not word.startswith("-") or word == "-":
+            rest.append(word)
+        elif name in _OWN_VALUES:
+            if not separator:
+                text = next(words, "")
+            if not text:
+                raise UsageError(f"{word.partition('=')[0]} needs a value")
+            result = replace(result, **{_OWN_VALUES[name]: _value(word, _OWN_VALUES[name], text)})
+        elif name in _OWN_SWITCHES:
+            result = replace(result, **{_OWN_SWITCHES[name]: _switch(word, separator, text)})
+        elif name.startswith("bankwise-"):
+            known = ", ".join(
+                f"--{n}" for n in (*_OWN_VALUES, *_OWN_SWITCHES) if n.startswith("bankwise-")
+            )
+            raise UsageError(f"unknown flag '{word}' (known: {known})")
+        elif name in _PRINT_LISTS and separator:
+            ours, native = _split_pass_names(text)
+            result = replace(result, **{_PRINT_LISTS[name]: ours})
+            if native:
+                rest.append(f"--{name}={','.join(native)}")
+        else:
+            rest.append(word)
+    source, flags = _take_input(rest)
+    return replace(result, input=source, process_flags=tuple(flags))
+
+
+def _expand_response_files(argv: Sequence[str]) -> Iterator[str]:
+    import shlex
+
+    for word in argv:
+        if word.startswith("@") and Path(word[1:]).is_file():
+            yield from _expand_response_files(shlex.split(Path(word[1:]).read_text()))
+        else:
+            yield word
+
+
+def _value(word: str, attribute: str, text: str) -> str | int:
+    allowed = _CHOICES.get(attribute)
+    if allowed and text not in allowed:
+        if attribute == "compile_mode" and text == "hal-executable":
+            raise UsageError(
+                "--compile-mode=hal-executable runs codegen in one piece, where no pass can be "
+                "spliced in; use iree-compile, or compile the whole module"
+            )
+        raise UsageError(f"{word.partition('=')[0]}: '{text}' is not one of {', '.join(allowed)}")
+    if attribute == "bytecode_version":
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"{word.partition('=')[0]} expects an integer, got '{text}'") from None
+    return text
+
+
+def _switch(word: str, separator: str, text: str) -> bool:
+    if not separator or text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise UsageError(f"{word.partition('=')[0]} expects true or false, got '{text}'")
+
+
+def _split_pass_names(text: str) -> tuple[tuple[str, ...], list[str]]:
+    names = text.split(",")
+    ours = tuple(name for name in names if name.startswith("bankwise-"))
+    return ours, [name for name in names if name not in ours]
+
+
+def _take_input(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Finds the positional argument among flags whose arity only LLVM knows.
+
+    `--flag value` and `--switch input` look alike: a word after `--flag` without `=` is taken for
+    the input only when no other word can be it.
+    """
+    plain = [i for i, word in enumerate(words) if word == "-" or not word.startswith("-")]
+    after_flag = {i for i in plain if i and words[i - 1].startswith("-") and words[i - 1] != "-"}
+    certain = [i for i in plain if i not in after_flag or "=" in words[i - 1]]
+    candidates = certain or [i for i in plain if words[i] == "-" or Path(words[i]).exists()]
+    candidates = candidates or plain[-1:]
+    if len(candidates) > 1:
+        names = ", ".join(f"'{words[i]}'" for i in candidates)
+        raise UsageError(f"several input files: {names}; write a flag's value as --flag=value")
+    if not candidates:
+        return None, list(words)
+    at = candidates[0]
+    return words[at], [*words[:at], *words[at + 1 :]]
