@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
@@ -13,7 +12,7 @@ from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
-from .pipeline_edit import PipelineEdit
+from .pipeline_edit import PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
 
@@ -32,31 +31,34 @@ class Mitigation(Enum):
     """Exactly what the stock compiler does, replayed."""
 
 
+PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+ABSORB_PASS = "iree-codegen-absorb-swizzle-hint-to-alloc"
+
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
 
 
 def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
     """The edits of `mitigation`; they touch VectorDistribute pipelines only."""
 
-    def after(anchor: str, *passes: FunctionPass) -> PipelineEdit:
-        return PipelineEdit.after(anchor, *passes, pipelines=_VECTOR_DISTRIBUTE, required=True)
-
-    def replace(anchor: str, passes: Sequence[FunctionPass]) -> PipelineEdit:
-        return PipelineEdit.replace(anchor, *passes, pipelines=_VECTOR_DISTRIBUTE)
+    def edit(
+        position: Position, anchor: str, *passes: FunctionPass, required: bool = True
+    ) -> PipelineEdit:
+        return PipelineEdit(anchor, position, passes, _VECTOR_DISTRIBUTE, required=required)
 
     if mitigation is Mitigation.STOCK:
         return []
     pads = mitigation in (Mitigation.AUTO, Mitigation.PAD)
-    edits = [
-        replace("iree-codegen-gpu-reduce-bank-conflicts", [PadUnhintedAllocs()] if pads else [])
-    ]
+    padding = [PadUnhintedAllocs()] if pads else []
+    edits = [edit(Position.REPLACE, PAD_PASS, *padding, required=False)]
     if mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE):
         only = mitigation is Mitigation.SWIZZLE
+        hint = HintVectorAllocs(defer_to_padding=not only, warn_unhinted=only)
         edits += [
-            after("iree-codegen-gpu-vector-alloc", HintVectorAllocs(warn_unhinted=only)),
-            after("iree-codegen-hoist-statically-bound-allocations", FlattenSwizzleHints()),
-            replace("iree-codegen-absorb-swizzle-hint-to-alloc", [AbsorbSwizzleHints()]),
-            replace("iree-codegen-reinsert-swizzle-hints", [ReinsertSwizzleHints()]),
-            replace(RESOLVE_SWIZZLE_HINTS, [ResolveSwizzleHints()]),
+            edit(Position.AFTER, "iree-codegen-gpu-vector-alloc", hint),
+            edit(Position.BEFORE, "iree-llvmgpu-vector-distribute", FlattenSwizzleHints()),
+            # Only pipelines that prefetch stow hints on allocations.
+            edit(Position.REPLACE, ABSORB_PASS, AbsorbSwizzleHints(), required=False),
+            edit(Position.REPLACE, "iree-codegen-reinsert-swizzle-hints", ReinsertSwizzleHints()),
+            edit(Position.REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints()),
         ]
     return edits

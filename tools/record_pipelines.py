@@ -8,6 +8,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+from rich.console import Console
 from rich.progress import track
 
 
@@ -28,21 +29,14 @@ def main() -> int:
     output = arguments.output or Path(str(home)) / f"{version}.json"
     requests = list(packaged_requests())
     try:
-        recordings = [
-            request.take() for request in track(requests, f"IREE {version}", console=_stderr())
-        ]
+        progress = track(requests, f"IREE {version}", console=Console(stderr=True))
+        recordings = [request.take() for request in progress]
         output.write_text(dump_recordings(version, recordings))
     except (RecordingError, OSError) as error:
         print(f"record_pipelines: error: {error}", file=sys.stderr)
         return 1
     print(f"{len(recordings)} recordings in {output}")
     return 0
-
-
-def _stderr():  # noqa: ANN202
-    from rich.console import Console
-
-    return Console(stderr=True)
 
 
 if __name__ == "__main__":

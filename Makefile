@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+
+.PHONY: demo test lint lit unit nightly bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/python -m bankwise.tools.demo
+
+test: lint lit unit
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+lit: $(INSTALLED)
+	$(BIN)/lit -q test
+
+unit: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -m "not nightly"
+
+nightly: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto
+
+bench: $(INSTALLED)
+	$(BIN)/python -m bankwise.bench.stock_identity
+	$(BIN)/python -m bankwise.bench.compile_sweep
+	$(BIN)/python -m bankwise.bench.compile_time
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out build *.egg-info

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the bank model needs to know of a kernel: LDS tiles and the accesses to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidParameterError, require_positive
+from .targets import AccessKind
+
+
+@dataclass(frozen=True)
+class LdsTile:
+    """An LDS allocation: its logical shape (row-major) and its element type's size in bits."""
+
+    shape: tuple[int, ...]
+    element_bits: int
+
+    def __post_init__(self) -> None:
+        require_positive("element_bits", self.element_bits)
+        if not self.shape:
+            raise InvalidParameterError("shape", self.shape, "at least one dimension")
+        for size in self.shape:
+            require_positive("shape", size)
+
+    @property
+    def elements(self) -> int:
+        """Elements of the tile."""
+        return prod(self.shape)
+
+    @property
+    def row_elements(self) -> int:
+        """Elements of one row, the innermost dimension."""
+        return self.shape[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class LdsAccess:
+    """One load or store op, or one instruction of a distributed transfer, in all waves.
+
+    `elements` [issues, wave_size]: the row-major element index in the logical, unpadded tile of
+    the first element of each lane; one row per wave (or per execution) of the op. Every lane
+    accesses `count` logically consecutive elements. `weight` says how often the op runs.
+    `active` [issues, wave_size] masks lanes off; all take part by default.
+
+    All issues are the same op of the program: they are split into machine accesses alike.
+    """
+
+    kind: AccessKind
+    elements: npt.NDArray[np.int64]
+    count: int
+    weight: int = 1
+    active: npt.NDArray[np.bool_] | None = None
+    location: str = ""
+
+    def __post_init__(self) -> None:
+        require_positive("count", self.count)
+        if self.weight < 0:
+            raise InvalidParameterError("weight", self.weight, "integers >= 0")
+        elements = np.asarray(self.elements, dtype=np.int64)
+        if elements.ndim == 1:
+            elements = elements[None]
+        if elements.ndim != 2:
+            raise InvalidParameterError("elements.shape", elements.shape, "[issues, wave_size]")
+        object.__setattr__(self, "elements", elements)
+        if self.active is not None:
+            active = np.broadcast_to(np.asarray(self.active, dtype=bool), elements.shape)
+            object.__setattr__(self, "active", None if active.all() else active)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exact counts of global-memory transactions, from the byte addresses of all lanes.
+
+A wave's load or store fetches every transaction-sized, aligned block that any lane touches, once:
+64 bytes on AMD; 32-byte sectors on NVIDIA, which are looked up as 128-byte lines. What counts is
+how many of the fetched bytes some lane asked for.
+
+Worked example: 32 lanes load 4 bytes each at a stride of 8 bytes. On NVIDIA they touch 256 bytes:
+8 sectors in 2 lines, 128 of 256 bytes useful, efficiency 0.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidParameterError, require_positive
+from .targets import Target
+
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class Coalescing:
+    """Counts per issue of a global access; all arrays have the issues' shape [...]."""
+
+    transactions: npt.NDArray[np.int64]
+    """64-byte blocks (AMD) or 32-byte sectors (NVIDIA) moved."""
+    lines: npt.NDArray[np.int64]
+    """Cache lines looked up: 64 bytes as one transaction on AMD, 128 bytes on NVIDIA."""
+    fetched_bytes: npt.NDArray[np.int64]
+    useful_bytes: npt.NDArray[np.int64]
+    """Distinct bytes that lanes asked for."""
+
+    @property
+    def efficiency(self) -> float:
+        """Useful over fetched bytes of all issues together; 1.0 if nothing was fetched."""
+        fetched = int(self.fetched_bytes.sum())
+        return int(self.useful_bytes.sum()) / fetched if fetched else 1.0
+
+
+def transaction_bytes(target: Target) -> tuple[int, int]:
+    """(bytes of a transaction, bytes of a line) in global memory.
+
+    AMD CDNA: 64-byte requests to the L2; NVIDIA: 32-byte sectors of 128-byte L1 lines.
+    """
+    return (32, 128) if target.arch.startswith("sm_") else (64, 64)
+
+
+def coalescing(
+    target: Target,
+    addresses: IntArray,
+    width_bytes: int,
+    active: npt.NDArray[np.bool_] | None = None,
+) -> Coalescing:
+    """Counts the transactions of global accesses of `width_bytes` contiguous bytes per lane.
+
+    Args:
+      addresses: byte addresses [..., wave_size]; one issue each.
+      active: which lanes take part, broadcastable to `addresses`; all by default.
+
+    Raises InvalidParameterError for another wave size than the target's or negative addresses.
+    """
+    require_positive("width_bytes", width_bytes)
+    addresses = np.asarray(addresses, dtype=np.int64)
+    if addresses.ndim == 0 or addresses.shape[-1] != target.wave_size:
+        raise InvalidParameterError(
+            "addresses.shape", addresses.shape, f"[..., {target.wave_size}] on {target.arch}"
+        )
+    on = None if active is None else np.broadcast_to(active, addresses.shape)
+    used = addresses if on is None else addresses[on]
+    if used.size and used.min() < 0:
+        raise InvalidParameterError("addresses", int(used.min()), "byte addresses >= 0")
+    sector, line = transaction_bytes(target)
+    transactions = _blocks_touched(addresses, width_bytes, on, sector)
+    return Coalescing(
+        transactions=transactions,
+        lines=_blocks_touched(addresses, width_bytes, on, line),
+        fetched_bytes=transactions * sector,
+        useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
+    )
+
+
+def _blocks_touched(
+    addresses: npt.NDArray[np.int64],
+    width_bytes: int,
+    active: npt.NDArray[np.bool_] | None,
+    block: int,
+) -> npt.NDArray[np.int64]:
+    """Distinct aligned blocks that the lanes of each issue touch, by merging intervals.
+
+    A lane touches the blocks first .. last. With lanes sorted by `first`, a lane adds the blocks
+    beyond the furthest `last` before it.
+    """
+    first = addresses // block
+    last = (addresses + (width_bytes - 1)) // block
+    if active is not None:
+        # An empty interval before everything adds nothing.
+        first, last = np.where(active, first, 0), np.where(active, last, -1)
+    order = np.argsort(first, axis=-1, kind="stable")
+    first = np.take_along_axis(first, order, axis=-1)
+    last = np.take_along_axis(last, order, axis=-1)
+    reached = np.maximum.accumulate(last, axis=-1)
+    before = np.concatenate([np.full_like(reached[..., :1], -1), reached[..., :-1]], axis=-1)
+    return np.maximum(last - np.maximum(first - 1, before), 0).sum(axis=-1)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What accesses demand of a linear swizzle: vectors that must stay out of the banks' kernel.
+
+Take one phase of an LDS instruction whose lanes and words are laid out linearly. The words that
+the phase touches are then a coset w + U of a linear subspace U of the word-index bits. A swizzle
+sends word x to L(x), on bank L(x) mod banks. Two touched words share a bank exactly when their
+difference d in U has L(d) = 0 in all bank bits: d lies in the kernel K of "bank after swizzle".
+So every bank is hit by |U ∩ K| words, and
+
+    conflict cycles of the phase = |U ∩ K| - 1 = number of nonzero vectors of U in K.
+
+Summed over phases and accesses with their weights this is a sum over vectors: each nonzero
+vector d of each U carries a weight and costs it if L(d) is 0 in the bank bits. That is all the
+solver needs to know of a kernel, typically some dozens of vectors.
+
+Worked example: 32 banks, lanes 0-31 read the words 0, 32, 64, ... of a column. U is spanned by
+32, 64, 128, 256, 512. Without a swizzle all of U lies in K: 31 conflict cycles. With bits 0-4
+XORed with bits 5-9 no nonzero vector does: none.
+
+Where a phase is not linear (odd strides, masked lanes), the differences of all pairs of words
+take the place of U. Then zero cost still says exactly "no conflict"; other costs only rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import f2
+from .accesses import LdsAccess, LdsTile
+from .layouts import MachineAccess, PlainLayout, machine_batches
+from .targets import Target
+
+
+@dataclass(frozen=True)
+class PlainInGroups(PlainLayout):
+    """The plain layout with accesses split as a swizzle of groups of `group` elements does."""
+
+    group: int = 1
+
+    def group_elements(self, tile: LdsTile) -> int:
+        """Consecutive elements, counted from 0, that the layout keeps together."""
+        return self.group
+
+
+@dataclass(frozen=True, eq=False)
+class BankConstraints:
+    """Weighted word-index differences; each costs its weight if its bank bits become 0.
+
+    Arrays are parallel. `exact` says that every phase is linear, so that the cost of a swizzle
+    is its exact number of weighted conflict cycles.
+    """
+
+    vectors: npt.NDArray[np.int64]
+    bank_masks: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    exact: bool
+    subspaces: tuple[tuple[tuple[int, ...], int, int], ...]
+    """(reduced basis, bank mask, weight) of the linear phases."""
+    phases: int
+    """Weighted phases that the accesses run: their cycles without any conflict."""
+
+    def cost(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The cost of swizzles that map the vectors to `images` [..., vectors]."""
+        return ((images & self.bank_masks) == 0) @ self.weights
+
+    def pigeonhole_bound(self, target_mask: int) -> int:
+        """A cost that no swizzle changing only the bits of `target_mask` can undercut.
+
+        Of a phase's U, the vectors with 0 in all bank bits that stay as they are form a
+        subspace. Mapped into the remaining t bank bits, at least 2**(dimension - t) of its
+        vectors go to 0. For example four row bits do not fit into three changeable bank bits.
+        """
+        bound = 0
+        for basis, bank_mask, weight in self.subspaces:
+            fixed = bank_mask & ~target_mask
+            dimension = len(basis) - f2.rank(v & fixed for v in basis)
+            room = (bank_mask & target_mask).bit_count()
+            bound += weight * ((1 << max(dimension - room, 0)) - 1)
+        return bound
+
+
+def bank_constraints(
+    target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], group: int
+) -> BankConstraints:
+    """The constraints of `accesses` when groups of `group` elements stay together.
+
+    Words are those of `target.bank_width_bytes`; groups are at least a word.
+    """
+    total: dict[tuple[int, int], int] = {}
+    subspaces: dict[tuple[tuple[int, ...], int], int] = {}
+    exact = True
+    phases = 0
+    weights = np.array([a.weight for a in accesses], dtype=np.int64)
+    for machine, owner in machine_batches(target, tile, PlainInGroups(group), accesses):
+        bank_mask = machine.instruction.banks - 1
+        sets = _phases(machine, weights[owner], target.bank_width_bytes)
+        phases += sum(weight for _, weight in sets)
+        for words, weight in sets:
+            basis = f2.reduced_basis(words)
+            if len(words) == 1 << len(basis):
+                subspaces[basis, bank_mask] = subspaces.get((basis, bank_mask), 0) + weight
+            else:
+                exact = False
+                for i, first in enumerate(words):
+                    for second in words[:i]:
+                        key = (first ^ second, bank_mask)
+                        total[key] = total.get(key, 0) + weight
+    for (basis, bank_mask), weight in subspaces.items():
+        for vector in f2.span(basis)[1:]:
+            total[vector, bank_mask] = total.get((vector, bank_mask), 0) + weight
+    items = sorted(total.items())
+    return BankConstraints(
+        np.array([v for (v, _), _ in items], dtype=np.int64),
+        np.array([m for (_, m), _ in items], dtype=np.int64),
+        np.array([w for _, w in items], dtype=np.int64),
+        exact,
+        tuple((basis, mask, weight) for (basis, mask), weight in subspaces.items()),
+        phases,
+    )
+
+
+def _phases(
+    machine: MachineAccess, weights: npt.NDArray[np.int64], word_bytes: int
+) -> list[tuple[list[int], int]]:
+    """Distinct touched word sets, each XORed with one of its words, ascending; with weights.
+
+    The XOR makes 0 the first word of every set and identifies sets that are shifted copies.
+    """
+    instruction = machine.instruction
+    width = instruction.width_bytes
+    rows = machine.addresses.reshape(-1, machine.addresses.shape[-1])
+    repeated = np.repeat(weights, len(rows) // len(weights)).tolist()
+    alignment = 1 << (max(width, word_bytes) - 1).bit_length()
+    if machine.active is None and width <= word_bytes:
+        rows = rows // word_bytes
+        span = np.zeros(1, dtype=np.int64)
+        aligned = not (machine.addresses % width).any()
+    else:
+        aligned = machine.active is None and not (rows % alignment).any()
+        rows = rows // word_bytes
+        span = np.arange(-(-width // word_bytes))
+    merged: dict[bytes, int] = {}
+    if aligned:
+        for row, weight in zip(rows ^ rows[:, :1], repeated, strict=True):
+            if weight:
+                key = row.tobytes()
+                merged[key] = merged.get(key, 0) + weight
+        phases = np.asarray(instruction.phases)
+        result: dict[tuple[int, ...], int] = {}
+        for key, weight in merged.items():
+            lanes = np.frombuffer(key, dtype=np.int64)[phases]
+            words = ((lanes ^ lanes[:, :1])[..., None] ^ span).reshape(len(phases), -1)
+            for phase in words:
+                touched = tuple(np.unique(phase).tolist())
+                result[touched] = result.get(touched, 0) + weight
+        return [(list(words), weight) for words, weight in result.items()]
+    return _uneven_phases(machine, repeated, word_bytes)
+
+
+def _uneven_phases(
+    machine: MachineAccess, weights: list[int], word_bytes: int
+) -> list[tuple[list[int], int]]:
+    """`_phases` for masked or unaligned accesses, lane by lane."""
+    rows = machine.addresses.reshape(-1, machine.addresses.shape[-1])
+    active = None if machine.active is None else machine.active.reshape(rows.shape)
+    width = machine.instruction.width_bytes
+    result: dict[tuple[int, ...], int] = {}
+    for index, (row, weight) in enumerate(zip(rows.tolist(), weights, strict=True)):
+        if not weight:
+            continue
+        for phase in machine.instruction.phases:
+            touched: set[int] = set()
+            for lane in phase:
+                if active is None or active[index, lane]:
+                    first, last = row[lane] // word_bytes, (row[lane] + width - 1) // word_bytes
+                    touched.update(range(first, last + 1))
+            if touched:
+                origin = min(touched)
+                key = tuple(sorted(word ^ origin for word in touched))
+                result[key] = result.get(key, 0) + weight
+    return [(list(words), weight) for words, weight in result.items()]

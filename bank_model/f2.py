@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Linear algebra over F2, the field of two elements.
+
+A vector is a Python int whose bit i is coordinate i; adding vectors is XOR. A matrix is the
+sequence of its columns, so column j is the image of unit vector `1 << j`. For example
+`apply([0b01, 0b11], 0b10)` is 0b11: the second column.
+
+A subspace is given by vectors that span it. Functions that return a subspace return its
+*reduced basis*: leading bits are distinct, descending, and each leading bit occurs in its own
+vector only. Two sets of vectors span the same space exactly when their reduced bases are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .errors import InvalidParameterError
+
+
+class SingularMatrixError(InvalidParameterError):
+    """A matrix that must have an inverse has none."""
+
+
+def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
+    """The reduced basis of the span of `vectors` (Gauss-Jordan elimination)."""
+    by_lead: dict[int, int] = {}
+    for vector in vectors:
+        if vector < 0:
+            raise InvalidParameterError("vectors", vector, "integers >= 0")
+        rest = vector
+        while rest and (known := by_lead.get(rest.bit_length())):
+            rest ^= known
+        if rest:
+            by_lead[rest.bit_length()] = rest
+    basis: list[int] = []
+    for lead in sorted(by_lead):
+        vector = by_lead[lead]
+        for earlier in basis:
+            if vector >> (earlier.bit_length() - 1) & 1:
+                vector ^= earlier
+        basis.append(vector)
+    return tuple(reversed(basis))
+
+
+def rank(vectors: Iterable[int]) -> int:
+    """The dimension of the span of `vectors`."""
+    return len(reduced_basis(vectors))
+
+
+def span(vectors: Iterable[int]) -> tuple[int, ...]:
+    """All members of the span of `vectors`, ascending; 2**rank of them."""
+    members = [0]
+    for vector in reduced_basis(vectors):
+        members += [member ^ vector for member in members]
+    return tuple(sorted(members))
+
+
+def contains(vectors: Iterable[int], vector: int) -> bool:
+    """Whether `vector` lies in the span of `vectors`."""
+    for member in reduced_basis(vectors):
+        if vector >> (member.bit_length() - 1) & 1:
+            vector ^= member
+    return vector == 0
+
+
+def apply(columns: Sequence[int], vector: int) -> int:
+    """The matrix with these columns times `vector`.
+
+    Raises InvalidParameterError when `vector` has more coordinates than there are columns.
+    """
+    if vector >> len(columns):
+        raise InvalidParameterError("vector", vector, f"0 .. {(1 << len(columns)) - 1}")
+    image = 0
+    while vector:
+        low = vector & -vector
+        image ^= columns[low.bit_length() - 1]
+        vector ^= low
+    return image
+
+
+def kernel(columns: Sequence[int]) -> tuple[int, ...]:
+    """The reduced basis of the vectors that the matrix maps to 0."""
+    # Eliminate on the images and remember which columns were added up.
+    by_lead: dict[int, tuple[int, int]] = {}
+    found: list[int] = []
+    for index, column in enumerate(columns):
+        image, combination = column, 1 << index
+        while image and (known := by_lead.get(image.bit_length())):
+            image ^= known[0]
+            combination ^= known[1]
+        if image:
+            by_lead[image.bit_length()] = (image, combination)
+        else:
+            found.append(combination)
+    return reduced_basis(found)
+
+
+def intersection(first: Iterable[int], second: Iterable[int]) -> tuple[int, ...]:
+    """The reduced basis of the vectors in both spans.
+
+    Worked example: span{01, 10} and span{11}. The kernel of the columns (01, 10, 11) holds the
+    combination 111: 01 + 10 = 11, so 11 is in both.
+    """
+    a, b = reduced_basis(first), reduced_basis(second)
+    common = [apply(a, combination & ((1 << len(a)) - 1)) for combination in kernel((*a, *b))]
+    return reduced_basis(common)
+
+
+def complement(vectors: Iterable[int], dimension: int) -> tuple[int, ...]:
+    """Unit vectors that together with `vectors` span F2^dimension, independent of their span."""
+    leads = {v.bit_length() - 1 for v in reduced_basis(vectors)}
+    if leads and max(leads) >= dimension:
+        raise InvalidParameterError("dimension", dimension, f"integers > {max(leads)}")
+    return tuple(1 << bit for bit in range(dimension) if bit not in leads)
+
+
+def inverse(columns: Sequence[int]) -> tuple[int, ...]:
+    """The columns of the inverse of a square matrix; raises SingularMatrixError."""
+    size = len(columns)
+    rows = [(column, 1 << index) for index, column in enumerate(columns)]
+    if any(column >> size for column in columns):
+        raise SingularMatrixError("columns", list(columns), f"vectors of {size} coordinates")
+    # Column operations that turn the matrix into the identity turn the identity into the inverse.
+    for bit in range(size):
+        pivot = next((i for i in range(bit, size) if rows[i][0] >> bit & 1), None)
+        if pivot is None:
+            raise SingularMatrixError("columns", list(columns), "independent columns")
+        rows[bit], rows[pivot] = rows[pivot], rows[bit]
+        for i in range(size):
+            if i != bit and rows[i][0] >> bit & 1:
+                rows[i] = (rows[i][0] ^ rows[bit][0], rows[i][1] ^ rows[bit][1])
+    return tuple(combination for _, combination in rows)
+
+
+def product(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """The columns of the matrix product: first `right`, then `left`."""
+    return tuple(apply(left, column) for column in right)

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Physical layouts of an LDS tile, and the exact conflict count of accesses under a layout.
+
+A layout places the logical row-major element `e` of a tile at a physical element offset. It keeps
+*groups* of consecutive elements consecutive: everything for the plain layout, a row for a padded
+one, `access_width` elements for a swizzle. A vector access that crosses a group boundary must be
+split there, in all lanes alike because they run the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from .accesses import LdsAccess, LdsTile
+from .conflicts import phase_costs
+from .errors import InvalidParameterError
+from .swizzles import Swizzle
+from .targets import LdsInstruction, Target
+
+IntArray = npt.NDArray[np.integer]
+
+# LLVM never needs more for an LDS access, and allocations of vectors are aligned to it.
+MAX_USEFUL_ALIGNMENT = 16
+
+
+class SubByteAccessError(InvalidParameterError):
+    """An access to sub-byte elements starts or ends inside a byte."""
+
+
+def _bytes_for(elements: int, element_bits: int) -> int:
+    return -(-elements * element_bits // 8)
+
+
+@dataclass(frozen=True)
+class PlainLayout:
+    """Row-major without gaps: what the program's types say."""
+
+    def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
+        """Physical element offsets of logical `elements` (any shape)."""
+        return np.asarray(elements, dtype=np.int64)
+
+    def size_bytes(self, tile: LdsTile) -> int:
+        """LDS bytes of the tile."""
+        return _bytes_for(tile.elements, tile.element_bits)
+
+    def group_elements(self, tile: LdsTile) -> int:
+        """Consecutive elements, counted from 0, that the layout keeps together."""
+        return tile.elements
+
+    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
+        """The longest run that an aligned access of `count` elements can be made of."""
+        return count
+
+    def __str__(self) -> str:
+        return "plain"
+
+
+@dataclass(frozen=True)
+class PaddedLayout:
+    """Rows (the innermost dimension) followed by `padding_elements` unused elements each."""
+
+    padding_elements: int
+
+    def __post_init__(self) -> None:
+        if self.padding_elements < 0:
+            raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
+
+    def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
+        """Physical element offsets of logical `elements` (any shape)."""
+        e = np.asarray(elements, dtype=np.int64)
+        return e + e // tile.row_elements * self.padding_elements
+
+    def size_bytes(self, tile: LdsTile) -> int:
+        """LDS bytes of the tile, the padding of the last row included."""
+        rows = tile.elements // tile.row_elements
+        pitch = tile.row_elements + self.padding_elements
+        return _bytes_for(rows * pitch, tile.element_bits)
+
+    def group_elements(self, tile: LdsTile) -> int:
+        """Consecutive elements, counted from 0, that the layout keeps together."""
+        return tile.row_elements if self.padding_elements else tile.elements
+
+    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
+        """The longest run that an aligned access of `count` elements can be made of."""
+        group = self.group_elements(tile)
+        return count if group % count == 0 else gcd(count, group)
+
+    def __str__(self) -> str:
+        return f"padded by {self.padding_elements} elements"
+
+
+@dataclass(frozen=True)
+class SwizzledLayout:
+    """A chain of swizzles of the flat allocation, from the allocation outwards.
+
+    `swizzles = (S0, S1)` places logical element e at `S0(S1(e))`: S0 is the hint on the allocation
+    itself, S1 the hint on S0's result. With `padding_elements` the rows are padded first and the
+    swizzles permute the padded allocation.
+
+    The layout is one only if every swizzle permutes the allocation: see `is_bijection`.
+    """
+
+    swizzles: tuple[Swizzle, ...]
+    padding_elements: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.swizzles:
+            raise InvalidParameterError("swizzles", self.swizzles, "at least one swizzle")
+        if self.padding_elements < 0:
+            raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
+
+    def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
+        """Physical element offsets of logical `elements` (any shape)."""
+        o = PaddedLayout(self.padding_elements).offsets(tile, elements)
+        for swizzle in reversed(self.swizzles):
+            o = swizzle.apply(o)
+        return o
+
+    def physical_elements(self, tile: LdsTile) -> int:
+        """Elements of the allocation, padding included."""
+        rows = tile.elements // tile.row_elements
+        return rows * (tile.row_elements + self.padding_elements)
+
+    def is_bijection(self, tile: LdsTile) -> bool:
+        """Whether every swizzle of the chain permutes the allocation."""
+        size = self.physical_elements(tile)
+        return all(swizzle.is_bijection(size) for swizzle in self.swizzles)
+
+    def size_bytes(self, tile: LdsTile) -> int:
+        """LDS bytes of the tile."""
+        return PaddedLayout(self.padding_elements).size_bytes(tile)
+
+    def group_elements(self, tile: LdsTile) -> int:
+        """Consecutive elements, counted from 0, that the layout keeps together."""
+        group = PaddedLayout(self.padding_elements).group_elements(tile)
+        if self.padding_elements:
+            group = gcd(group, tile.row_elements + self.padding_elements)
+        for swizzle in self.swizzles:
+            group = gcd(group, swizzle.access_width)
+        return group
+
+    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
+        """The longest run that an aligned access of `count` elements can be made of."""
+        group = self.group_elements(tile)
+        return count if group % count == 0 else gcd(count, group)
+
+    def __str__(self) -> str:
+        chain = " of ".join(map(str, self.swizzles))
+        return f"{chain}, padded by {self.padding_elements}" if self.padding_elements else chain
+
+
+Layout = PlainLayout | PaddedLayout | SwizzledLayout
+
+
+@dataclass(frozen=True)
+class MachineAccess:
+    """One machine instruction that accesses become.
+
+    `addresses` are bytes, [..., issues, wave_size]; `active` masks lanes off, likewise.
+    """
+
+    instruction: LdsInstruction
+    addresses: npt.NDArray[np.int64]
+    active: npt.NDArray[np.bool_] | None
+
+
+def split_into_runs(group: int, access: LdsAccess) -> tuple[tuple[int, int], ...]:
+    """The runs (first, count) of an access that stay inside groups of `group` elements.
+
+    A run ends where any active lane reaches a group boundary. Two lanes that start 2 and 3
+    elements before a boundary therefore split a vector of 8 into 2 + 1 + 5 (group >= 8).
+    """
+    starts = access.elements if access.active is None else access.elements[access.active]
+    return _runs(group, access.count, starts)
+
+
+def _runs(group: int, count: int, starts: IntArray) -> tuple[tuple[int, int], ...]:
+    if starts.size == 0:
+        return ()
+    to_boundary = -starts.ravel() % group
+    cuts = {0}
+    for distance in np.unique(to_boundary[to_boundary < count]).tolist():
+        cuts.update(range(distance, count, group))
+    return tuple((a, b - a) for a, b in pairwise([*sorted(cuts), count]))
+
+
+def machine_accesses(
+    target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
+) -> tuple[MachineAccess, ...]:
+    """The machine instructions that `access` becomes under `layout`, in address order per run.
+
+    The access is split into runs that the layout keeps contiguous; the alignment of a run is the
+    largest power of two that divides all its byte addresses; the target splits it accordingly.
+
+    Raises InvalidParameterError for a wave of another size than the target's or elements outside
+    the tile, SubByteAccessError where a run of sub-byte elements starts or ends inside a byte.
+    """
+    return tuple(
+        MachineAccess(m.instruction, m.addresses[0], None if m.active is None else m.active[0])
+        for m, _ in machine_batches(target, tile, layout, [access])
+    )
+
+
+def machine_batches(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> list[tuple[MachineAccess, npt.NDArray[np.int64]]]:
+    """`machine_accesses` of many accesses, alike ones together for speed.
+
+    Returns pairs (machine access with addresses [members, issues, wave_size], index of each
+    member's access in `accesses`). Errors as of `machine_accesses`.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for index, access in enumerate(accesses):
+        if access.elements.shape[1] != target.wave_size:
+            raise InvalidParameterError(
+                "elements.shape[1]",
+                access.elements.shape[1],
+                f"{target.wave_size}, the wave size of {target.arch}",
+            )
+        # Masked accesses stay alone: their masks decide where they split.
+        mask = None if access.active is None else index
+        alike.setdefault((access.kind, access.count, len(access.elements), mask), []).append(index)
+    batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []
+    for members in alike.values():
+        batches += _batches_of_alike(target, tile, layout, accesses, members)
+    return batches
+
+
+def _batches_of_alike(
+    target: Target,
+    tile: LdsTile,
+    layout: Layout,
+    accesses: Sequence[LdsAccess],
+    members: list[int],
+) -> list[tuple[MachineAccess, npt.NDArray[np.int64]]]:
+    """The batches of one access, or of unmasked ones of one kind, count and number of issues."""
+    first_of_all = accesses[members[0]]
+    kind, count, active = first_of_all.kind, first_of_all.count, first_of_all.active
+    starts = np.stack([accesses[index].elements for index in members])
+    if active is not None:
+        used = starts[0][active]
+        if used.size:
+            starts = np.where(active, starts, used[0])
+            active = active[None]
+        else:
+            return []
+    if starts.size == 0:
+        return []
+    if starts.min() < 0 or starts.max() + count > tile.elements:
+        raise InvalidParameterError(
+            "elements",
+            f"{starts.min()} .. {starts.max() + count - 1}",
+            f"0 .. {tile.elements - 1}, the elements of the tile",
+        )
+    indices = np.array(members)
+    by_runs: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    group = layout.group_elements(tile)
+    if count == 1:
+        by_runs[((0, 1),)] = list(range(len(members)))
+    else:
+        to_boundary = -starts.reshape(len(members), -1) % group
+        crosses = ((to_boundary > 0) & (to_boundary < count)).any(axis=1)
+        aligned = tuple((k, min(group, count - k)) for k in range(0, count, group))
+        for member, uneven in enumerate(crosses.tolist()):
+            runs = _runs(group, count, starts[member]) if uneven else aligned
+            by_runs.setdefault(runs, []).append(member)
+    batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []
+    for runs, chosen in by_runs.items():
+        whole = len(chosen) == len(members)
+        part, part_indices = (starts, indices) if whole else (starts[chosen], indices[chosen])
+        for first, length in runs:
+            bits = layout.offsets(tile, part + first) * tile.element_bits
+            if length * tile.element_bits % 8 or (tile.element_bits % 8 and (bits % 8).any()):
+                raise SubByteAccessError(
+                    "element_bits",
+                    tile.element_bits,
+                    f"accesses that start and end at bytes; {layout} splits off {length} elements",
+                )
+            addresses = bits // 8
+            common = np.bitwise_or.reduce(addresses.reshape(len(part), -1), axis=1)
+            common |= MAX_USEFUL_ALIGNMENT
+            alignments = common & -common
+            width = length * tile.element_bits // 8
+            for alignment in np.unique(alignments).tolist():
+                here = alignments == alignment
+                everything = bool(here.all())
+                base = addresses if everything else addresses[here]
+                owner = part_indices if everything else part_indices[here]
+                for instruction, offset in target.legalize(kind, width, alignment):
+                    batches.append((MachineAccess(instruction, base + offset, active), owner))
+    return batches
+
+
+@dataclass(frozen=True)
+class AccessCost:
+    """What one access costs under a layout, all issues together, without its weight."""
+
+    conflict_cycles: int
+    wavefronts: int
+    instructions: int
+    """Machine instructions of one wave."""
+
+
+def access_costs(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> tuple[AccessCost, ...]:
+    """Counts every access exactly; errors as of `machine_accesses`."""
+    totals = np.zeros((3, len(accesses)), dtype=np.int64)
+    for machine, owner in machine_batches(target, tile, layout, accesses):
+        costs = _phase_costs_once(machine, target.bank_width_bytes)
+        totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
+        totals[1, owner] += costs.sum(axis=(1, 2))
+        totals[2, owner] += 1
+    return tuple(AccessCost(*column) for column in totals.T.tolist())
+
+
+def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDArray[np.int64]:
+    """`phase_costs`, counting issues only once that differ by a whole number of words.
+
+    Adding the same number of words to all addresses rotates the banks and changes no cost.
+    """
+    addresses = machine.addresses
+    rows = addresses.reshape(-1, addresses.shape[-1])
+    if machine.active is not None or len(rows) == 1:
+        return phase_costs(machine.instruction, addresses, machine.active, bank_width_bytes)
+    base = rows.min(axis=1, keepdims=True)
+    relative = (rows - base // bank_width_bytes * bank_width_bytes).astype(np.int32)
+    seen: dict[bytes, int] = {}
+    inverse = [seen.setdefault(row.tobytes(), len(seen)) for row in relative]
+    distinct = np.frombuffer(b"".join(seen), dtype=np.int32).reshape(len(seen), -1)
+    costs = phase_costs(machine.instruction, distinct, None, bank_width_bytes)
+    return costs[inverse].reshape(*addresses.shape[:-1], -1)
+
+
+def access_cost(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess) -> AccessCost:
+    """Counts one access exactly; errors as of `machine_accesses`."""
+    return access_costs(target, tile, layout, [access])[0]
+
+
+def layout_conflicts(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
+) -> int:
+    """Weighted conflict cycles of `accesses` under `layout`, by exact count.
+
+    Errors as of `machine_accesses`.
+    """
+    counted = list(accesses)
+    costs = access_costs(target, tile, layout, counted)
+    return sum(a.weight * c.conflict_cycles for a, c in zip(counted, costs, strict=True))

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the LDS of each GPU does with an instruction: banks, lane phases, widths, splitting.
+
+The lanes of a wave are not serviced together: an LDS instruction runs in *phases*, and only
+lanes of one phase can conflict. In every table known so far, the phases of an instruction are
+the cosets of one linear subspace of the lane bits over F2, so a table row is written as the
+basis of that subspace. For example ds_read_b128 on gfx942 services lanes
+{0..3, 20..23} first: that is the span of {1, 2, 20} under XOR, and the other seven phases are
+that set XORed with 4, 8, 12, 32, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from .errors import InvalidParameterError, require_positive, require_power_of_two
+
+
+class AccessKind(Enum):
+    """Whether an access reads or writes the LDS."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class Status(Enum):
+    """How well a table row is known."""
+
+    MEASURED = "measured"
+    """Somebody's hardware counters agree with the row, exactly."""
+    PUBLISHED = "published"
+    """The vendor's documentation states the row."""
+    ASSUMED = "assumed"
+    """Taken over from a similar instruction or chip."""
+
+
+class UnknownTargetError(InvalidParameterError):
+    """There is no table for this architecture."""
+
+
+class UnknownInstructionError(InvalidParameterError):
+    """The architecture has no LDS instruction of this kind and width."""
+
+
+@dataclass(frozen=True)
+class LdsInstruction:
+    """One LDS instruction of a chip, as the bank model sees it.
+
+    `width_bytes` are moved per lane. `phases` lists the lanes serviced together, in no
+    particular order; all phases of an instruction hold equally many lanes.
+    """
+
+    name: str
+    kind: AccessKind
+    width_bytes: int
+    banks: int
+    phases: tuple[tuple[int, ...], ...]
+    source: str
+    status: Status
+
+
+@dataclass(frozen=True)
+class Target:
+    """The LDS of one GPU architecture.
+
+    `lds_bytes` is the most that one workgroup may use. `instructions` holds one plain
+    instruction per (kind, width); `special_instructions` those that only their name selects.
+    """
+
+    arch: str
+    wave_size: int
+    lds_bytes: int
+    instructions: tuple[LdsInstruction, ...]
+    special_instructions: tuple[LdsInstruction, ...] = ()
+    bank_width_bytes: int = 4
+
+    def widths(self, kind: AccessKind) -> tuple[int, ...]:
+        """The bytes per lane that one instruction of `kind` can move, ascending."""
+        return tuple(sorted(i.width_bytes for i in self.instructions if i.kind is kind))
+
+    def instruction(self, kind: AccessKind, width_bytes: int) -> LdsInstruction:
+        """The instruction of `kind` that moves `width_bytes` per lane.
+
+        Raises UnknownInstructionError when the chip has none.
+        """
+        for candidate in self.instructions:
+            if candidate.kind is kind and candidate.width_bytes == width_bytes:
+                return candidate
+        raise UnknownInstructionError(
+            "width_bytes",
+            width_bytes,
+            f"{', '.join(map(str, self.widths(kind)))} for a {kind.value} on {self.arch}",
+        )
+
+    def instruction_named(self, name: str) -> LdsInstruction:
+        """The instruction with the ISA's name `name`.
+
+        Raises UnknownInstructionError when the chip's table does not list it.
+        """
+        known = self.instructions + self.special_instructions
+        for candidate in known:
+            if candidate.name == name:
+                return candidate
+        raise UnknownInstructionError("name", name, ", ".join(i.name for i in known))
+
+    def legalize(
+        self, kind: AccessKind, width_bytes: int, alignment_bytes: int
+    ) -> tuple[tuple[LdsInstruction, int], ...]:
+        """How the backend splits one contiguous access of each lane into machine accesses.
+
+        Args:
+          width_bytes: bytes per lane, any positive number.
+          alignment_bytes: a power of two that divides every lane's address.
+
+        Returns pairs (instruction, byte offset from the lane's address), ascending, that cover
+        the access exactly once. An instruction needs its own width as alignment, 12 bytes need
+        16 (LLVM's rule for DS and shared memory). So on AMD 16 bytes aligned to 8 become the
+        two halves of a read2_b64, aligned to 4 four b32 halves of two read2_b32.
+        """
+        require_positive("width_bytes", width_bytes)
+        require_power_of_two("alignment_bytes", alignment_bytes)
+        widths = sorted(self.widths(kind), reverse=True)
+        pieces: list[tuple[LdsInstruction, int]] = []
+        offset = 0
+        while offset < width_bytes:
+            alignment = min(alignment_bytes, offset & -offset) if offset else alignment_bytes
+            width = next(
+                w
+                for w in widths
+                if w <= width_bytes - offset and _required_alignment(w) <= alignment
+            )
+            pieces.append((self.instruction(kind, width), offset))
+            offset += width
+        return tuple(pieces)
+
+
+def _required_alignment(width_bytes: int) -> int:
+    """The alignment that an access of one lane needs: the next power of two of its width."""
+    return 1 << (width_bytes - 1).bit_length()
+
+
+def coset_phases(wave_size: int, basis: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The phases whose lanes differ by a XOR combination of `basis`.
+
+    Every lane of the wave is in exactly one phase; lanes ascend within a phase and phases
+    ascend by their first lane. `coset_phases(8, (1, 4))` is `((0, 1, 4, 5), (2, 3, 6, 7))`.
+    """
+    subspace = [0]
+    for vector in basis:
+        if vector in subspace or not 0 <= vector < wave_size:
+            raise InvalidParameterError("basis", basis, "independent lane numbers of the wave")
+        subspace += [vector ^ member for member in subspace]
+    phases: list[tuple[int, ...]] = []
+    seen: set[int] = set()
+    for lane in range(wave_size):
+        if lane not in seen:
+            phase = tuple(sorted(lane ^ member for member in subspace))
+            seen.update(phase)
+            phases.append(phase)
+    return tuple(phases)
+
+
+def _in_order(lanes: int) -> tuple[int, ...]:
+    """The basis of phases of `lanes` consecutive lanes."""
+    return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
+
+
+_AMD_READ_NAMES = {1: "ds_read_u8", 2: "ds_read_u16", 4: "ds_read_b32", 8: "ds_read_b64"} | {
+    12: "ds_read_b96",
+    16: "ds_read_b128",
+}
+_AMD_WRITE_NAMES = {1: "ds_write_b8", 2: "ds_write_b16", 4: "ds_write_b32", 8: "ds_write_b64"} | {
+    12: "ds_write_b96",
+    16: "ds_write_b128",
+}
+
+_CK_TILE = "ROCm/composable_kernel docs/conceptual/ck_tile/hardware/lds_bank_conflicts.rst"
+_CK_TILE_COUNTERS = "published counters of the CK Tile transpose tutorials on MI300, reproduced"
+_HIPKITTENS = (
+    "measured over all lane pairs, HazyResearch/HipKittens analysis/paper_experiments/phases"
+)
+_B128_READ_CDNA3 = (1, 2, 20)
+_B128_READ_CDNA4 = (1, 2, 12, 20)
+
+
+def _amd(
+    kind: AccessKind, width: int, banks: int, basis: tuple[int, ...], source: str, status: Status
+) -> LdsInstruction:
+    names = _AMD_READ_NAMES if kind is AccessKind.READ else _AMD_WRITE_NAMES
+    return LdsInstruction(names[width], kind, width, banks, coset_phases(64, basis), source, status)
+
+
+def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
+    rows = [
+        _amd(kind, width, 32, _in_order(lanes), _CK_TILE_COUNTERS, Status.MEASURED)
+        for kind in AccessKind
+        for width, lanes in ((1, 32), (2, 32), (4, 32), (8, 16))
+    ]
+    read, write = AccessKind.READ, AccessKind.WRITE
+    return (
+        *rows,
+        _amd(
+            read, 12, 32, _B128_READ_CDNA3, "as ds_read_b128; measured so on gfx950", Status.ASSUMED
+        ),
+        _amd(read, 16, 32, _B128_READ_CDNA3, _CK_TILE, Status.PUBLISHED),
+        _amd(write, 12, 32, _in_order(8), "as ds_write_b128", Status.ASSUMED),
+        _amd(write, 16, 32, _in_order(8), _CK_TILE, Status.PUBLISHED),
+    )
+
+
+def _gfx90a_instructions() -> tuple[LdsInstruction, ...]:
+    return tuple(
+        LdsInstruction(
+            i.name, i.kind, i.width_bytes, i.banks, i.phases, "as gfx942", Status.ASSUMED
+        )
+        for i in _gfx942_instructions()
+    )
+
+
+def _gfx950_instructions() -> tuple[LdsInstruction, ...]:
+    read, write = AccessKind.READ, AccessKind.WRITE
+    assumed, measured = Status.ASSUMED, Status.MEASURED
+    narrow = [
+        _amd(kind, width, 32, _in_order(32), "as gfx942; a read may see 64 banks", assumed)
+        for kind in AccessKind
+        for width in (1, 2, 4)
+    ]
+    return (
+        *narrow,
+        _amd(read, 8, 64, _in_order(32), f"{_HIPKITTENS}/ds_read_b64", measured),
+        _amd(read, 12, 32, _B128_READ_CDNA3, f"{_HIPKITTENS}/ds_read_b96", measured),
+        _amd(read, 16, 64, _B128_READ_CDNA4, f"{_HIPKITTENS}/ds_read_b128", measured),
+        _amd(write, 8, 32, _in_order(16), f"{_HIPKITTENS}/ds_write_b64", measured),
+        _amd(write, 12, 32, _in_order(8), "as ds_write_b128", assumed),
+        _amd(write, 16, 32, _in_order(8), "writes were measured at 128 B per cycle", assumed),
+    )
+
+
+def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
+    return (
+        LdsInstruction(
+            "ds_read_b64_tr_b16",
+            AccessKind.READ,
+            8,
+            64,
+            coset_phases(64, _in_order(32)),
+            "as ds_read_b64",
+            Status.ASSUMED,
+        ),
+    )
+
+
+def _nvidia_instructions() -> tuple[LdsInstruction, ...]:
+    """128 bytes per wavefront: a quarter warp moves 16 bytes per lane, a half warp 8."""
+    rows: list[LdsInstruction] = []
+    for kind, mnemonic in ((AccessKind.READ, "ld"), (AccessKind.WRITE, "st")):
+        for width, suffix, lanes, status in (
+            (1, "b8", 32, Status.PUBLISHED),
+            (2, "b16", 32, Status.PUBLISHED),
+            (4, "b32", 32, Status.PUBLISHED),
+            (8, "v2.b32", 16, Status.MEASURED),
+            (16, "v4.b32", 8, Status.MEASURED),
+        ):
+            source = (
+                "store conflicts counted with ncu on an H200"
+                if status is Status.MEASURED
+                else "CUDA C++ Programming Guide, shared memory"
+            )
+            phases = coset_phases(32, _in_order(lanes))
+            name = f"{mnemonic}.shared.{suffix}"
+            rows.append(LdsInstruction(name, kind, width, 32, phases, source, status))
+    return tuple(rows)
+
+
+def _all_targets() -> Mapping[str, Target]:
+    # NVIDIA's sizes are the largest dynamic shared memory of one block, by compute capability
+    # (CUDA C++ Programming Guide, technical specifications); 1 KiB less than the SM's.
+    nvidia = _nvidia_instructions()
+    targets = (
+        Target("gfx90a", 64, 65536, _gfx90a_instructions()),
+        Target("gfx942", 64, 65536, _gfx942_instructions()),
+        Target("gfx950", 64, 163840, _gfx950_instructions(), _gfx950_special_instructions()),
+        Target("sm_80", 32, 166912, nvidia),
+        Target("sm_86", 32, 101376, nvidia),
+        Target("sm_89", 32, 101376, nvidia),
+        Target("sm_90", 32, 232448, nvidia),
+    )
+    return MappingProxyType({t.arch: t for t in targets})
+
+
+_TARGETS = _all_targets()
+
+
+def known_targets() -> tuple[str, ...]:
+    """The architectures that `target` knows."""
+    return tuple(_TARGETS)
+
+
+def target(arch: str) -> Target:
+    """The LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
+    if arch not in _TARGETS:
+        raise UnknownTargetError("arch", repr(arch), ", ".join(_TARGETS))
+    return _TARGETS[arch]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compile time and peak memory of bankwise-compile over iree-compile, as whole processes.
+
+python -m bankwise.bench.compile_time [--pairs N]
+
+The two run in turn on the same input; figures are ratios of medians within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .kernels import Attention, Kernel, Matmul
+from .runs import BIN, TARGET_FLAGS
+
+CASES: tuple[tuple[Kernel, str], ...] = (
+    (Attention(1, 1024, 128, "f16"), "gfx942"),
+    (Attention(1, 1024, 128, "f32"), "gfx942"),
+    (Attention(1, 1024, 128, "f16"), "sm_80"),
+    (Matmul(2048, 2048, 2048, "f16"), "gfx942"),
+)
+
+
+def run_once(command: list[str]) -> tuple[float, int]:
+    """Wall seconds and peak resident KiB of one process."""
+    started = time.perf_counter()
+    child = os.posix_spawn(command[0], command, os.environ)
+    _, status, usage = os.wait4(child, 0)
+    if status != 0:
+        raise RuntimeError(f"failed: {' '.join(command)}")
+    return time.perf_counter() - started, usage.ru_maxrss
+
+
+def main() -> int:
+    """Prints a table of medians and their ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=7, help="runs of each tool")
+    arguments = parser.parse_args()
+    table = Table("kernel", "target", "iree-compile s", "bankwise s", "time", "memory")
+    for kernel, target in CASES:
+        with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as directory:
+            source = Path(directory) / "kernel.mlir"
+            source.write_text(kernel.source())
+            rest = [str(source), *TARGET_FLAGS[target], "-o", os.devnull]
+            pairs = [
+                [
+                    run_once([str(BIN / tool), *rest])
+                    for tool in ("iree-compile", "bankwise-compile")
+                ]
+                for _ in range(arguments.pairs)
+            ]
+        stock, ours = (statistics.median(pair[i][0] for pair in pairs) for i in (0, 1))
+        memory = [statistics.median(pair[i][1] for pair in pairs) for i in (0, 1)]
+        table.add_row(
+            kernel.name,
+            target,
+            f"{stock:.2f}",
+            f"{ours:.2f}",
+            f"{ours / stock:.2f}x",
+            f"{memory[1] / memory[0]:.2f}x",
+        )
+    Console(width=120).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiling kernels with the real commands, and reading what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..iree_plugin.assembly import AssemblySummary
+from .kernels import Kernel
+
+BIN = Path(sys.executable).parent
+
+TARGET_FLAGS = {
+    "gfx90a": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx90a"),
+    "gfx942": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    "gfx950": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx950"),
+    "sm_80": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+}
+
+_LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One compile's results.
+
+    Attributes:
+        assembly: the dumped assembly files, by name.
+        summaries: their figures, by name.
+        lds_bytes: LDS bytes over all kernels of the module.
+        decisions: the decision file's entries; empty for `iree-compile`.
+    """
+
+    assembly: dict[str, bytes]
+    summaries: dict[str, AssemblySummary]
+    lds_bytes: int
+    decisions: list[dict[str, Any]]
+
+
+def compile_kernel(kernel: Kernel, target: str, mitigation: str | None) -> Compiled:
+    """Compiles with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
+
+    Raises:
+        RuntimeError: the compile fails; the message is the tool's.
+    """
+    with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
+        directory = Path(name)
+        source = directory / f"{kernel.name}.mlir"
+        source.write_text(kernel.source())
+        dumps = directory / "dump"
+        decisions = directory / "decisions.json"
+        command = [str(BIN / "iree-compile")]
+        if mitigation is not None:
+            command = [str(BIN / "bankwise-compile"), f"--bankwise-mitigation={mitigation}"]
+            command.append(f"--bankwise-decisions={decisions}")
+        command += [str(source), *TARGET_FLAGS[target]]
+        command += [f"--iree-hal-dump-executable-files-to={dumps}"]
+        on_cuda = target.startswith("sm_")
+        if on_cuda:
+            # Dynamic shared memory is in no assembly file, but in the module.
+            command += ["--compile-to=executable-targets"]
+        output = directory / "output"
+        run = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True)
+        if run.returncode != 0:
+            raise RuntimeError(f"{kernel.name} for {target}: {run.stderr.strip()[-2000:]}")
+        files = sorted([*dumps.glob("*.rocmasm"), *dumps.glob("*.ptx")])
+        summaries = {file.name: AssemblySummary.of(file) for file in files}
+        if on_cuda:
+            lds = sum(map(int, _LOCAL_MEMORY.findall(output.read_text())))
+        else:
+            lds = sum(summary.lds_bytes for summary in summaries.values())
+        entries = json.loads(decisions.read_text())["decisions"] if mitigation else []
+        return Compiled({f.name: f.read_bytes() for f in files}, summaries, lds, entries)

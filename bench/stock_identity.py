@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Is `--bankwise-mitigation=stock` stock? Compares its assembly with iree-compile's, byte by byte.
+
+python -m bankwise.bench.stock_identity [--every N] [--jobs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from rich.console import Console
+from rich.progress import track
+
+from .kernels import Kernel, Matmul, swept_attentions
+from .runs import compile_kernel
+
+
+def cases(every: int) -> list[tuple[Kernel, str]]:
+    """Every `every`-th attention in f16 and f32 for gfx942, and the two matmuls."""
+    attentions = [a for dtype in ("f16", "f32") for a in swept_attentions(dtype)[::every]]
+    matmuls = [(Matmul(2048, 2048, 2048, "f16"), target) for target in ("gfx942", "gfx950")]
+    return [*((attention, "gfx942") for attention in attentions), *matmuls]
+
+
+def is_identical(case: tuple[Kernel, str]) -> bool:
+    """Whether both compilers emit the same assembly for `case`."""
+    kernel, target = case
+    ours, stock = (compile_kernel(kernel, target, m).assembly for m in ("stock", None))
+    return bool(stock) and ours == stock
+
+
+def main() -> int:
+    """Compares all cases; exits with 1 when one differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
+    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+    arguments = parser.parse_args()
+    chosen = cases(arguments.every)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        results = track(
+            pool.map(is_identical, chosen),
+            "stock identity",
+            total=len(chosen),
+            console=Console(stderr=True),
+        )
+        different = [case for case, same in zip(chosen, results, strict=True) if not same]
+    for kernel, target in different:
+        print(f"different: {kernel.name} for {target}")
+    print(f"{len(chosen) - len(different)} of {len(chosen)} kernels byte-identical to stock")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a memref comes from, what carries it on, and allocations made flat.
+
+A memref value is an allocation, a view of another memref, or the meeting point of several: an
+`arith.select`, the result of an `scf.if`, or the argument or result of an `scf.for`. Other
+operations end a trace; `root_allocations` then says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from iree.compiler import ir
+
+from .lds_accesses import element_bits
+from .swizzle_hint import HINT_NAME, is_hint
+
+_WORKGROUP = "#gpu.address_space<workgroup>"
+
+REORDERING_FREE_VIEWS = frozenset(
+    {
+        "memref.assume_alignment",
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.memory_space_cast",
+    }
+)
+"""Views of all the elements of a row-major memref in their order."""
+
+VIEWS = REORDERING_FREE_VIEWS | {
+    HINT_NAME,
+    "amdgpu.fat_raw_buffer_cast",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "memref.transpose",
+    "memref.view",
+}
+"""Operations whose result is the memory of their operand 0."""
+
+_FOR_BOUNDS = 3
+"""Operands of an `scf.for` before its initial values."""
+
+
+@dataclass(frozen=True)
+class Untraceable:
+    """Why the allocations behind a value are not known, and the operation to blame."""
+
+    reason: str
+    location: ir.Location
+
+
+def is_workgroup_memref(kind: ir.Type) -> bool:
+    """Whether `kind` is a ranked memref in workgroup memory (LDS)."""
+    return isinstance(kind, ir.MemRefType) and str(kind.memory_space) == _WORKGROUP
+
+
+def lds_bytes(kind: ir.MemRefType) -> int | None:
+    """Bytes that an allocation of row-major type `kind` takes, before alignment.
+
+    Elements narrower than a byte are packed, except that an `i1` takes a byte: both as IREE stores
+    them. None when the shape is dynamic or the width of an element is not known.
+    """
+    bits = _stored_bits(kind.element_type)
+    if bits is None or not kind.has_static_shape:
+        return None
+    return -(-prod(kind.shape) * bits // 8)
+
+
+def _stored_bits(element: ir.Type) -> int | None:
+    if isinstance(element, ir.VectorType):
+        inner = _stored_bits(element.element_type)
+        return None if inner is None or element.scalable else inner * prod(element.shape)
+    if isinstance(element, ir.ComplexType):
+        inner = _stored_bits(element.element_type)
+        return None if inner is None else 2 * inner
+    bits = element_bits(element)
+    return 8 if bits == 1 else bits
+
+
+def allocations_in(function: ir.Operation) -> list[ir.Operation]:
+    """Every `memref.alloc` in `function`, in any memory space, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "memref.alloc":
+            found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def defining_operation(value: ir.Value) -> ir.Operation | None:
+    """The operation whose result `value` is; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+# What carries memory on.
+
+
+def sources_of(value: ir.Value) -> tuple[ir.Value, ...] | Untraceable:
+    """The values whose memory `value` may be; none when it is a root itself.
+
+    Roots are allocations, arguments of the function, and results of operations that take no
+    memref.
+    """
+    operation = defining_operation(value)
+    if operation is None:
+        return _sources_of_argument(ir.BlockArgument(value))
+    if operation.name in VIEWS:
+        return (operation.operands[0],)
+    if operation.name == "arith.select":
+        return (operation.operands[1], operation.operands[2])
+    number = ir.OpResult(value).result_number
+    if operation.name == "scf.for":
+        return _loop_sources(operation, number)
+    if operation.name == "scf.if":
+        return tuple(_yielded(region.blocks[0], number) for region in operation.regions)
+    if any(_is_memref(operand) for operand in operation.operands) or len(operation.regions):
+        return Untraceable(f"{operation.name} is not a known view", operation.location)
+    return ()
+
+
+def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...] | Untraceable:
+    block = argument.owner
+    parent = block.owner.operation
+    if parent.name == "scf.for":
+        return _loop_sources(parent, argument.arg_number - 1)
+    entry = block == block.region.blocks[0]
+    if entry and parent.name.endswith("func"):
+        return ()
+    what = f"argument of {parent.name}" if entry else "argument of a block with predecessors"
+    return Untraceable(f"it is the {what}", parent.location)
+
+
+def _loop_sources(loop: ir.Operation, number: int) -> tuple[ir.Value, ...]:
+    return (loop.operands[_FOR_BOUNDS + number], _yielded(loop.regions[0].blocks[0], number))
+
+
+def _yielded(block: ir.Block, number: int) -> ir.Value:
+    return block.operations[len(block.operations) - 1].operation.operands[number]
+
+
+def _is_memref(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
+
+
+def root_allocations(value: ir.Value) -> tuple[ir.Value, ...] | Untraceable:
+    """The values at which every trace from `value` ends, in the order they are met.
+
+    These are results of `memref.alloc` and `memref.alloca`, and whatever else is not made from a
+    memref: arguments of the function, globals, bindings.
+    """
+    roots: list[ir.Value] = []
+    seen = {value}
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        sources = sources_of(current)
+        if isinstance(sources, Untraceable):
+            return sources
+        if not sources:
+            roots.append(current)
+        new = [source for source in dict.fromkeys(sources) if source not in seen]
+        seen.update(new)
+        pending += reversed(new)
+    return tuple(roots)
+
+
+def carried_by(value: ir.Value) -> Iterator[ir.Value]:
+    """The values that `value` directly becomes where others may meet it.
+
+    `%r = arith.select %c, %value, %other` yields `%r`; an initial or yielded value of an `scf.for`
+    yields the loop's argument and its result.
+    """
+    for use in list(value.uses):
+        user, number = use.owner.operation, use.operand_number
+        if user.name == "arith.select":
+            yield user.results[0]
+        elif user.name == "scf.for" and number >= _FOR_BOUNDS:
+            yield from _loop_values(user, number - _FOR_BOUNDS)
+        elif user.name == "scf.yield":
+            parent = user.parent.operation
+            if parent.name == "scf.for":
+                yield from _loop_values(parent, number)
+            elif parent.name == "scf.if":
+                yield parent.results[number]
+
+
+def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
+    return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
+
+
+def meeting_points(allocation: ir.Value) -> list[ir.Value]:
+    """All values at which `allocation`, or a view of it, may meet other memory."""
+    found: dict[ir.Value, None] = {}
+    pending, seen = [allocation], {allocation}
+    while pending:
+        value = pending.pop()
+        carried = list(carried_by(value))
+        found.update(dict.fromkeys(carried))
+        views = [
+            use.owner.operation.results[0]
+            for use in value.uses
+            if use.owner.operation.name in VIEWS and use.operand_number == 0
+        ]
+        for each in (*carried, *views):
+            if each not in seen:
+                seen.add(each)
+                pending.append(each)
+    return list(found)
+
+
+# Flat allocations.
+
+
+def why_not_flat(kind: ir.MemRefType) -> str | None:
+    """Why an allocation of type `kind` cannot become a flat one; None when it can."""
+    if kind.rank == 0:
+        return "it has rank 0"
+    if not kind.has_static_shape:
+        return "its shape is dynamic"
+    if not is_row_major(kind):
+        return f"its layout {kind.layout} is not the identity"
+    return None
+
+
+def is_row_major(kind: ir.MemRefType) -> bool:
+    """Whether the layout is the identity; `strided<[64, 1]>` of 64x64 is spelled differently."""
+    return kind.affine_map == ir.AffineMap.get_identity(kind.rank, kind.context)
+
+
+def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
+    """Makes a static row-major `memref.alloc` one-dimensional, with the hints on it.
+
+        %a = memref.alloc() : memref<64x32xf16>        %f = memref.alloc() : memref<2048xf16>
+        %h = swizzle_hint %a[S]                  ->    %g = swizzle_hint %f[S]
+        use %h                                         %h = expand_shape %g into 64x32
+        use %a                                         %a = expand_shape %f into 64x32
+
+    Hints of hints follow; every user keeps the type it had. A `memref.dealloc` frees the new
+    allocation. All attributes are kept. The caller has asked `why_not_flat`.
+
+    Returns:
+        the new allocation; `allocation` is erased.
+    """
+    old = allocation.results[0]
+    kind = ir.MemRefType(old.type)
+    flat_kind = ir.MemRefType.get(
+        [prod(kind.shape)],
+        kind.element_type,
+        memory_space=kind.memory_space,
+        loc=allocation.location,
+    )
+    flat = _like(allocation, [], flat_kind)
+    obsolete = [allocation]
+    pending = [(old, flat)]
+    while pending:
+        value, replacement = pending.pop()
+        rest = []
+        for use in list(value.uses):
+            user = use.owner.operation
+            if is_hint(user):
+                pending.append((user.results[0], _like(user, [replacement.results[0]], flat_kind)))
+                obsolete.append(user)
+            elif user.name == "memref.dealloc":
+                user.operands[0] = flat.results[0]
+            else:
+                rest.append((user, use.operand_number))
+        if rest:
+            expanded = _expand(replacement, kind)
+            for user, number in rest:
+                user.operands[number] = expanded
+    # Each hint was met after the one that it is on.
+    for operation in reversed(obsolete):
+        operation.erase()
+    return flat
+
+
+def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefType) -> ir.Operation:
+    """A copy of `operation` before it, on other operands and of another type."""
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    return ir.Operation.create(
+        operation.name,
+        results=[result],
+        operands=operands,
+        attributes=attributes,
+        loc=operation.location,
+        ip=ir.InsertionPoint(operation),
+    )
+
+
+def _expand(flat: ir.Operation, kind: ir.MemRefType) -> ir.Value:
+    """`flat`'s result as memref `kind`, right behind it."""
+    index = ir.IntegerType.get_signless(64, kind.context)
+    dims = [ir.IntegerAttr.get(index, d) for d in range(kind.rank)]
+    attributes = {
+        "reassociation": ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context),
+        "static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context),
+    }
+    return ir.Operation.create(
+        "memref.expand_shape",
+        results=[kind],
+        operands=[flat.results[0]],
+        attributes=attributes,
+        loc=flat.location,
+        ip=ir.InsertionPoint.after(flat),
+    ).results[0]

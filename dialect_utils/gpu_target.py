@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which GPU a function is compiled for, and how many lanes and waves run it.
+
+The target is IREE's `#iree_gpu.target` attribute inside the configuration of the
+`hal.executable.target` that encloses the function. That attribute has no Python binding, so it
+is read from its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from iree.compiler import ir
+
+_TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
+_SUBGROUP_SIZES = re.compile(r"subgroup_size_choices\s*=\s*\[([\d,\s]*)\]")
+_WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
+_WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
+_SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class GpuTargetInfo:
+    """What the compiler knows of the GPU; None where the attribute does not say."""
+
+    arch: str
+    """The architecture as IREE spells it: "gfx942", "sm_80"."""
+    subgroup_sizes: tuple[int, ...] = ()
+    """The wave sizes that the architecture can run with, in lanes."""
+    max_workgroup_memory_bytes: int | None = None
+    """LDS that one workgroup may allocate."""
+
+    @staticmethod
+    def parse(text: str) -> GpuTargetInfo | None:
+        """Reads the first `#iree_gpu.target` in the text of an attribute; None without one."""
+        match = _TARGET.search(text)
+        if match is None:
+            return None
+        rest = text[match.end() :]
+        sizes = _SUBGROUP_SIZES.search(rest)
+        memory = _WORKGROUP_MEMORY.search(rest)
+        return GpuTargetInfo(
+            match[1],
+            _integers(sizes[1]) if sizes else (),
+            int(memory[1]) if memory else None,
+        )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a function is launched; lanes are numbered x first, as the hardware fills waves."""
+
+    workgroup_size: tuple[int, ...]
+    """Lanes of a workgroup along x, y and z."""
+    subgroup_size: int
+    """Lanes of a wave."""
+
+    @property
+    def threads(self) -> int:
+        """Lanes of a workgroup."""
+        return prod(self.workgroup_size)
+
+    @property
+    def waves(self) -> int:
+        """Waves of a workgroup, the last one possibly not full."""
+        return -(-self.threads // self.subgroup_size)
+
+
+def gpu_target_of(
+    function: ir.Operation | ir.OpView, test_target: str | None = None
+) -> GpuTargetInfo | None:
+    """The target of `function`: its own, the nearest enclosing op's, else `test_target`.
+
+    A `hal.executable.variant` names the target in its attribute `target`; any op may carry one
+    as `hal.executable.target`, and tests do.
+    """
+    for op in _self_and_parents(function.operation):
+        for name in ("hal.executable.target", "target", "iree_codegen.target_info"):
+            if name in op.attributes:
+                info = GpuTargetInfo.parse(str(op.attributes[name]))
+                if info is not None:
+                    return info
+    return GpuTargetInfo(test_target) if test_target else None
+
+
+def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
+    """Workgroup and subgroup size from the function's `translation_info`; None without both."""
+    attributes = function.operation.attributes
+    if "translation_info" not in attributes:
+        return None
+    text = str(attributes["translation_info"])
+    workgroup = _WORKGROUP_SIZE.search(text)
+    subgroup = _SUBGROUP_SIZE.search(text)
+    if workgroup is None or subgroup is None:
+        return None
+    sizes = _integers(workgroup[1])
+    launch = Launch(sizes, int(subgroup[1]))
+    return launch if sizes and launch.threads > 0 and launch.subgroup_size > 0 else None
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(int(item) for item in text.split(",") if item.strip())
+
+
+def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:
+    current: ir.Operation | None = op
+    while current is not None:
+        yield current
+        parent = current.parent
+        current = parent.operation if parent is not None else None

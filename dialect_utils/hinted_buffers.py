@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which buffers, hints and accesses belong together: swizzle hints resolve as a group.
+
+A group is closed under "may be the same memory": an allocation, the hints on it, the values that
+carry it around a loop (`scf.for`) or out of a choice (`scf.if`, `arith.select`), and every other
+allocation that flows into the same value:
+
+    %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }     one group: %a, %b
+
+Each value has a chain: the swizzles between it and the allocation, from the allocation outwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.swizzles import Swizzle
+from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
+
+Chain = tuple[Swizzle, ...]
+
+_ACCESS_BUFFER = {"vector.load": 0, "vector.store": 1, "memref.load": 0, "memref.store": 1}
+"""The operand of each access that is the buffer; its only index is the operand after it."""
+
+_ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
+GATHER = "amdgpu.gather_to_lds"
+
+
+@dataclass(frozen=True)
+class BufferAccess:
+    """A load or store of a group, or a gather_to_lds that reads or writes it."""
+
+    operation: ir.Operation
+    buffer: ir.Value
+    buffer_operand: int
+
+    @property
+    def is_gather(self) -> bool:
+        """Whether the access is a gather_to_lds."""
+        return self.operation.name == GATHER
+
+    @property
+    def offset(self) -> ir.Value:
+        """The flat offset of a load or store from a rank-1 buffer."""
+        return self.operation.operands[self.buffer_operand + 1]
+
+
+@dataclass
+class BufferGroup:
+    """Buffers that may be the same memory, with everything that is done to them.
+
+    Attributes:
+        roots: the values that others are derived from: allocations, function arguments.
+        hints: the swizzle hints on the group, each after those its operand comes from.
+        accesses: all loads, stores and gathers.
+        problem: why nothing can be said about the group as a whole; None when all is understood.
+    """
+
+    roots: list[ir.Value] = field(default_factory=list)
+    hints: list[ir.Operation] = field(default_factory=list)
+    accesses: list[BufferAccess] = field(default_factory=list)
+    problem: str | None = None
+    _chains: dict[ir.Value, Chain] = field(default_factory=dict)
+
+    @property
+    def location(self) -> ir.Location:
+        """Where diagnostics on the group point: its first root, or else its first hint."""
+        return self.roots[0].location if self.roots else self.hints[0].location
+
+    def chain(self, buffer: ir.Value) -> Chain:
+        """The swizzles of a value of a group without a problem."""
+        return self._chains[buffer]
+
+    def blame(self, problem: str) -> None:
+        """Records a problem; the first one stays."""
+        self.problem = self.problem or problem
+
+
+def group_hinted_buffers(
+    hints: Iterable[ir.Operation], function: ir.Operation
+) -> list[BufferGroup]:
+    """The groups that `hints` belong to, in the order of their first hints."""
+    order = list(hints)
+    groups: list[BufferGroup] = []
+    seen: dict[ir.Value, BufferGroup] = {}
+    for hint in order:
+        group = seen.get(hint.results[0])
+        if group is None:
+            exploration = _Exploration(function)
+            exploration.run(hint.results[0])
+            group = exploration.group
+            groups.append(group)
+            seen.update(dict.fromkeys(exploration.values, group))
+        group.hints.append(hint)
+    return groups
+
+
+@dataclass
+class _Exploration:
+    """Collects everything connected to one value."""
+
+    function: ir.Operation
+    group: BufferGroup = field(default_factory=BufferGroup)
+    values: dict[ir.Value, None] = field(default_factory=dict)
+    edges: dict[ir.Value, list[tuple[ir.Value, ir.Operation | None]]] = field(default_factory=dict)
+    """From a value to the values derived from it, through a hint or unchanged."""
+    pending: list[ir.Value] = field(default_factory=list)
+
+    def run(self, start: ir.Value) -> None:
+        self.pending.append(start)
+        while self.pending:
+            value = self.pending.pop()
+            if value in self.values:
+                continue
+            self.values[value] = None
+            self._sources(value)
+            for use in list(value.uses):
+                self._use(value, use.owner.operation, use.operand_number)
+        # Uses come in no useful order; the program's order gives stable output.
+        position = _positions(self.function)
+        self.group.accesses.sort(key=lambda access: position[access.operation])
+        if self.group.problem is None:
+            self._assign_chains()
+
+    def _edge(self, source: ir.Value, target: ir.Value, hint: ir.Operation | None = None) -> None:
+        outgoing = self.edges.setdefault(source, [])
+        if all(known != target for known, _ in outgoing):
+            outgoing.append((target, hint))
+        self.pending.extend((source, target))
+
+    def _sources(self, value: ir.Value) -> None:
+        """Visits what `value` comes from."""
+        if isinstance(value, ir.BlockArgument):
+            block = value.owner
+            assert isinstance(block, ir.Block)
+            owner = block.owner.operation
+            if owner == self.function:
+                self.group.roots.append(value)
+                if block != self.function.regions[0].blocks[0]:
+                    self.group.blame("buffer is passed between blocks of unstructured control flow")
+            elif owner.name == "scf.for":
+                self._loop_carried(owner, value.arg_number - 1)
+            else:
+                self.group.blame(f"buffer is an argument of a region of {owner.name}")
+            return
+        owner = value.owner
+        assert not isinstance(owner, ir.Block)
+        operation = owner.operation
+        number = ir.OpResult(value).result_number
+        if operation.name in _ALLOCATIONS:
+            self.group.roots.append(value)
+        elif is_hint(operation):
+            self._edge(operation.operands[0], value, operation)
+        elif operation.name == "scf.for":
+            self._loop_carried(operation, number)
+        elif operation.name == "scf.if":
+            self._chosen(operation, number)
+        elif operation.name == "arith.select":
+            self._selected(operation)
+        else:
+            buffers = [o for o in operation.operands if _is_buffer(o)]
+            if buffers:
+                self.group.blame(f"{operation.name} is between the allocation and a swizzle hint")
+            else:
+                self.group.blame(f"buffer comes from {operation.name}, not from an allocation")
+                self.group.roots.append(value)
+            for buffer in buffers:
+                self._edge(buffer, value)
+
+    def _use(self, value: ir.Value, user: ir.Operation, operand: int) -> None:
+        """Visits one use of `value`."""
+        if is_hint(user):
+            self._edge(value, user.results[0], user)
+        elif user.name == "scf.for" and operand >= 3:
+            self._loop_carried(user, operand - 3)
+        elif user.name == "scf.yield" and user.parent.operation.name == "scf.for":
+            self._loop_carried(user.parent.operation, operand)
+        elif user.name == "scf.yield" and user.parent.operation.name == "scf.if":
+            self._chosen(user.parent.operation, operand)
+        elif user.name == "arith.select":
+            self._selected(user)
+        elif user.name == GATHER or _ACCESS_BUFFER.get(user.name) == operand:
+            self.group.accesses.append(BufferAccess(user, value, operand))
+        elif user.name != "memref.dealloc":
+            self.group.blame(f"unsupported user {user.name}")
+            for result in user.results:
+                if _is_buffer(result):
+                    self._edge(value, result)
+
+    def _loop_carried(self, loop: ir.Operation, number: int) -> None:
+        body = loop.regions[0].blocks[0]
+        initial = loop.operands[3 + number]
+        yielded = body.operations[len(body.operations) - 1].operands[number]
+        for source in (initial, yielded):
+            self._edge(source, body.arguments[1 + number])
+            self._edge(source, loop.results[number])
+
+    def _chosen(self, choice: ir.Operation, number: int) -> None:
+        for region in choice.regions:
+            block = region.blocks[0]
+            yielded = block.operations[len(block.operations) - 1].operands[number]
+            self._edge(yielded, choice.results[number])
+
+    def _selected(self, select: ir.Operation) -> None:
+        for source in list(select.operands)[1:]:
+            self._edge(source, select.results[0])
+
+    def _assign_chains(self) -> None:
+        """Gives each value its chain; a value that could have two is a problem."""
+        chains: dict[ir.Value, Chain] = dict.fromkeys(self.group.roots, ())
+        pending = list(chains)
+        while pending:
+            source = pending.pop()
+            for target, hint in self.edges.get(source, []):
+                try:
+                    chain = chains[source] + ((hint_swizzle(hint),) if hint else ())
+                except (UnknownSwizzleError, InvalidParameterError) as error:
+                    self.group.blame(str(error))
+                    return
+                if target not in chains:
+                    chains[target] = chain
+                    pending.append(target)
+                elif chains[target] != chain:
+                    self.group.blame("a value carries the buffer with different swizzles")
+                    return
+        self.group._chains.update(chains)
+
+
+def _is_buffer(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
+
+
+def _positions(function: ir.Operation) -> dict[ir.Operation, int]:
+    """The place of every operation in the program's text."""
+    positions: dict[ir.Operation, int] = {}
+
+    def number(operation: ir.Operation) -> ir.WalkResult:
+        positions[operation.operation] = len(positions)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(number, ir.WalkOrder.PRE_ORDER)
+    return positions

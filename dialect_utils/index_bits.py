@@ -1,0 +1,615 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is known of the bits of an index or integer SSA value, the same for all threads and trips.
+
+The analysis answers "which bits can be 1", "how large can it get" and "what is it a multiple of".
+For thread x of 64 in `affine.linearize_index [%r, %x] by (16, 64)`, with r a multiple of 2:
+
+    may      ...1111 1110 111111      bits that may be 1
+    must     ...0000 0000 000000      bits that are 1
+
+The number of bits of `index` is not fixed: targets lower it to 32 or 64 bits. Facts hold for
+both. To that end every value that is not known to lie in 0 .. 2^31 - 1 has unknown bits from bit
+31 on; what remains known of such a value are its low bits, which wrapping arithmetic keeps.
+
+Bit arithmetic is that of carry propagation: a sum bit is known when both addend bits and the
+carry into it are, and the carry is known when adding the largest and adding the smallest values
+agree on it (as in LLVM's KnownBits).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from types import MappingProxyType
+
+from iree.compiler import ir
+
+from .gpu_target import Launch, launch_of
+
+_ALL = (1 << 64) - 1
+_BOUND = 1 << 31
+"""Values below it are the same in every index width."""
+_HIGH = _ALL ^ (_BOUND - 1)
+_LARGEST_MULTIPLE = 1 << 62
+_DYNAMIC = -(1 << 63)
+
+
+def low_bit(number: int) -> int:
+    """The largest power of two that divides `number`; 0 for 0."""
+    return number & -number
+
+
+@dataclass(frozen=True)
+class Congruence:
+    """Value = residue (mod modulus); modulus 0 means equality."""
+
+    modulus: int
+    residue: int
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Facts on one value.
+
+    Attributes:
+        may: the bits that may be 1, of 64.
+        must: the bits that are 1.
+        upper: the largest value, read as unsigned; below 2^31 or 2^64 - 1.
+        multiple: a number that divides the value; 0 for the value 0. Where the value is not
+            bounded, an odd factor of it rests on operations that are undefined when they wrap.
+    """
+
+    may: int
+    must: int
+    upper: int
+    multiple: int
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the value is known to lie in 0 .. 2^31 - 1."""
+        return self.upper < _BOUND
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is known and lies in 0 .. 2^31 - 1."""
+        return self.may if self.bounded and self.may == self.must else None
+
+    @property
+    def congruence(self) -> Congruence:
+        """All that is known of the value modulo something, as one congruence.
+
+        The low bits known give value = r (mod 2^k), `multiple` gives value = 0 (mod odd part);
+        the Chinese remainder theorem joins them. With k = 2, r = 1 and odd part 3: 9 (mod 12).
+        """
+        if self.constant is not None:
+            return Congruence(0, self.constant)
+        power = low_bit(self.may ^ self.must)
+        residue = self.must & (power - 1)
+        odd = self.multiple // low_bit(self.multiple) if self.multiple else 1
+        inverse = pow(odd, -1, power) if power > 1 else 0
+        return Congruence(power * odd, odd * (residue * inverse % power))
+
+
+def _facts(may: int, must: int, upper: int, multiple: int, exact: bool = False) -> Bits:
+    """Brings facts to their normal form; `exact` when the operation is undefined if it wraps."""
+    may, must = may & _ALL, must & _ALL
+    bounded = upper < _BOUND
+    if bounded:
+        may &= (1 << upper.bit_length()) - 1
+        must &= may
+        upper = min(upper, may)
+    else:
+        if not exact:
+            multiple = low_bit(multiple)
+        may, must, upper = may | _HIGH, must & ~_HIGH, _ALL
+    if may == 0:
+        return Bits(0, 0, 0, 0)
+    multiple = multiple or 1
+    if multiple > _LARGEST_MULTIPLE:
+        multiple = low_bit(multiple)
+    may &= ~(low_bit(multiple) - 1)
+    if may == 0:
+        return Bits(0, 0, 0, 0)
+    zeros = low_bit(may)
+    if zeros > low_bit(multiple):
+        multiple = multiple // low_bit(multiple) * zeros
+    return Bits(may, must & may, upper, multiple)
+
+
+UNKNOWN = Bits(_ALL, 0, _ALL, 1)
+
+
+def constant_bits(value: int) -> Bits:
+    """The facts on a constant."""
+    upper = value if 0 <= value < _BOUND else _ALL
+    return _facts(value, value, upper, abs(value), exact=abs(value) < _BOUND)
+
+
+def below(limit: int) -> Bits:
+    """The facts on a value in 0 .. limit - 1."""
+    return _facts(_ALL, 0, limit - 1, 1) if limit > 0 else UNKNOWN
+
+
+def _carried(a_may: int, a_must: int, b_may: int, b_must: int, carry: int) -> tuple[int, int]:
+    """Bits (may, must) of a + b + carry, the carry known."""
+    largest, smallest = a_may + b_may + carry, a_must + b_must + carry
+    carry_zero = ~(largest ^ ~a_may ^ ~b_may)
+    carry_one = smallest ^ a_must ^ b_must
+    known = (~a_may | a_must) & (~b_may | b_must) & (carry_zero | carry_one)
+    return ~(~largest & known) & _ALL, smallest & known & _ALL
+
+
+def add(a: Bits, b: Bits, exact: bool = False) -> Bits:
+    """a + b."""
+    may, must = _carried(a.may, a.must, b.may, b.must, 0)
+    return _facts(may, must, a.upper + b.upper, gcd(a.multiple, b.multiple), exact)
+
+
+def subtract(a: Bits, b: Bits, exact: bool = False) -> Bits:
+    """a - b, as a + ~b + 1; bounded when a is known to be at least b."""
+    may, must = _carried(a.may, a.must, ~b.must & _ALL, ~b.may & _ALL, 1)
+    fits = a.bounded and b.bounded and a.must >= b.upper
+    upper = a.upper - b.must if fits else _ALL
+    return _facts(may, must, upper, gcd(a.multiple, b.multiple), exact)
+
+
+def multiply(a: Bits, b: Bits, exact: bool = False) -> Bits:
+    """a * b; for a constant factor, as the sum of shifted copies."""
+    multiple = a.multiple * b.multiple
+    if a.constant is not None:
+        a, b = b, a
+    upper = a.upper * b.upper if a.bounded and b.bounded else _ALL
+    if b.constant == 0 or a.constant == 0:
+        return constant_bits(0)
+    may, must = _ALL, 0
+    if b.constant is not None and b.constant.bit_count() <= 8:
+        may, must = 0, 0
+        for shift in range(b.constant.bit_length()):
+            if b.constant >> shift & 1:
+                shifted = (a.may << shift) & _ALL, (a.must << shift) & _ALL
+                may, must = _carried(may, must, *shifted, 0)
+    return _facts(may, must, upper, multiple, exact)
+
+
+def bit_and(a: Bits, b: Bits) -> Bits:
+    """a & b."""
+    return _facts(a.may & b.may, a.must & b.must, min(a.upper, b.upper), 1)
+
+
+def bit_or(a: Bits, b: Bits) -> Bits:
+    """a | b."""
+    multiple = gcd(a.multiple, b.multiple) if a.may & b.may == 0 else 1
+    may = a.may | b.may
+    return _facts(may, a.must | b.must, may, multiple, exact=a.may & b.may == 0)
+
+
+def bit_xor(a: Bits, b: Bits) -> Bits:
+    """a ^ b."""
+    multiple = gcd(a.multiple, b.multiple) if a.may & b.may == 0 else 1
+    may = (a.may | b.may) & ~(a.must & b.must)
+    must = (a.must & ~b.may) | (b.must & ~a.may)
+    return _facts(may, must, may, multiple, exact=a.may & b.may == 0)
+
+
+def join(a: Bits, b: Bits) -> Bits:
+    """One of a and b."""
+    upper = max(a.upper, b.upper)
+    return _facts(a.may | b.may, a.must & b.must, upper, gcd(a.multiple, b.multiple), exact=True)
+
+
+def minimum(a: Bits, b: Bits) -> Bits:
+    """The smaller of two values; the signed one only of bounded values."""
+    upper = min(a.upper, b.upper)
+    return _facts(a.may | b.may, a.must & b.must, upper, gcd(a.multiple, b.multiple), exact=True)
+
+
+def shift_right(a: Bits, amount: int, arithmetic: bool = False) -> Bits:
+    """a >> amount; the arithmetic shift keeps the sign of a value that may be negative."""
+    upper = a.upper >> amount if a.bounded or not arithmetic else _ALL
+    may = a.may >> amount | (_HIGH if upper >= _BOUND else 0)
+    multiple = a.multiple >> amount if a.multiple % (1 << amount) == 0 else 1
+    return _facts(may, a.must >> amount, upper, multiple if a.bounded else low_bit(multiple))
+
+
+def divide(a: Bits, divisor: int, arithmetic: bool = False) -> Bits:
+    """a / divisor rounded down, for a positive divisor; unsigned unless `arithmetic`."""
+    if divisor & (divisor - 1) == 0:
+        return shift_right(a, divisor.bit_length() - 1, arithmetic)
+    if not a.bounded:
+        return UNKNOWN
+    multiple = a.multiple // divisor if a.multiple % divisor == 0 else 1
+    return _facts(_ALL, 0, a.upper // divisor, multiple)
+
+
+def remainder(a: Bits, divisor: int, euclidean: bool = False) -> Bits:
+    """a modulo a positive divisor; of unsigned a, or of signed a when `euclidean`."""
+    if a.upper < divisor:
+        return a
+    if divisor & (divisor - 1) == 0:
+        return _facts(a.may & (divisor - 1), a.must & (divisor - 1), divisor - 1, 1)
+    # A wrapped value is congruent to the true one only modulo powers of two.
+    multiple = a.multiple if a.bounded or euclidean else low_bit(a.multiple)
+    multiple = gcd(multiple, divisor)
+    return _facts(_ALL, 0, divisor - 1, multiple)
+
+
+@dataclass
+class IndexBits:
+    """Known-bits analysis of one function, remembering what it has computed.
+
+    Bounds of thread ids come from `upper_bound` of the id or from the workgroup size in the
+    function's `translation_info`.
+    """
+
+    function: ir.Operation
+    _known: dict[ir.Value, Bits] = field(default_factory=dict)
+    _launch: Launch | None = None
+
+    def __post_init__(self) -> None:
+        self._launch = launch_of(self.function)
+
+    def of(self, value: ir.Value) -> Bits:
+        """The facts on `value`, of index or integer type."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top in self._known:
+                pending.pop()
+                continue
+            operands = _dependencies(top)
+            missing = [operand for operand in operands if operand not in self._known]
+            if missing:
+                pending.extend(missing)
+                continue
+            self._known[top] = self._compute(top, [self._known[o] for o in operands])
+            pending.pop()
+        return self._known[value]
+
+    def _compute(self, value: ir.Value, operands: list[Bits]) -> Bits:
+        width = _width(value.type)
+        if width is None:
+            return UNKNOWN
+        if isinstance(value, ir.BlockArgument):
+            return _induction(operands) if operands else UNKNOWN
+        operation = _operation(value)
+        if operation.name in _LAUNCH_BOUNDS:
+            return _launch_bound(operation, self._launch)
+        transfer = _TRANSFER.get(operation.name)
+        if transfer is None:
+            return UNKNOWN
+        result = ir.OpResult(value).result_number
+        return _truncate(transfer(operation, result, operands), width)
+
+
+def _operation(value: ir.Value) -> ir.Operation:
+    owner = value.owner
+    assert not isinstance(owner, ir.Block)
+    return owner.operation
+
+
+def _width(kind: ir.Type) -> int | None:
+    """64 for index, N for iN up to 64 bits, None for everything else."""
+    if isinstance(kind, ir.IndexType):
+        return 64
+    if isinstance(kind, ir.IntegerType) and kind.width <= 64:
+        return kind.width
+    return None
+
+
+def _truncate(facts: Bits, width: int) -> Bits:
+    """The low `width` bits as an unsigned number; unbounded facts already hold for 32 bits."""
+    limit = (1 << width) - 1
+    if width >= 32 or facts.upper <= limit:
+        return facts
+    return _facts(facts.may & limit, facts.must & limit, limit, low_bit(facts.multiple))
+
+
+def _dependencies(value: ir.Value) -> list[ir.Value]:
+    """The values that `value` is computed from, in the order its transfer function takes them."""
+    if isinstance(value, ir.BlockArgument):
+        block = value.owner
+        assert isinstance(block, ir.Block)
+        loop = block.owner
+        if loop.operation.name == "scf.for" and value.arg_number == 0:
+            return list(loop.operands)[:3]
+        return []
+    operation = _operation(value)
+    if operation.name == "scf.if":
+        number = ir.OpResult(value).result_number
+        return [region.blocks[0].operations[-1].operands[number] for region in operation.regions]
+    if operation.name in _TRANSFER:
+        return list(operation.operands)
+    return []
+
+
+def _induction(bounds: list[Bits]) -> Bits:
+    """An scf.for induction variable: lower + k * step, below upper; lower >= 0, step > 0."""
+    lower, upper, step = bounds
+    if not lower.bounded:
+        return _facts(_ALL, 0, _ALL, gcd(lower.multiple, step.multiple))
+    first, limit, stride = lower.constant, upper.upper, step.constant
+    largest = limit - 1 if upper.bounded and limit > 0 else _ALL
+    if stride and first is not None and largest != _ALL and largest >= first:
+        largest -= (largest - first) % stride if upper.constant is not None else 0
+    # The low bits that the step leaves alone are those of the lower bound.
+    kept = low_bit(step.multiple) - 1
+    may = (_ALL & ~kept) | (lower.may & kept)
+    multiple = gcd(lower.multiple, step.multiple)
+    return _facts(may, lower.must & kept, max(largest, 0), multiple, exact=True)
+
+
+_DIMENSION = re.compile(r"dim[ <]+([xyz])>")
+_LAUNCH_BOUNDS = frozenset({"gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"})
+
+
+def _launch_bound(operation: ir.Operation, launch: Launch | None) -> Bits:
+    limits: list[int] = []
+    if "upper_bound" in operation.attributes:
+        limits.append(ir.IntegerAttr(operation.attributes["upper_bound"]).value)
+    if launch is not None:
+        if operation.name == "gpu.thread_id":
+            match = _DIMENSION.search(str(operation.attributes["dimension"]))
+            if match is not None:
+                sizes = (*launch.workgroup_size, 1, 1)
+                limits.append(sizes["xyz".index(match[1])])
+        else:
+            is_lane = operation.name == "gpu.lane_id"
+            limits.append(launch.subgroup_size if is_lane else launch.waves)
+    return below(min(limits)) if limits else UNKNOWN
+
+
+_Transfer = Callable[[ir.Operation, int, list[Bits]], Bits]
+
+
+def _exact(operation: ir.Operation) -> bool:
+    """Whether the operation is undefined when it wraps as a signed number."""
+    return "overflowFlags" in operation.attributes and "nsw" in str(
+        operation.attributes["overflowFlags"]
+    )
+
+
+def _wrapping(function: Callable[[Bits, Bits, bool], Bits]) -> _Transfer:
+    return lambda operation, _, operands: function(*operands, _exact(operation))
+
+
+def _binary(function: Callable[[Bits, Bits], Bits]) -> _Transfer:
+    return lambda operation, _, operands: function(*operands)
+
+
+def _sign_clear(facts: Bits, operation: ir.Operation) -> bool:
+    """Whether an operand is known to be no negative number."""
+    width = _width(operation.operands[0].type) or 64
+    return facts.bounded and facts.upper < 1 << (width - 1)
+
+
+def _signed(transfer: _Transfer) -> _Transfer:
+    """A signed operation that equals the unsigned one when no operand is negative."""
+
+    def compute(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:
+        if not all(_sign_clear(operand, operation) for operand in operands):
+            return UNKNOWN
+        return transfer(operation, result, operands)
+
+    return compute
+
+
+def _shift_left(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    amount = operands[1].constant
+    if amount is None or amount >= 31:
+        return UNKNOWN
+    return multiply(operands[0], constant_bits(1 << amount), _exact(operation))
+
+
+def _shift_right_unsigned(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    amount = operands[1].constant
+    if amount is None or amount >= 31:
+        return below(operands[0].upper + 1) if operands[0].bounded else UNKNOWN
+    return shift_right(operands[0], amount)
+
+
+def _quotient(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    divisor = operands[1].constant
+    if divisor:
+        return divide(operands[0], divisor)
+    return below(operands[0].upper + 1) if operands[0].bounded else UNKNOWN
+
+
+def _quotient_up(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    divisor = operands[1].constant
+    if not divisor or not operands[0].bounded:
+        return UNKNOWN
+    return divide(add(operands[0], constant_bits(divisor - 1)), divisor)
+
+
+def _rest(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    dividend, divisor = operands
+    if divisor.constant:
+        return remainder(dividend, divisor.constant)
+    largest = min(dividend.upper, max(divisor.upper - 1, 0) if divisor.bounded else _ALL)
+    return below(largest + 1) if largest < _BOUND else UNKNOWN
+
+
+def _maximum(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    return join(*operands)
+
+
+def _select(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    return join(*operands[-2:])
+
+
+def _pass_through(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    return operands[0]
+
+
+def _sign_extend(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    """Bits from the sign bit on are unknown unless it is known to be 0."""
+    source = operands[0]
+    width = _width(operation.operands[0].type)
+    if width is None or width >= 64 or _sign_clear(source, operation):
+        return source
+    low = (1 << min(width - 1, 31)) - 1
+    return _facts(source.may & low | _ALL & ~low, source.must & low, _ALL, low_bit(source.multiple))
+
+
+def _constant(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    value = operation.attributes["value"]
+    if not isinstance(value, ir.IntegerAttr | ir.BoolAttr):
+        return UNKNOWN
+    number = int(value.value)
+    width = _width(operation.results[0].type) or 64
+    return constant_bits(number if width == 64 else number & ((1 << width) - 1))
+
+
+def _affine_map(operation: ir.Operation) -> ir.AffineMap:
+    return ir.AffineMapAttr(operation.attributes["map"]).value
+
+
+def _affine(expression: ir.AffineExpr, operands: Sequence[Bits], dims: int) -> Bits:
+    """An affine expression: its arithmetic does not wrap, its mod and floordiv round down."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return constant_bits(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return operands[expression.position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return operands[dims + expression.position]
+    assert isinstance(expression, ir.AffineBinaryExpr)
+    left = _affine(expression.lhs, operands, dims)
+    right = _affine(expression.rhs, operands, dims)
+    if isinstance(expression, ir.AffineAddExpr):
+        return add(left, right, exact=True)
+    if isinstance(expression, ir.AffineMulExpr):
+        return multiply(left, right, exact=True)
+    divisor = right.constant
+    if not divisor:
+        return UNKNOWN
+    if isinstance(expression, ir.AffineModExpr):
+        return remainder(left, divisor, euclidean=True)
+    if isinstance(expression, ir.AffineFloorDivExpr):
+        return divide(left, divisor, arithmetic=True)
+    if not left.bounded:
+        return UNKNOWN
+    return divide(add(left, constant_bits(divisor - 1)), divisor)
+
+
+def _affine_apply(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    affine_map = _affine_map(operation)
+    return _affine(affine_map.results[0], operands, affine_map.n_dims)
+
+
+def _affine_extremum(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    """affine.min / max: one of the map's results; the smallest is below every bound of them."""
+    affine_map = _affine_map(operation)
+    results = [_affine(e, operands, affine_map.n_dims) for e in affine_map.results]
+    is_minimum = operation.name == "affine.min" and all(r.bounded for r in results)
+    total = results[0]
+    for result in results[1:]:
+        total = minimum(total, result) if is_minimum else join(total, result)
+    return total
+
+
+def _basis(operation: ir.Operation, dynamic: list[Bits]) -> list[Bits]:
+    remaining = iter(dynamic)
+    static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
+    return [next(remaining) if b == _DYNAMIC else constant_bits(b) for b in static]
+
+
+def _delinearize(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:
+    """Digit `result` of a mixed-radix number; a base given for the first digit is not used."""
+    basis = _basis(operation, operands[1:])
+    if len(basis) == len(operation.results):
+        basis = basis[1:]
+    own = basis[result - 1] if result else None
+    value = operands[0]
+    for base in basis[result:]:
+        if not base.constant:
+            value = UNKNOWN
+            break
+        value = divide(value, base.constant, arithmetic=True)
+    if own is None:
+        return value
+    if own.constant:
+        return remainder(value, own.constant, euclidean=True)
+    return below(own.upper) if own.bounded and own.upper else UNKNOWN
+
+
+def is_disjoint(linearize: ir.Operation) -> bool:
+    """Whether a linearize_index has the `disjoint` keyword, which the bindings do not show.
+
+    A copy without a parent is printed: printing the operation itself would number the values of
+    the whole function.
+    """
+    copy = linearize.clone(ip=ir.InsertionPoint.after(linearize))
+    detached = copy.detach_from_parent()
+    text = detached.get_asm(use_local_scope=True)
+    return "linearize_index disjoint" in text
+
+
+def linearize_digits(operation: ir.Operation) -> int:
+    """The number of digits that an `affine.linearize_index` takes before its dynamic bases."""
+    return next(iter(ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])))
+
+
+def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    """The mixed-radix number of the digits; `disjoint` promises that each is below its base."""
+    count = linearize_digits(operation)
+    digits, basis = operands[:count], _basis(operation, operands[count:])
+    if not digits:
+        return constant_bits(0)
+    offset = count - len(basis)
+    pairs = list(zip(digits[offset:], basis, strict=True))
+    unbounded = any(b.constant and d.upper >= b.constant for d, b in pairs)
+    if unbounded and is_disjoint(operation):
+        pairs = [
+            (_facts(d.may, d.must, b.constant - 1, d.multiple), b)
+            if b.constant and d.upper >= b.constant
+            else (d, b)
+            for d, b in pairs
+        ]
+    total = digits[0] if offset else pairs[0][0]
+    for digit, base in pairs if offset else pairs[1:]:
+        total = add(multiply(total, base, exact=True), digit, exact=True)
+    return total
+
+
+_TRANSFER: Mapping[str, _Transfer] = MappingProxyType(
+    {
+        "arith.constant": _constant,
+        "arith.addi": _wrapping(add),
+        "arith.subi": _wrapping(subtract),
+        "arith.muli": _wrapping(multiply),
+        "arith.shli": _shift_left,
+        "arith.shrui": _shift_right_unsigned,
+        "arith.shrsi": _signed(_shift_right_unsigned),
+        "arith.andi": _binary(bit_and),
+        "arith.ori": _binary(bit_or),
+        "arith.xori": _binary(bit_xor),
+        "arith.divui": _quotient,
+        "arith.divsi": _signed(_quotient),
+        "arith.floordivsi": _signed(_quotient),
+        "arith.ceildivui": _quotient_up,
+        "arith.ceildivsi": _signed(_quotient_up),
+        "arith.remui": _rest,
+        "arith.remsi": _signed(_rest),
+        "arith.minui": _binary(minimum),
+        "arith.minsi": _signed(_binary(minimum)),
+        "arith.maxui": _maximum,
+        "arith.maxsi": _maximum,
+        "arith.select": _select,
+        "arith.index_cast": _sign_extend,
+        "arith.index_castui": _pass_through,
+        "arith.extsi": _sign_extend,
+        "arith.extui": _pass_through,
+        "arith.trunci": _pass_through,
+        "affine.apply": _affine_apply,
+        "affine.min": _affine_extremum,
+        "affine.max": _affine_extremum,
+        "affine.delinearize_index": _delinearize,
+        "affine.linearize_index": _linearize,
+        "gpu.subgroup_broadcast": _pass_through,
+        "iree_codegen.index_hint": _pass_through,
+        "util.assume.int": lambda _, result, operands: operands[result],
+        "scf.if": _select,
+    }
+)

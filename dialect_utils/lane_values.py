@@ -1,0 +1,634 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The value that an index or integer SSA value has in every lane of one workgroup.
+
+A GPU function runs once per thread, so `%row = affine.apply ...(%thread_id_x)` is really a whole
+table: one number per lane of each wave. This module computes that table exactly, with NumPy, by
+walking up the operations that define the value. What is the same for all workgroups only through
+memory or the grid (loads, workgroup ids, function arguments) is not known here and comes back as
+`Unknown` with the operation to blame.
+
+A value inside loops differs from trip to trip. It then has one leading axis per loop it depends
+on, outermost first, so that a value that ignores a loop costs nothing for it:
+
+    scf.for %i = %c0 to %c4 step %c1 {         workgroup_size = [128, 1, 1] subgroup_size = 64
+      %a = arith.addi %thread_id_x, %c1        values [2, 64],    loops ()
+      %b = arith.addi %a, %i                   values [4, 2, 64], loops (loop of %i)
+    }
+
+Semantics are those of the dialects' documentation: `index` is a 64-bit integer here (the values
+that address LDS fit in any index width), iN wraps at N bits. Where an operation's result is
+undefined (division by zero, a shift beyond the width) the value is `Unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from iree.compiler import ir
+
+from .gpu_target import Launch
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+MAX_LANE_VALUES = 1 << 22
+"""The most numbers that one value may hold; beyond it, enumerating the loops is refused."""
+
+_DYNAMIC = np.iinfo(np.int64).min
+
+
+def thread_ids(launch: Launch) -> IntArray:
+    """Linear thread ids [waves, subgroup_size]; lanes beyond the workgroup count on.
+
+    Thread (x, y, z) has the id x + y * Dx + z * Dx * Dy; its wave is id // subgroup_size and its
+    lane id % subgroup_size.
+    """
+    ids = np.arange(launch.waves * launch.subgroup_size, dtype=np.int64)
+    return ids.reshape(launch.waves, launch.subgroup_size)
+
+
+def existing_lanes(launch: Launch) -> BoolArray:
+    """The lanes [waves, subgroup_size] that hold a thread; the last wave may not be full."""
+    return thread_ids(launch) < launch.threads
+
+
+def _size(launch: Launch, dimension: int) -> int:
+    return (*launch.workgroup_size, 1, 1, 1)[dimension]
+
+
+@dataclass(frozen=True, order=True)
+class Loop:
+    """An `scf.for` that a value depends on: how many loops surround it, and its trips.
+
+    Loops around one operation nest in each other, so the depth tells them apart.
+    """
+
+    depth: int
+    trips: int
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value that cannot be computed for one workgroup, and the operation that is to blame."""
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class LaneValues:
+    """A known value: int64 [*trips of loops, waves or 1, lanes or 1]; 1 where all are equal.
+
+    Integers narrower than 64 bits are held sign-extended, so a true i1 is -1.
+    """
+
+    values: IntArray
+    loops: tuple[Loop, ...] = ()
+
+    @property
+    def uniform(self) -> int | None:
+        """The value when it is the same in all lanes and trips, else None."""
+        flat = self.values.reshape(-1)
+        return int(flat[0]) if flat.size and (flat == flat[0]).all() else None
+
+    def full(self, launch: Launch) -> IntArray:
+        """The values as [*trips, waves, subgroup_size]."""
+        shape = (*(loop.trips for loop in self.loops), launch.waves, launch.subgroup_size)
+        return np.broadcast_to(self.values, shape)
+
+    def truth(self) -> LaneValues:
+        """1 where the value is not zero, 0 elsewhere."""
+        return LaneValues((self.values != 0).astype(np.int64), self.loops)
+
+
+def constant(value: int) -> LaneValues:
+    """The value that is `value` everywhere."""
+    return LaneValues(np.full((1, 1), value, dtype=np.int64))
+
+
+def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray]]:
+    """Gives all values the same loops; returns these and arrays that broadcast together."""
+    loops = tuple(sorted({loop for value in values for loop in value.loops}))
+    aligned: list[IntArray] = []
+    for value in values:
+        shape = [loop.trips if loop in value.loops else 1 for loop in loops]
+        aligned.append(value.values.reshape(*shape, *value.values.shape[-2:]))
+    return loops, aligned
+
+
+def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
+    """Applies a NumPy function lane by lane; Unknown when the result would be too large."""
+    loops, arrays = align(values)
+    size = int(np.prod(np.broadcast_shapes(*(a.shape for a in arrays)), dtype=object))
+    if size > MAX_LANE_VALUES:
+        return Unknown(f"{size} values over all trips of the loops are too many to enumerate")
+    with np.errstate(all="ignore"):
+        result = np.asarray(function(*arrays), dtype=np.int64)
+    return LaneValues(result, loops)
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """The trips of an `scf.for`: its induction variable, and where a lane still iterates."""
+
+    induction: LaneValues
+    running: LaneValues
+    """1 where the lane executes the trip, 0 where its loop has ended."""
+    loop: Loop
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all lanes execute all trips."""
+        return bool((self.running.values != 0).all())
+
+
+@dataclass
+class LaneEvaluator:
+    """Evaluates values of one function under one launch, remembering what it has computed."""
+
+    launch: Launch
+    _known: dict[ir.Value, LaneValues | Unknown] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
+        """The value in all lanes, or why it cannot be known."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top in self._known:
+                pending.pop()
+                continue
+            operands = _dependencies(top)
+            missing = [operand for operand in operands if operand not in self._known]
+            if missing:
+                pending.extend(missing)
+                continue
+            self._known[top] = self._compute(top, operands)
+            pending.pop()
+        return self._known[value]
+
+    def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
+        """The trips of an `scf.for`, one axis for all of them; Unknown for bounds not known."""
+        bounds: list[LaneValues] = []
+        for operand in list(loop.operands)[:3]:
+            bound = self.evaluate(operand)
+            if isinstance(bound, Unknown):
+                return bound
+            bounds.append(bound)
+        return _enumerate_trips(loop, bounds)
+
+    def trip_count(self, loop: ir.Operation) -> int | Unknown:
+        """How often an `scf.for` runs when all lanes agree on it; never enumerates the trips."""
+        bounds: list[int] = []
+        for operand in list(loop.operands)[:3]:
+            bound = self.evaluate(operand)
+            if isinstance(bound, Unknown):
+                return bound
+            if bound.uniform is None:
+                return Unknown("scf.for with bounds that differ between lanes or trips")
+            bounds.append(bound.uniform)
+        lower, upper, step = bounds
+        if step < 1:
+            return Unknown("scf.for with a step below 1")
+        if _is_unsigned(loop) and min(lower, upper) < 0:
+            return Unknown("scf.for that compares negative bounds unsigned")
+        return max(0, -(-(upper - lower) // step))
+
+    def _compute(self, value: ir.Value, operands: list[ir.Value]) -> LaneValues | Unknown:
+        width = _bit_width(value.type)
+        if width is None:
+            return Unknown(f"value of type {value.type}")
+        arguments: list[LaneValues] = []
+        for operand in operands:
+            argument = self._known[operand]
+            if isinstance(argument, Unknown):
+                return argument
+            arguments.append(argument)
+        if isinstance(value, ir.BlockArgument):
+            return self._block_argument(value, arguments)
+        operation = _defining(value)
+        name = _name(operation)
+        if name in _SOURCES:
+            return _SOURCES[name](operation, self.launch)
+        result = ir.OpResult(value).result_number
+        computed = _COMPUTED[name](operation, result, arguments) if name in _COMPUTED else None
+        if computed is None:
+            return Unknown(f"result of {name}")
+        if isinstance(computed, Unknown) or width == 64:
+            return computed
+        return LaneValues(_wrap(computed.values, width), computed.loops)
+
+    def _block_argument(
+        self, value: ir.BlockArgument, bounds: list[LaneValues]
+    ) -> LaneValues | Unknown:
+        owner = _block_owner(value)
+        if _name(owner) != "scf.for":
+            return Unknown(f"block argument of {_name(owner)}")
+        if value.arg_number != 0:
+            return Unknown("value carried around an scf.for")
+        trips = _enumerate_trips(owner, bounds)
+        return trips if isinstance(trips, Unknown) else trips.induction
+
+
+def _name(operation: ir.Operation) -> str:
+    return operation.operation.name
+
+
+def _defining(value: ir.Value) -> ir.Operation:
+    owner = value.owner
+    assert not isinstance(owner, ir.Block)
+    return owner.operation
+
+
+def _block_owner(argument: ir.BlockArgument) -> ir.Operation:
+    block = argument.owner
+    assert isinstance(block, ir.Block)
+    return block.owner.operation
+
+
+def _bit_width(kind: ir.Type) -> int | None:
+    """64 for index, N for iN up to 64 bits, None for everything else."""
+    if isinstance(kind, ir.IndexType):
+        return 64
+    if isinstance(kind, ir.IntegerType) and kind.width <= 64:
+        return kind.width
+    return None
+
+
+def _wrap(values: IntArray, width: int) -> IntArray:
+    """Keeps the low `width` bits, sign-extended: 200 is -56 as i8."""
+    shift = 64 - width
+    return (values << shift) >> shift if shift else values
+
+
+def _unsigned(values: IntArray, width: int) -> npt.NDArray[np.uint64]:
+    """The same `width` bits read as an unsigned number: i8 -56 is 200."""
+    return values.view(np.uint64) & np.uint64((1 << width) - 1)
+
+
+def _dependencies(value: ir.Value) -> list[ir.Value]:
+    """The values that `value` is computed from, in the order its computation takes them."""
+    if isinstance(value, ir.BlockArgument):
+        owner = _block_owner(value)
+        if _name(owner) == "scf.for" and value.arg_number == 0:
+            return list(owner.operands)[:3]
+        return []
+    operation = _defining(value)
+    name = _name(operation)
+    if name == "scf.if":
+        number = ir.OpResult(value).result_number
+        yields = [_terminator(region).operands[number] for region in operation.regions]
+        return [operation.operands[0], *yields]
+    if name in ("util.assume.int", "util.optimization_barrier"):
+        return [operation.operands[ir.OpResult(value).result_number]]
+    return list(operation.operands) if name in _COMPUTED else []
+
+
+def _terminator(region: ir.Region) -> ir.Operation:
+    operations = list(region.blocks[0].operations)
+    return operations[-1].operation
+
+
+def _is_unsigned(loop: ir.Operation) -> bool:
+    return "unsignedCmp" in loop.attributes
+
+
+def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange | Unknown:
+    """Trip t of a lane has the value lower + t * step, and is executed while below upper."""
+    lower, upper, step = bounds
+    if step.values.size == 0 or step.values.min() < 1:
+        return Unknown("scf.for with a step below 1")
+    if _is_unsigned(loop) and min(lower.values.min(), upper.values.min()) < 0:
+        return Unknown("scf.for that compares negative bounds unsigned")
+    counts = combine(lambda lo, up, by: -((lo - up) // by), lower, upper, step)
+    if isinstance(counts, Unknown):
+        return counts
+    trips = max(0, int(counts.values.max())) if counts.values.size else 0
+    if trips > MAX_LANE_VALUES:
+        return Unknown(f"scf.for with {trips} trips, too many to enumerate")
+    depth, parent = 0, loop.parent
+    while parent is not None:
+        depth += _name(parent.operation) == "scf.for"
+        parent = parent.operation.parent
+    axis = Loop(depth, trips)
+    numbers = LaneValues(np.arange(trips, dtype=np.int64).reshape(-1, 1, 1), (axis,))
+    induction = combine(lambda lo, by, t: lo + by * t, lower, step, numbers)
+    if isinstance(induction, Unknown):
+        return induction
+    running = combine(lambda iv, up: iv < up, induction, upper)
+    return running if isinstance(running, Unknown) else LoopRange(induction, running, axis)
+
+
+# Values that depend on the lane and the launch alone.
+
+_Source = Callable[[ir.Operation, Launch], LaneValues | Unknown]
+
+
+def _dimension(operation: ir.Operation) -> int:
+    text = str(operation.attributes["dimension"])
+    return "xyz".index(text[text.index("<") + 1])
+
+
+def _thread_id(operation: ir.Operation, launch: Launch) -> LaneValues:
+    x, y = _size(launch, 0), _size(launch, 1)
+    ids = thread_ids(launch)
+    return LaneValues((ids % x, ids // x, ids // (x * y))[_dimension(operation)])
+
+
+def _constant(operation: ir.Operation, launch: Launch) -> LaneValues | Unknown:
+    attribute = operation.attributes["value"]
+    if isinstance(attribute, ir.BoolAttr):
+        return constant(-1 if attribute.value else 0)
+    if isinstance(attribute, ir.IntegerAttr):
+        width = _bit_width(attribute.type) or 64
+        value = attribute.value & ((1 << width) - 1)
+        return constant(value - (1 << width) if value >> (width - 1) else value)
+    return Unknown(f"constant {attribute}")
+
+
+_SOURCES: Mapping[str, _Source] = MappingProxyType(
+    {
+        "arith.constant": _constant,
+        "gpu.thread_id": _thread_id,
+        "gpu.lane_id": lambda op, launch: LaneValues(thread_ids(launch)[:1]),
+        "gpu.subgroup_id": lambda op, launch: LaneValues(
+            thread_ids(launch)[:, :1] // launch.subgroup_size
+        ),
+        "gpu.block_dim": lambda op, launch: constant(_size(launch, _dimension(op))),
+        "gpu.subgroup_size": lambda op, launch: constant(launch.subgroup_size),
+        "gpu.num_subgroups": lambda op, launch: constant(launch.waves),
+    }
+)
+
+
+# Values computed from others: (operation, result number, operands) -> value, before wrapping to
+# the result's width.
+
+_Computed = Callable[[ir.Operation, int, list[LaneValues]], LaneValues | Unknown]
+
+
+def _operand_width(operation: ir.Operation) -> int:
+    return _bit_width(operation.operands[0].type) or 64
+
+
+def _lane_wise(function: Callable[..., Any]) -> _Computed:
+    """An operation on sign-extended values whose low bits are right whatever the width."""
+    return lambda operation, result, operands: combine(function, *operands)
+
+
+def _on_unsigned(function: Callable[..., Any]) -> _Computed:
+    """An operation on the operands read as unsigned numbers of their own width."""
+
+    def compute(
+        operation: ir.Operation, result: int, operands: list[LaneValues]
+    ) -> LaneValues | Unknown:
+        width = _operand_width(operation)
+
+        def on_arrays(*arrays: IntArray) -> IntArray:
+            value = np.asarray(function(*(_unsigned(a, width) for a in arrays)))
+            return value.astype(np.uint64).view(np.int64)
+
+        return combine(on_arrays, *operands)
+
+    return compute
+
+
+def _dividing(computed: _Computed) -> _Computed:
+    """A division: undefined when some lane divides by zero."""
+
+    def compute(
+        operation: ir.Operation, result: int, operands: list[LaneValues]
+    ) -> LaneValues | Unknown:
+        if (operands[1].values == 0).any():
+            return Unknown(f"{_name(operation)} by zero")
+        return computed(operation, result, operands)
+
+    return compute
+
+
+def _shifting(computed: _Computed) -> _Computed:
+    """A shift: undefined when some lane shifts by the width or more."""
+
+    def compute(
+        operation: ir.Operation, result: int, operands: list[LaneValues]
+    ) -> LaneValues | Unknown:
+        width = _operand_width(operation)
+        if (_unsigned(operands[1].values, width) >= width).any():
+            return Unknown(f"{_name(operation)} by the width of its type or more")
+        return computed(operation, result, operands)
+
+    return compute
+
+
+def _toward_zero(a: IntArray, b: IntArray) -> IntArray:
+    # NumPy rounds down; C and MLIR round a negative quotient up.
+    inexact_negative = (a % b != 0) & ((a < 0) != (b < 0))
+    return a // b + inexact_negative
+
+
+_PREDICATES: tuple[_Computed, ...] = (
+    _lane_wise(np.equal),
+    _lane_wise(np.not_equal),
+    _lane_wise(np.less),
+    _lane_wise(np.less_equal),
+    _lane_wise(np.greater),
+    _lane_wise(np.greater_equal),
+    _on_unsigned(np.less),
+    _on_unsigned(np.less_equal),
+    _on_unsigned(np.greater),
+    _on_unsigned(np.greater_equal),
+)
+"""arith.cmpi's predicates in the order of their numbers: eq ne slt sle sgt sge ult ule ugt uge."""
+
+
+def _compare(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    predicate = ir.IntegerAttr(operation.attributes["predicate"]).value
+    return _PREDICATES[predicate](operation, result, operands)
+
+
+def _select(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    return combine(lambda c, a, b: np.where(c != 0, a, b), *operands)
+
+
+def _pass_through(operation: ir.Operation, result: int, operands: list[LaneValues]) -> LaneValues:
+    return operands[0]
+
+
+def _subgroup_broadcast(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    value = operands[0]
+    if value.values.shape[-1] == 1 or (value.values == value.values[..., :1]).all():
+        return LaneValues(value.values[..., :1], value.loops)
+    lane = operands[1].uniform if len(operands) == 2 else None
+    if lane is None:
+        # Which lanes are active here is not known, so neither is the first of them.
+        return Unknown("gpu.subgroup_broadcast of a value that differs between lanes")
+    if not 0 <= lane < value.values.shape[-1]:
+        return Unknown(f"gpu.subgroup_broadcast from lane {lane}")
+    return LaneValues(value.values[..., lane : lane + 1], value.loops)
+
+
+def _affine_results(
+    operation: ir.Operation, operands: list[LaneValues]
+) -> list[LaneValues] | Unknown:
+    """The results of the operation's affine map, dimensions and symbols in operand order."""
+    attribute = operation.attributes["map"]
+    assert isinstance(attribute, ir.AffineMapAttr)
+    affine_map = attribute.value
+    results: list[LaneValues] = []
+    for expression in affine_map.results:
+        value = _affine(expression, operands, affine_map.n_dims)
+        if isinstance(value, Unknown):
+            return value
+        results.append(value)
+    return results
+
+
+def _affine(
+    expression: ir.AffineExpr, operands: list[LaneValues], dims: int
+) -> LaneValues | Unknown:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return constant(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return operands[expression.position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return operands[dims + expression.position]
+    assert isinstance(expression, ir.AffineBinaryExpr)
+    left = _affine(expression.lhs, operands, dims)
+    right = _affine(expression.rhs, operands, dims)
+    if isinstance(left, Unknown):
+        return left
+    if isinstance(right, Unknown):
+        return right
+    if isinstance(expression, ir.AffineAddExpr):
+        return combine(np.add, left, right)
+    if isinstance(expression, ir.AffineMulExpr):
+        return combine(np.multiply, left, right)
+    if (right.values <= 0).any():
+        return Unknown("affine division by a number below 1")
+    if isinstance(expression, ir.AffineModExpr):
+        return combine(np.mod, left, right)
+    if isinstance(expression, ir.AffineFloorDivExpr):
+        return combine(np.floor_divide, left, right)
+    return combine(lambda a, b: -(-a // b), left, right)
+
+
+def _affine_reduce(function: Callable[..., Any]) -> _Computed:
+    """affine.apply / min / max: the map's results, reduced by `function`."""
+
+    def compute(
+        operation: ir.Operation, result: int, operands: list[LaneValues]
+    ) -> LaneValues | Unknown:
+        results = _affine_results(operation, operands)
+        if isinstance(results, Unknown):
+            return results
+        total: LaneValues | Unknown = results[0]
+        for value in results[1:]:
+            if isinstance(total, Unknown):
+                return total
+            total = combine(function, total, value)
+        return total
+
+    return compute
+
+
+def _basis(operation: ir.Operation, dynamic: list[LaneValues]) -> list[LaneValues]:
+    """The basis of a (de)linearize_index; dynamic elements are taken from `dynamic` in order."""
+    remaining = iter(dynamic)
+    static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
+    return [next(remaining) if b == _DYNAMIC else constant(b) for b in static]
+
+
+def _delinearize(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    """Digit `result` of a mixed-radix number: by (4, 16), 83 is 1, 1, 3.
+
+    All digits but the first are taken modulo their base; a base given for the first is a promise,
+    not a modulus.
+    """
+    basis = _basis(operation, operands[1:])
+    if any((base.values <= 0).any() for base in basis):
+        return Unknown("affine.delinearize_index by a number below 1")
+    if len(basis) == len(operation.results):
+        basis = basis[1:]
+    value: LaneValues | Unknown = operands[0]
+    for base in basis[result:]:
+        if isinstance(value, Unknown):
+            return value
+        value = combine(np.floor_divide, value, base)
+    if result == 0 or isinstance(value, Unknown):
+        return value
+    return combine(np.mod, value, basis[result - 1])
+
+
+def _linearize(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    """The mixed-radix number of the digits, by Horner's rule; the first base is not used."""
+    digit_count, _ = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
+    digits, dynamic = operands[:digit_count], operands[digit_count:]
+    if not digits:
+        return constant(0)
+    basis = _basis(operation, dynamic)[-(digit_count - 1) :] if digit_count > 1 else []
+    value: LaneValues | Unknown = digits[0]
+    for base, digit in zip(basis, digits[1:], strict=True):
+        if isinstance(value, Unknown):
+            return value
+        value = combine(lambda v, b, d: v * b + d, value, base, digit)
+    return value
+
+
+_UNSIGNED_QUOTIENT_UP = _on_unsigned(lambda a, b: a // b + (a % b != 0).astype(np.uint64))
+
+_COMPUTED: Mapping[str, _Computed] = MappingProxyType(
+    {
+        "arith.addi": _lane_wise(np.add),
+        "arith.subi": _lane_wise(np.subtract),
+        "arith.muli": _lane_wise(np.multiply),
+        "arith.divsi": _dividing(_lane_wise(_toward_zero)),
+        "arith.divui": _dividing(_on_unsigned(np.floor_divide)),
+        "arith.ceildivsi": _dividing(_lane_wise(lambda a, b: a // b + (a % b != 0))),
+        "arith.ceildivui": _dividing(_UNSIGNED_QUOTIENT_UP),
+        "arith.floordivsi": _dividing(_lane_wise(np.floor_divide)),
+        "arith.remsi": _dividing(_lane_wise(np.fmod)),
+        "arith.remui": _dividing(_on_unsigned(np.mod)),
+        "arith.andi": _lane_wise(np.bitwise_and),
+        "arith.ori": _lane_wise(np.bitwise_or),
+        "arith.xori": _lane_wise(np.bitwise_xor),
+        "arith.shli": _shifting(_lane_wise(np.left_shift)),
+        "arith.shrsi": _shifting(_lane_wise(np.right_shift)),
+        "arith.shrui": _shifting(_on_unsigned(np.right_shift)),
+        "arith.minsi": _lane_wise(np.minimum),
+        "arith.maxsi": _lane_wise(np.maximum),
+        "arith.minui": _on_unsigned(np.minimum),
+        "arith.maxui": _on_unsigned(np.maximum),
+        "arith.cmpi": _compare,
+        "arith.select": _select,
+        "arith.index_cast": _pass_through,
+        "arith.index_castui": _on_unsigned(lambda a: a),
+        "arith.extsi": _pass_through,
+        "arith.extui": _on_unsigned(lambda a: a),
+        "arith.trunci": _pass_through,
+        "scf.if": _select,
+        "affine.apply": _affine_reduce(np.add),
+        "affine.min": _affine_reduce(np.minimum),
+        "affine.max": _affine_reduce(np.maximum),
+        "affine.delinearize_index": _delinearize,
+        "affine.linearize_index": _linearize,
+        "gpu.subgroup_broadcast": _subgroup_broadcast,
+        "iree_codegen.index_hint": _pass_through,
+        "util.assume.int": _pass_through,
+        "util.optimization_barrier": _pass_through,
+    }
+)

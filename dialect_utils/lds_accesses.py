@@ -1,0 +1,587 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From an LDS allocation to every access to it, lane by lane.
+
+A `memref.alloc` in workgroup memory is followed through its views (subview, expand_shape,
+collapse_shape, cast, ...) to the operations that read and write it. Every view of a row-major
+allocation is strided, so an access through it lands on
+
+    element = view offset + sum of index * view stride
+
+of the allocation, in every lane; `lane_values` knows the offset and the indices. A transfer of
+several rows is one access per row, because that is how the compiler unrolls it: reading
+`vector<4x1xf16>` from `memref<64x64xf16>` is four accesses of one element, 64 elements apart.
+
+Whatever cannot be followed exactly becomes an `UnknownAccess` with the reason, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+from types import MappingProxyType
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.targets import AccessKind
+from .diagnostics import SourceLocation
+from .lane_values import (
+    LaneEvaluator,
+    LaneValues,
+    Loop,
+    Unknown,
+    align,
+    combine,
+    constant,
+    existing_lanes,
+)
+
+_DYNAMIC = np.iinfo(np.int64).min
+
+SWIZZLE_HINT = "iree_codegen.swizzle_hint"
+STOWED_SWIZZLE = "iree_codegen.swizzle"
+"""The attribute in which prefetching pipelines keep a hint on the allocation itself."""
+
+
+@dataclass(frozen=True)
+class UnknownAccess:
+    """A use of an allocation whose elements cannot be told.
+
+    `overrun` marks a load or store that is known to leave its row: what it meets behind the row
+    depends on the layout, so that the layout must not change at all.
+    """
+
+    reason: str
+    location: str
+    overrun: bool = False
+
+
+@dataclass(frozen=True)
+class AllocationAccesses:
+    """Everything that happens to one allocation.
+
+    `accesses`, in no particular order, hold row-major element indices of the allocation's own
+    type, before any swizzle hint. They are all accesses only when `unknown` is empty.
+    `assumptions` name what was taken for granted where the program does not say it: that a mask
+    is all true, for example.
+    """
+
+    tile: LdsTile
+    accesses: tuple[LdsAccess, ...]
+    unknown: tuple[UnknownAccess, ...]
+    assumptions: tuple[str, ...]
+    hinted: bool
+
+
+def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
+    """The `memref.alloc`s in workgroup memory, in the order of the function's text."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "memref.alloc":
+            kind = ir.MemRefType(operation.results[0].type)
+            if str(kind.memory_space) == "#gpu.address_space<workgroup>":
+                found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def element_bits(kind: ir.Type) -> int | None:
+    """Bits of a scalar element type (an index has 64, IREE's default); None for other types."""
+    if isinstance(kind, ir.IndexType):
+        return 64
+    if isinstance(kind, ir.IntegerType | ir.FloatType):
+        return kind.width
+    return None
+
+
+def is_hinted(allocation: ir.Operation) -> bool:
+    """Whether a swizzle is wanted for the allocation, by an attribute or a hint in its views."""
+    if STOWED_SWIZZLE in allocation.attributes:
+        return True
+    pending: list[ir.Value] = [allocation.results[0]]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.owner.operation
+            if user.name == SWIZZLE_HINT:
+                return True
+            pending += [r for r in user.results if isinstance(r.type, ir.MemRefType)]
+    return False
+
+
+def tile_of(allocation: ir.Operation) -> LdsTile | Unknown:
+    """The allocation as a tile of the bank model; Unknown with the reason when it is none."""
+    kind = ir.MemRefType(allocation.results[0].type)
+    if not kind.has_static_shape:
+        return Unknown("its shape is dynamic")
+    if kind.rank == 0:
+        return Unknown("it has rank 0")
+    if not _is_row_major(kind):
+        return Unknown(f"its layout {kind.layout} is not row-major")
+    bits = element_bits(kind.element_type)
+    if bits is None or bits % 8:
+        return Unknown(f"its elements of type {kind.element_type} do not fill bytes")
+    if min(kind.shape) < 1:
+        return Unknown("it is empty")
+    return LdsTile(tuple(kind.shape), bits)
+
+
+def _is_row_major(kind: ir.MemRefType) -> bool:
+    strides, offset = _strides_and_offset(kind)
+    return offset == 0 and strides == tuple(
+        prod(kind.shape[d + 1 :]) for d in range(len(kind.shape))
+    )
+
+
+def _strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int | None]:
+    """Strides and offset in elements; None where the layout is not strided."""
+    try:
+        strides, offset = kind.get_strides_and_offset()
+    except (RuntimeError, ValueError):
+        return None, None
+    return tuple(strides), offset
+
+
+@dataclass(frozen=True)
+class _View:
+    """A memref value inside the allocation; offset and strides in elements of the latter."""
+
+    value: ir.Value
+    offset: LaneValues | Unknown
+    strides: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Footprint:
+    """The elements that one operation touches, before its lanes are known.
+
+    `extents[d]` consecutive indices of memref dimension d from `indices[d]` on.
+    """
+
+    kind: AccessKind
+    indices: tuple[ir.Value, ...]
+    extents: tuple[int, ...]
+    assumption: str = ""
+
+
+@dataclass(frozen=True)
+class _Overrun(Unknown):
+    """An access that leaves its memref, its row, or the allocation in some lane."""
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """What the loops and conditions around an operation say about its execution."""
+
+    trips: Mapping[int, int]
+    """Trips of the surrounding loops on which all lanes agree, by depth."""
+    masks: tuple[LaneValues, ...]
+    assumptions: tuple[str, ...]
+
+
+def trace_allocation(
+    allocation: ir.Operation, function: ir.Operation, evaluator: LaneEvaluator
+) -> AllocationAccesses | Unknown:
+    """All accesses to `allocation` inside `function`; Unknown when it is not a tile at all."""
+    tile = tile_of(allocation)
+    if isinstance(tile, Unknown):
+        return tile
+    kind = ir.MemRefType(allocation.results[0].type)
+    strides = _strides_and_offset(kind)[0] or ()
+    accesses: list[LdsAccess] = []
+    unknown: list[UnknownAccess] = []
+    assumptions: list[str] = []
+    hinted = STOWED_SWIZZLE in allocation.attributes
+    pending = [_View(allocation.results[0], constant(0), strides, tile.shape)]
+    while pending:
+        view = pending.pop()
+        # Uses are listed last first; nothing depends on it, but results read better in order.
+        for use in reversed(list(view.value.uses)):
+            user = use.owner.operation
+            location = _location(user)
+            if user.name in _HARMLESS:
+                continue
+            if user.name in _VIEWS and use.operand_number == 0:
+                hinted = hinted or user.name == SWIZZLE_HINT
+                result = _view_through(user, view, evaluator)
+                if isinstance(result, Unknown):
+                    unknown.append(UnknownAccess(f"{user.name}: {result.reason}", location))
+                else:
+                    pending.append(result)
+                continue
+            footprint = _footprint(user, use.operand_number)
+            if isinstance(footprint, Unknown):
+                unknown.append(UnknownAccess(footprint.reason, location))
+                continue
+            around = _surroundings(user, function, evaluator)
+            if isinstance(around, Unknown):
+                unknown.append(UnknownAccess(f"{user.name}: {around.reason}", location))
+                continue
+            found = _lane_accesses(tile, view, footprint, around, evaluator, location)
+            if isinstance(found, Unknown):
+                # A transfer masks what is outside its memref's bounds; other accesses do not.
+                overrun = isinstance(found, _Overrun) and "transfer" not in user.name
+                unknown.append(UnknownAccess(f"{user.name}: {found.reason}", location, overrun))
+                continue
+            accesses += found
+            assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
+    return AllocationAccesses(
+        tile, tuple(accesses), tuple(unknown), tuple(dict.fromkeys(assumptions)), hinted
+    )
+
+
+def _location(operation: ir.Operation) -> str:
+    return str(SourceLocation.of(operation.location) or "")
+
+
+# Views.
+
+_HARMLESS = frozenset({"memref.dealloc"})
+
+_SAME_ELEMENTS = frozenset(
+    {
+        "memref.cast",
+        "memref.expand_shape",
+        "memref.collapse_shape",
+        "memref.memory_space_cast",
+        "memref.assume_alignment",
+        SWIZZLE_HINT,
+    }
+)
+"""Views that start at the same element; their strides are in the result's type."""
+
+_VIEWS = _SAME_ELEMENTS | {"memref.subview", "memref.reinterpret_cast"}
+
+
+def _view_through(
+    operation: ir.Operation, source: _View, evaluator: LaneEvaluator
+) -> _View | Unknown:
+    result = operation.results[0]
+    if not isinstance(result.type, ir.MemRefType):
+        return Unknown(f"result of type {result.type}")
+    kind = ir.MemRefType(result.type)
+    strides = _strides_and_offset(kind)[0]
+    if operation.name in ("memref.cast", SWIZZLE_HINT, "memref.assume_alignment"):
+        # These may forget static information; what they are given still holds.
+        if kind.rank != len(source.sizes):
+            return Unknown("change of rank")
+        return replace(source, value=result)
+    if strides is None or _DYNAMIC in strides or not kind.has_static_shape:
+        return Unknown("view with dynamic sizes or strides")
+    view = _View(result, source.offset, strides, tuple(kind.shape))
+    if operation.name in _SAME_ELEMENTS:
+        return view
+    offsets = _mixed(operation, "static_offsets", 1)
+    if operation.name == "memref.reinterpret_cast":
+        # Its offset counts from the allocation's start, not from the source view's.
+        return replace(view, offset=_evaluate(offsets[0], evaluator))
+    return replace(view, offset=_address(source, offsets, evaluator))
+
+
+def _mixed(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
+    """Static numbers of an attribute with the dynamic ones filled in from operand `segment`."""
+    segments = list(ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"]))
+    first = sum(segments[:segment])
+    dynamic = iter(list(operation.operands)[first : first + segments[segment]])
+    numbers = ir.DenseI64ArrayAttr(operation.attributes[static_name])
+    return [next(dynamic) if n == _DYNAMIC else n for n in numbers]
+
+
+def _evaluate(number: ir.Value | int, evaluator: LaneEvaluator) -> LaneValues | Unknown:
+    return constant(number) if isinstance(number, int) else evaluator.evaluate(number)
+
+
+def _address(
+    view: _View, indices: Sequence[ir.Value | int], evaluator: LaneEvaluator
+) -> LaneValues | Unknown:
+    """The element of the allocation that `indices` into the view denote."""
+    total = view.offset
+    for index, stride in zip(indices, view.strides, strict=True):
+        value = _evaluate(index, evaluator)
+        if isinstance(total, Unknown):
+            return total
+        if isinstance(value, Unknown):
+            return value
+        total = combine(lambda t, v, by=stride: t + v * by, total, value)
+    return total
+
+
+# Accesses.
+
+
+def _segments(operation: ir.Operation) -> list[list[ir.Value]]:
+    """The operands of an op with `operandSegmentSizes`, segment by segment."""
+    operands = iter(list(operation.operands))
+    sizes = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
+    return [[next(operands) for _ in range(size)] for size in sizes]
+
+
+def _transfer(
+    operation: ir.Operation, kind: AccessKind, vector: ir.Value, indices: list[ir.Value], mask: bool
+) -> _Footprint | Unknown:
+    """A vector.transfer: vector dimension k runs along the memref dimension its map names."""
+    shape = _static_vector(vector.type)
+    if isinstance(shape, Unknown):
+        return shape
+    attribute = operation.attributes["permutation_map"]
+    assert isinstance(attribute, ir.AffineMapAttr)
+    extents = [1] * len(indices)
+    for expression, size in zip(attribute.value.results, shape, strict=True):
+        if isinstance(expression, ir.AffineDimExpr):
+            extents[expression.position] = size
+        elif kind is AccessKind.WRITE or not isinstance(expression, ir.AffineConstantExpr):
+            return Unknown(f"{operation.name} by {attribute.value}")
+    assumption = f"every element of a masked {operation.name} is accessed" if mask else ""
+    return _Footprint(kind, tuple(indices), tuple(extents), assumption)
+
+
+def _minor(
+    operation: ir.Operation, kind: AccessKind, vector: ir.Value, indices: list[ir.Value]
+) -> _Footprint | Unknown:
+    """A vector.load or store: the vector covers the innermost memref dimensions in order."""
+    shape = _static_vector(vector.type)
+    if isinstance(shape, Unknown):
+        return shape
+    if len(shape) > len(indices):
+        return Unknown(f"{operation.name} of a vector of higher rank than its memref")
+    extents = (*[1] * (len(indices) - len(shape)), *shape)
+    masked = operation.name in ("vector.maskedload", "vector.maskedstore")
+    assumption = f"every element of a {operation.name} is accessed" if masked else ""
+    return _Footprint(kind, tuple(indices), extents, assumption)
+
+
+def _static_vector(kind: ir.Type) -> tuple[int, ...] | Unknown:
+    if not isinstance(kind, ir.VectorType):
+        return Unknown(f"value of type {kind} instead of a vector")
+    if kind.scalable:
+        return Unknown(f"scalable vector {kind}")
+    return tuple(kind.shape)
+
+
+def _transfer_read(operation: ir.Operation) -> _Footprint | Unknown:
+    _, indices, _, mask = _segments(operation)
+    return _transfer(operation, AccessKind.READ, operation.results[0], indices, bool(mask))
+
+
+def _transfer_write(operation: ir.Operation) -> _Footprint | Unknown:
+    vector, _, indices, mask = _segments(operation)
+    return _transfer(operation, AccessKind.WRITE, vector[0], indices, bool(mask))
+
+
+def _vector_load(operation: ir.Operation) -> _Footprint | Unknown:
+    indices = list(operation.operands)[1:]
+    return _minor(operation, AccessKind.READ, operation.results[0], indices)
+
+
+def _vector_store(operation: ir.Operation) -> _Footprint | Unknown:
+    vector, _, *indices = operation.operands
+    return _minor(operation, AccessKind.WRITE, vector, indices)
+
+
+def _masked_load(operation: ir.Operation) -> _Footprint | Unknown:
+    _, *indices, _, _ = operation.operands
+    return _minor(operation, AccessKind.READ, operation.results[0], indices)
+
+
+def _masked_store(operation: ir.Operation) -> _Footprint | Unknown:
+    _, *indices, _, vector = operation.operands
+    return _minor(operation, AccessKind.WRITE, vector, indices)
+
+
+def _load(operation: ir.Operation) -> _Footprint:
+    indices = tuple(operation.operands)[1:]
+    return _Footprint(AccessKind.READ, indices, (1,) * len(indices))
+
+
+def _store(operation: ir.Operation) -> _Footprint:
+    indices = tuple(operation.operands)[2:]
+    return _Footprint(AccessKind.WRITE, indices, (1,) * len(indices))
+
+
+_ACCESSES: Mapping[str, tuple[int, Callable[[ir.Operation], _Footprint | Unknown]]] = (
+    MappingProxyType(
+        {
+            "vector.transfer_read": (0, _transfer_read),
+            "vector.transfer_write": (1, _transfer_write),
+            "vector.load": (0, _vector_load),
+            "vector.store": (1, _vector_store),
+            "vector.maskedload": (0, _masked_load),
+            "vector.maskedstore": (0, _masked_store),
+            "memref.load": (0, _load),
+            "memref.store": (1, _store),
+        }
+    )
+)
+"""Operation name -> (operand number of the memref, how to read the footprint)."""
+
+
+def _footprint(operation: ir.Operation, operand_number: int) -> _Footprint | Unknown:
+    base, read = _ACCESSES.get(operation.name, (-1, None))
+    if read is None or operand_number != base:
+        return Unknown(f"used by {operation.name}")
+    return read(operation)
+
+
+def _surroundings(
+    operation: ir.Operation, function: ir.Operation, evaluator: LaneEvaluator
+) -> _Surroundings | Unknown:
+    """How often, and in which lanes, an operation runs in one execution of the function."""
+    path: list[tuple[ir.Operation, ir.Operation]] = []
+    inner = operation
+    while inner != function.operation:
+        outer = inner.parent
+        if outer is None:
+            return Unknown("use outside the function")
+        path.append((outer.operation, inner))
+        inner = outer.operation
+    trips: dict[int, int] = {}
+    masks: list[LaneValues] = []
+    assumptions: list[str] = []
+    exists = existing_lanes(evaluator.launch)
+    if not exists.all():
+        masks.append(LaneValues(exists.astype(np.int64)))
+    depth = 0
+    for outer, inner in reversed(path):
+        name = outer.name
+        if outer == function.operation or name == "vector.mask":
+            if name == "vector.mask":
+                assumptions.append("every element of a masked access is accessed")
+        elif name == "scf.for":
+            count = evaluator.trip_count(outer)
+            if isinstance(count, int):
+                trips[depth] = count
+            else:
+                span = evaluator.loop_range(outer)
+                if isinstance(span, Unknown):
+                    assumptions.append(f"a loop of unknown length counts once ({span.reason})")
+                else:
+                    masks.append(span.running)
+            depth += 1
+        elif name == "scf.if":
+            condition = evaluator.evaluate(outer.operands[0])
+            if isinstance(condition, Unknown):
+                assumptions.append(
+                    f"a condition that is not known holds in all lanes ({condition.reason})"
+                )
+            else:
+                holds = condition.truth()
+                if inner.block.region != outer.regions[0]:
+                    holds = LaneValues(1 - holds.values, holds.loops)
+                masks.append(holds)
+        elif not (name == "scf.forall" and _maps_to_workgroups(outer)):
+            return Unknown(f"inside {name}")
+    return _Surroundings(trips, tuple(masks), tuple(assumptions))
+
+
+def _maps_to_workgroups(forall: ir.Operation) -> bool:
+    """Whether every workgroup executes one iteration of the loop."""
+    if "mapping" not in forall.attributes:
+        return False
+    mapping = ir.ArrayAttr(forall.attributes["mapping"])
+    return len(mapping) > 0 and all("workgroup_mapping" in str(item) for item in mapping)
+
+
+def _lane_accesses(
+    tile: LdsTile,
+    view: _View,
+    footprint: _Footprint,
+    around: _Surroundings,
+    evaluator: LaneEvaluator,
+    location: str,
+) -> list[LdsAccess] | Unknown:
+    """The accesses of one operation: one per contiguous run of its elements."""
+    indices: list[LaneValues] = []
+    for index in footprint.indices:
+        value = evaluator.evaluate(index)
+        if isinstance(value, Unknown):
+            return Unknown(f"index depends on the {value.reason}")
+        indices.append(value)
+    first = _address(view, footprint.indices, evaluator)
+    if isinstance(first, Unknown):
+        return Unknown(f"offset depends on the {first.reason}")
+    everywhere = combine(lambda *masks: reduce(np.minimum, masks), constant(1), *around.masks)
+    if isinstance(everywhere, Unknown):
+        return everywhere
+    loops, (starts, active, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
+    weight = prod(n for depth, n in around.trips.items() if depth not in {x.depth for x in loops})
+    if weight == 0 or not active.any():
+        return []
+    for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
+        touched = values[active]
+        if touched.min() < 0 or touched.max() + extent > size:
+            return _Overrun("index outside the view's bounds")
+    # Rows of one element have stride 1 too, but are consecutive only while they are not padded.
+    run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
+    count = 1 if run_dimension is None else footprint.extents[run_dimension]
+    issued = active.any(axis=1)
+    starts, active = starts[issued], active[issued]
+    found: list[LdsAccess] = []
+    for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
+        elements = starts + offset
+        used = elements[active]
+        if used.min() < 0 or used.max() + count > tile.elements:
+            return _Overrun("element outside the allocation")
+        if (used % tile.row_elements).max() + count > tile.row_elements:
+            return _Overrun("vector that runs over the end of a row")
+        mask = None if active.all() else active
+        if mask is not None:
+            elements = np.where(mask, elements, used[0])
+        access = LdsAccess(footprint.kind, elements, count, weight, mask, location)
+        found.append(_without_repetition(access) if loops else access)
+    return found
+
+
+def _same_shape(
+    values: Sequence[LaneValues], evaluator: LaneEvaluator
+) -> tuple[tuple[Loop, ...], list[np.ndarray]]:
+    """All values over the same trips, as int64 (the second: bool) arrays [issues, lanes]."""
+    loops, arrays = align(values)
+    launch = evaluator.launch
+    shape = (*(loop.trips for loop in loops), launch.waves, launch.subgroup_size)
+    flat = [np.broadcast_to(a, shape).reshape(-1, launch.subgroup_size) for a in arrays]
+    flat[1] = flat[1] != 0
+    return loops, flat
+
+
+def _run_dimension(view: _View, extents: tuple[int, ...]) -> int | None:
+    """The memref dimension along which the accessed elements are consecutive, if any."""
+    for dimension in reversed(range(len(extents))):
+        if view.strides[dimension] == 1 and extents[dimension] > 1:
+            return dimension
+    return None
+
+
+def _run_offsets(
+    strides: tuple[int, ...], extents: tuple[int, ...], run_dimension: int | None
+) -> Iterator[int]:
+    """Element offsets of the runs from the first element, the last dimension fastest."""
+    counts = [1 if d == run_dimension else n for d, n in enumerate(extents)]
+    for position in np.ndindex(*counts):
+        yield sum(p * s for p, s in zip(position, strides, strict=True))
+
+
+def _without_repetition(access: LdsAccess) -> LdsAccess:
+    """The same access with equal issues counted once, where all occur equally often.
+
+    In a double-buffered loop only two sets of addresses alternate: 64 trips of 4 waves become
+    8 issues of 32 times the weight. Issues of unequal frequency stay as they are, because all
+    issues of one operation must stay together to be split into machine accesses alike.
+    """
+    active = access.active
+    keys = access.elements if active is None else np.where(active, access.elements, -1)
+    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    if counts.min() != counts.max() or counts[0] == 1:
+        return access
+    order = np.sort(first)
+    return replace(
+        access,
+        elements=access.elements[order],
+        active=None if active is None else active[order],
+        weight=access.weight * int(counts[0]),
+    )

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Following a workgroup-memory `bufferization.alloc_tensor` to the transfers that use it.
+
+On tensors the allocation is a chain of SSA values: each `vector.transfer_write` makes a new one,
+barriers pass them on, loops carry them. All of them become one buffer at bufferization.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.targets import AccessKind
+from .gpu_target import Launch
+from .nested_layout import NestedLayoutError
+from .vector_layouts import (
+    VectorLayouts,
+    op_name,
+    why_unknown_backwards,
+    why_unknown_forwards,
+)
+
+_SCF_FOR_BOUNDS = 3
+_WORKGROUP = "#gpu.address_space<workgroup>"
+
+
+class UntraceableError(Exception):
+    """The accesses of an allocation are not known; the message says why."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A `vector.transfer_read` or `_write` of a traced allocation."""
+
+    op: ir.Operation
+    kind: AccessKind
+
+    @property
+    def vector(self) -> ir.Value:
+        """The vector that is read or written."""
+        return self.op.results[0] if self.kind is AccessKind.READ else self.op.operands[0]
+
+
+def is_workgroup_alloc(op: ir.Operation | ir.OpView) -> bool:
+    """Whether the op is a `bufferization.alloc_tensor` in workgroup memory."""
+    if op_name(op) != "bufferization.alloc_tensor":
+        return False
+    attributes = op.operation.attributes
+    return "memory_space" in attributes and str(attributes["memory_space"]) == _WORKGROUP
+
+
+def tile_of(alloc: ir.Operation) -> LdsTile:
+    """The tile that a workgroup allocation holds.
+
+    Raises:
+        UntraceableError: no static shape, rank 0, or elements that are not whole bytes.
+    """
+    tensor = ir.RankedTensorType(alloc.results[0].type)
+    if not tensor.has_static_shape:
+        raise UntraceableError("its shape is dynamic")
+    if tensor.rank == 0 or 0 in tensor.shape:
+        raise UntraceableError("it holds no tile: its rank or its size is 0")
+    element = tensor.element_type
+    if not isinstance(element, ir.IntegerType | ir.FloatType):
+        raise UntraceableError(f"its element type {element} has no fixed size")
+    if element.width % 8:
+        raise UntraceableError(f"elements of {element.width} bits do not fill whole bytes")
+    return LdsTile(tuple(tensor.shape), element.width)
+
+
+def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
+    """Every transfer that reads or writes the allocation, in no particular order.
+
+    Raises:
+        UntraceableError: another op uses it, or it may be confused with another buffer.
+    """
+    start = alloc.results[0]
+    seen = {start}
+    work = deque([start])
+    transfers: dict[ir.Operation, Transfer] = {}
+    while work:
+        value = work.popleft()
+        carriers = 0
+        for use in value.uses:
+            op = use.owner.operation
+            onward = _carries(op, use.operand_number, transfers)
+            carriers += bool(onward)
+            for carried in onward:
+                if carried not in seen:
+                    seen.add(carried)
+                    work.append(carried)
+        if carriers > 1:
+            raise UntraceableError("it is used after it was overwritten, which copies it")
+    _check_single_source(seen - {start}, seen)
+    return tuple(transfers.values())
+
+
+def _carries(
+    op: ir.Operation, operand_number: int, transfers: dict[ir.Operation, Transfer]
+) -> Sequence[ir.Value]:
+    """The values that carry the buffer on after this use."""
+    name = op_name(op)
+    if name == "vector.transfer_read" and operand_number == 0:
+        transfers[op] = Transfer(op, AccessKind.READ)
+        return ()
+    if name == "vector.transfer_write" and operand_number == 1:
+        transfers[op] = Transfer(op, AccessKind.WRITE)
+        return list(op.results)
+    if name == "iree_gpu.value_barrier":
+        return [op.results[operand_number]]
+    if name == "bufferization.dealloc_tensor":
+        return ()
+    if name == "scf.for" and operand_number >= _SCF_FOR_BOUNDS:
+        i = operand_number - _SCF_FOR_BOUNDS
+        return [op.regions[0].blocks[0].arguments[1 + i], op.results[i]]
+    if name == "scf.yield" and op.parent is not None:
+        parent = op.parent.operation
+        if op_name(parent) == "scf.for":
+            argument = parent.regions[0].blocks[0].arguments[1 + operand_number]
+            return [argument, parent.results[operand_number]]
+    raise UntraceableError(f"{name} uses it")
+
+
+def _check_single_source(carried: set[ir.Value], all_values: set[ir.Value]) -> None:
+    """A loop-carried tensor must be this buffer from outside and from every iteration."""
+    for value in carried:
+        if isinstance(value.owner, ir.Block):
+            loop = value.owner.owner.operation
+            i = ir.BlockArgument(value).arg_number - 1
+        elif op_name(value.owner) == "scf.for":
+            loop = value.owner.operation
+            i = ir.OpResult(value).result_number
+        else:
+            continue
+        yields = list(loop.regions[0].blocks[0].operations)[-1].operation
+        for source in (loop.operands[_SCF_FOR_BOUNDS + i], yields.operands[i]):
+            if source not in all_values:
+                raise UntraceableError("a loop carries it together with another tensor")
+
+
+def accesses_of(
+    alloc: ir.Operation, tile: LdsTile, layouts: VectorLayouts, launch: Launch
+) -> tuple[LdsAccess, ...]:
+    """All machine accesses to the allocation, of its writers and of its readers.
+
+    Raises:
+        UntraceableError: a use or its nested layout is not known, or IREE could not
+          distribute it.
+    """
+    transfers = transfers_of(alloc)
+    for kind in AccessKind:
+        if not any(t.kind is kind for t in transfers):
+            raise UntraceableError(
+                "nothing reads it" if kind is AccessKind.READ else "nothing writes it"
+            )
+    accesses: list[LdsAccess] = []
+    for transfer in transfers:
+        accesses += _transfer_accesses(transfer, tile, layouts, launch)
+    return tuple(accesses)
+
+
+def _transfer_accesses(
+    transfer: Transfer, tile: LdsTile, layouts: VectorLayouts, launch: Launch
+) -> tuple[LdsAccess, ...]:
+    op, kind = transfer.op, transfer.kind
+    role = "reader" if kind is AccessKind.READ else "writer"
+    segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    # base and indices come after the vector in a write; the mask is the last segment.
+    if segments[len(segments) - 1]:
+        raise UntraceableError(f"a {role} is masked")
+    vector_type = ir.VectorType(transfer.vector.type)
+    if vector_type.scalable:
+        raise UntraceableError(f"a {role}'s vector is scalable")
+    if str(vector_type.element_type) != str(
+        ir.RankedTensorType(op.operands[0 if kind is AccessKind.READ else 1].type).element_type
+    ):
+        raise UntraceableError(f"a {role} has elements of another type")
+    first = 1 if kind is AccessKind.READ else 2
+    origin = [_constant(op.operands[first + d]) for d in range(len(tile.shape))]
+    if None in origin:
+        raise UntraceableError(f"a {role}'s index is not constant")
+    memory_dims = _memory_dims(op)
+    if memory_dims is None:
+        raise UntraceableError(
+            f"a {role} has the permutation map {op.attributes['permutation_map']}"
+        )
+    found = layouts.candidates(transfer.vector)
+    if not found:
+        why = why_unknown_forwards if kind is AccessKind.READ else why_unknown_backwards
+        raise UntraceableError(f"{role} layout not found: {why(transfer.vector)}")
+    layout, *others = found
+    if others:
+        raise UntraceableError(f"{role} layout is not unique: {len(found)} layouts reach it")
+    vector_shape = tuple(vector_type.shape)
+    if layout.shape != vector_shape:
+        raise UntraceableError(
+            f"{role} layout is of shape {_times(layout.shape)}, "
+            f"the vector of {_times(vector_shape)}"
+        )
+    try:
+        return layout.accesses(
+            tile,
+            kind,
+            threads=launch.threads,
+            wave_size=launch.subgroup_size,
+            memory_dims=memory_dims,
+            origin=[i for i in origin if i is not None],
+            weight=_executions(op),
+            location=role,
+        )
+    except NestedLayoutError as error:
+        raise UntraceableError(f"{role} layout cannot be distributed: {error}") from error
+
+
+def _memory_dims(transfer: ir.Operation) -> list[int | None] | None:
+    """The tile dimension of each vector dimension, None for one that is broadcast."""
+    affine_map = ir.AffineMapAttr(transfer.attributes["permutation_map"]).value
+    dims: list[int | None] = []
+    for result in affine_map.results:
+        if isinstance(result, ir.AffineDimExpr):
+            dims.append(result.position)
+        elif isinstance(result, ir.AffineConstantExpr) and result.value == 0:
+            dims.append(None)
+        else:
+            return None
+    return dims
+
+
+def _constant(index: ir.Value) -> int | None:
+    if isinstance(index.owner, ir.Block) or op_name(index.owner) != "arith.constant":
+        return None
+    return ir.IntegerAttr(index.owner.operation.attributes["value"]).value
+
+
+def _executions(op: ir.Operation) -> int:
+    """The trip counts of the loops around `op` multiplied, of those that are constant."""
+    count = 1
+    parent = op.parent
+    while parent is not None:
+        if op_name(parent) == "scf.for":
+            bounds = [_constant(v) for v in list(parent.operation.operands)[:_SCF_FOR_BOUNDS]]
+            lower, upper, step = bounds
+            if lower is not None and upper is not None and step:
+                count *= max(ceil((upper - lower) / step), 0)
+        parent = parent.operation.parent
+    return count
+
+
+def _times(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape))

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emitting the swizzled offset S(o) of an access with as little arithmetic as possible.
+
+A chain of `xor_shuffle`s with power-of-two parameters is linear over F2: each one is
+`x ^ ((x >> d) & mask)`, so S(a ^ b) = S(a) ^ S(b). An access offset is `base + c` with a constant
+c. Where no bit can be 1 in both, base + c = base ^ c, so
+
+    S(base + c) = S(base) ^ S(c).
+
+With M the bits that S(base) can set, the part of S(c) outside of M is an addend of its own,
+
+    S(base + c) = (S(base) ^ (S(c) & M)) + (S(c) & ~M),
+
+and that constant goes into the offset field of the memory instruction. Accesses that agree in
+base and S(c) & M share one address register.
+
+    rows of 64 in groups of 8, x ^ ((x >> 3) & 0b111000), base = 64 * row + 8 * col:
+    c = 8:    S(c) = 8 lies in M: one XOR
+    c = 4096: S(c) = 4096, with row < 64 outside of M: no instruction at all
+
+Swizzles repeat after a period P, and stay in their row: S(o + k P) = S(o) + k P. So whole periods
+of c are addends too, whatever base is. `rotate_rows` adds where `xor_shuffle` XORs: in
+
+    S(o) = (o outside the group field) | ((o + (row of o)) inside the group field)
+
+the field is a sum modulo the groups N of a row, to which c adds (row of c + group of c) mod N, and
+the rest of c is again an addend. All other swizzles and mixed chains go link by link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import lcm
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.errors import is_power_of_two
+from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from .index_bits import IndexBits, add, constant_bits
+from .index_builder import IndexBuilder
+from .offset_terms import OffsetSplitter
+
+_ALL = (1 << 64) - 1
+
+
+def swizzle_constant(chain: Sequence[Swizzle], offset: int) -> int:
+    """S(offset) of a chain listed from the allocation outwards."""
+    for swizzle in reversed(chain):
+        offset = int(swizzle.apply(np.int64(offset)))
+    return offset
+
+
+@dataclass(frozen=True)
+class XorTerm:
+    """`x ^= (x >> distance) & mask`: the bits of mask lie below the bits they come from."""
+
+    distance: int
+    mask: int
+
+    def image(self, bits: int) -> int:
+        """The bits that can be set after the term when `bits` can be before."""
+        return bits | bits >> self.distance & self.mask
+
+
+def xor_term(swizzle: Swizzle) -> XorTerm | None:
+    """The swizzle as one term; None when it is not linear over F2."""
+    if not isinstance(swizzle, XorShuffle):
+        return None
+    phase = swizzle.row_stride * swizzle.per_phase
+    if not all(map(is_power_of_two, (swizzle.row_width, swizzle.access_width, phase))):
+        return None
+    distance = (phase // swizzle.access_width).bit_length() - 1
+    return XorTerm(distance, swizzle.row_width - swizzle.access_width)
+
+
+@dataclass(frozen=True)
+class XorNetwork:
+    """A linear map on offset bits as terms, applied one after the other."""
+
+    terms: tuple[XorTerm, ...]
+
+    @staticmethod
+    def of(chain: Sequence[Swizzle]) -> XorNetwork | None:
+        """The network of a chain; None when a link is not linear over F2."""
+        terms = [xor_term(swizzle) for swizzle in reversed(chain)]
+        known = tuple(term for term in terms if term is not None)
+        return XorNetwork(known) if len(known) == len(terms) else None
+
+    def apply(self, offset: int) -> int:
+        """The image of a constant."""
+        for term in self.terms:
+            offset ^= offset >> term.distance & term.mask
+        return offset
+
+    def image(self, bits: int) -> int:
+        """The bits that can be set in the image of a value with `bits`."""
+        for term in self.terms:
+            bits = term.image(bits)
+        return bits
+
+    def trimmed(self, bits: int) -> XorNetwork:
+        """The same map on values with `bits` only: terms that see no set bit are left out."""
+        terms: list[XorTerm] = []
+        for term in self.terms:
+            mask = bits >> term.distance & term.mask
+            if mask:
+                terms.append(XorTerm(term.distance, mask))
+            bits = term.image(bits)
+        return XorNetwork(tuple(terms))
+
+    def parallel(self, bits: int) -> tuple[XorTerm, ...]:
+        """The same map with all terms applied to the input: x ^ sum of ((x >> d) & mask_d).
+
+        Column j of the matrix is the image of bit j; its other bits i are fed over distance j - i.
+        """
+        masks: dict[int, int] = {}
+        sources = 0
+        for term in self.terms:
+            sources |= term.mask << term.distance | term.mask
+        for source in range(sources.bit_length()):
+            if not (bits & sources) >> source & 1:
+                continue
+            fed = self.apply(1 << source) ^ 1 << source
+            while fed:
+                target = fed.bit_length() - 1
+                fed ^= 1 << target
+                distance = source - target
+                masks[distance] = masks.get(distance, 0) | 1 << target
+        return tuple(XorTerm(distance, mask) for distance, mask in sorted(masks.items()))
+
+
+def _rotates_by_shifts(chain: Sequence[Swizzle]) -> bool:
+    """Whether the chain is one `rotate_rows` with power-of-two parameters."""
+    return (
+        len(chain) == 1
+        and isinstance(chain[0], RotateRows)
+        and is_power_of_two(chain[0].row_width)
+        and is_power_of_two(chain[0].access_width)
+    )
+
+
+@dataclass
+class SwizzledOffsets:
+    """Emits swizzled offsets in one function, sharing what accesses have in common."""
+
+    builder: IndexBuilder
+    bits: IndexBits
+    splitter: OffsetSplitter
+    _shared: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
+
+    def emit(
+        self, user: ir.Operation, chain: Sequence[Swizzle], offset: ir.Value, constant: int = 0
+    ) -> ir.Value:
+        """S(offset + constant) as an operand for `user`; the sum must lie in the allocation."""
+        chain = tuple(chain)
+        base, split_off = self.splitter.split(offset)
+        constant += split_off
+        if base is None:
+            return self.builder.constant(swizzle_constant(chain, constant))
+        period = lcm(*(swizzle.period for swizzle in chain))
+        inside = constant % period
+        periods = constant - inside
+        network = XorNetwork.of(chain)
+        if network is None and not _rotates_by_shifts(chain):
+            return self._link_by_link(user, chain, base, constant, period)
+        base, inside = self._made_disjoint(base, inside)
+        if network is not None:
+            register, rest = self._xored(chain, network, base, inside)
+        else:
+            assert isinstance(chain[0], RotateRows)
+            register, rest = self._rotated(chain[0], base, inside)
+        # Without whole periods the addend has no bit in common with the register.
+        no_unsigned_wrap = not periods or (periods > 0 and self.bits.of(base).bounded)
+        return self.builder.add_constant_before(user, register, rest + periods, no_unsigned_wrap)
+
+    def _made_disjoint(self, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+        """Moves constant bits into the base until the two have no bit in common."""
+        facts = self.bits.of(base)
+        inner = constant & facts.may
+        return base, constant
+        while overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may:
+            inner |= overlap
+        return self._plus(base, inner), constant & ~inner
+
+    def _plus(self, base: ir.Value, constant: int) -> ir.Value:
+        if not constant:
+            return base
+        key = ("plus", base, constant)
+        if key not in self._shared:
+            self._shared[key] = self.builder.add(base, base, constant)
+        return self._shared[key]
+
+    def _xored(
+        self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
+    ) -> tuple[ir.Value, int]:
+        """S(base + constant) of disjoint bits as (register, addend)."""
+        may = self.bits.of(base).may
+        key = ("xor", chain, base)
+        if key not in self._shared:
+            self._shared[key] = self._network(network, base, may)
+        image = network.image(may)
+        moved = network.apply(constant)
+        inside = moved & image
+        xored = (*key, inside)
+        if xored not in self._shared:
+            self._shared[xored] = self.builder.bit_xor(base, self._shared[key], inside)
+        return self._shared[xored], moved & ~image
+
+    def _network(self, network: XorNetwork, base: ir.Value, may: int) -> ir.Value:
+        """S(base), by whichever form has fewer terms."""
+        serial = network.trimmed(may).terms
+        parallel = network.parallel(may)
+        value = base
+        if len(parallel) <= len(serial):
+            for term in parallel:
+                moved = self._moved(base, base, term, may)
+                value = self.builder.bit_xor(base, value, moved)
+            return value
+        for term in serial:
+            moved = self._moved(base, value, term, may)
+            value = self.builder.bit_xor(base, value, moved)
+            may = term.image(may)
+        return value
+
+    def _moved(self, base: ir.Value, value: ir.Value, term: XorTerm, may: int) -> ir.Value:
+        """(value >> distance) & mask, without the mask where it clears no bit."""
+        shifted = self.builder.shift_right(base, value, term.distance)
+        if (may >> term.distance) & ~term.mask == 0:
+            return shifted
+        return self.builder.bit_and(base, shifted, term.mask)
+
+    def _rotated(self, swizzle: RotateRows, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+        """S(base + constant) of disjoint bits as (register, addend)."""
+        groups, row_width, access_width = (
+            swizzle.groups_per_row,
+            swizzle.row_width,
+            swizzle.access_width,
+        )
+        field_mask = row_width - access_width
+        added = (constant // row_width + constant % row_width // access_width) % groups
+        rest = constant & ~field_mask
+        key = ("rotate", swizzle, base)
+        if key not in self._shared:
+            distance = groups.bit_length() - 1
+            rows = self.builder.shift_right(base, base, distance)
+            rows = self.builder.bit_and(base, rows, field_mask)
+            self._shared[(*key, "sum")] = self.builder.add(base, base, rows)
+            self._shared[key] = self.builder.bit_and(base, base, ~field_mask)
+        rotated = (*key, added)
+        if rotated not in self._shared:
+            total = self.builder.add(base, self._shared[(*key, "sum")], added * access_width)
+            inside = self.builder.bit_and(base, total, field_mask)
+            self._shared[rotated] = self.builder.bit_or(base, inside, self._shared[key])
+        return self._shared[rotated], rest
+
+    def _link_by_link(
+        self,
+        user: ir.Operation,
+        chain: tuple[Swizzle, ...],
+        base: ir.Value,
+        constant: int,
+        period: int,
+    ) -> ir.Value:
+        """Any chain; whole periods are split off where the remaining offset cannot be negative."""
+        bounded = self.bits.of(base).bounded
+        inside = constant % period if bounded else constant
+        key = ("chain", chain, base, inside)
+        if key not in self._shared:
+            value = self._plus(base, inside)
+            for swizzle in reversed(chain):
+                value = self._link(swizzle, base, value)
+            self._shared[key] = value
+        periods = constant - inside
+        return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
+
+    def _link(self, swizzle: Swizzle, anchor: ir.Value, offset: ir.Value) -> ir.Value:
+        """One swizzle of an offset that is not negative: offset + (new group - group) * width."""
+        term = xor_term(swizzle)
+        if term is not None:
+            moved = self._moved(anchor, offset, term, _ALL)
+            return self.builder.bit_xor(anchor, offset, moved)
+        emit = self.builder
+        groups, width = swizzle.groups_per_row, swizzle.access_width
+        in_row = emit.remainder(anchor, offset, swizzle.row_width)
+        group = emit.divide(anchor, in_row, width)
+        if isinstance(swizzle, XorShuffle):
+            row = emit.divide(anchor, offset, swizzle.row_stride * swizzle.per_phase)
+            row = emit.remainder(anchor, row, groups)
+            new_group = emit.bit_xor(anchor, row, group)
+        else:
+            row = emit.divide(anchor, offset, swizzle.row_width)
+            new_group = emit.remainder(anchor, emit.add(anchor, row, group), groups)
+        removed = emit.subtract(anchor, offset, emit.multiply(anchor, group, width))
+        return emit.add(anchor, removed, emit.multiply(anchor, new_group, width))

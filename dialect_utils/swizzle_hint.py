@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Typed views of `iree_codegen.swizzle_hint` and of the swizzle attributes it carries.
+
+Attributes are read from their text: the bindings have no classes for them. The formulas are in
+`bank_model.swizzles`, after IREECodegenAttrs.td.
+"""
+
+from __future__ import annotations
+
+import re
+
+from iree.compiler import ir
+
+from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+
+HINT_NAME = "iree_codegen.swizzle_hint"
+
+_ATTRIBUTE = re.compile(r"#iree_codegen\.(xor_shuffle|rotate_rows)<([-\d\s,]+)>")
+
+
+class UnknownSwizzleError(ValueError):
+    """An attribute that is no swizzle of the dialect, as this version knows it."""
+
+
+def parse_swizzle(attribute: ir.Attribute) -> Swizzle:
+    """The swizzle that `attribute` stands for.
+
+    Raises:
+        UnknownSwizzleError: the attribute is neither `xor_shuffle` nor `rotate_rows`.
+        InvalidParameterError: its parameters describe no permutation of rows.
+    """
+    match = _ATTRIBUTE.fullmatch(str(attribute))
+    if match is None:
+        raise UnknownSwizzleError(f"unknown swizzle attribute {attribute}")
+    parameters = [int(text) for text in match[2].split(",")]
+    return (XorShuffle if match[1] == "xor_shuffle" else RotateRows)(*parameters)
+
+
+def swizzle_attribute(swizzle: Swizzle, context: ir.Context | None = None) -> ir.Attribute:
+    """The attribute for `swizzle`, with all its parameters spelled out."""
+    return ir.Attribute.parse(f"#iree_codegen.{swizzle}", context)
+
+
+def is_hint(operation: ir.Operation | ir.OpView) -> bool:
+    """Whether `operation` is an `iree_codegen.swizzle_hint`."""
+    return operation.operation.name == HINT_NAME
+
+
+def hint_swizzle(hint: ir.Operation | ir.OpView) -> Swizzle:
+    """The swizzle of one hint op; raises as `parse_swizzle`."""
+    return parse_swizzle(hint.attributes["swizzle"])
+
+
+def hint_chain(value: ir.Value) -> tuple[Swizzle, ...]:
+    """The swizzles of the hints that directly produce `value`, from the innermost outwards.
+
+    `%h0 = swizzle_hint %a[S0]; %h1 = swizzle_hint %h0[S1]` gives (S0, S1) for `%h1`, and () for
+    `%a` when no hint defines it. Raises as `parse_swizzle`.
+    """
+    chain: list[Swizzle] = []
+    while not isinstance(value, ir.BlockArgument):
+        owner = value.owner
+        if isinstance(owner, ir.Block) or not is_hint(owner):
+            break
+        chain.append(hint_swizzle(owner))
+        value = owner.operands[0]
+    return tuple(reversed(chain))
+
+
+def unhinted(value: ir.Value) -> ir.Value:
+    """`value` without the hints that directly produce it."""
+    while not isinstance(value, ir.BlockArgument):
+        owner = value.owner
+        if isinstance(owner, ir.Block) or not is_hint(owner):
+            break
+        value = owner.operands[0]
+    return value
+
+
+def hints_in(function: ir.Operation) -> list[ir.Operation]:
+    """All hint ops inside `function`, each after the hints that its operand comes from."""
+    hints: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if is_hint(operation):
+            hints.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect)
+    return hints

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which swizzle hints can be resolved: the one rule for emitting them and for resolving them.
+
+A chain of hints is listed from the allocation outwards: with chain (S0, S1), logical element `o`
+lies at element `S0(S1(o))` of the allocation.
+
+Three things must hold.
+
+* Every swizzle permutes the allocation. `rotate_rows` adds modulo the groups N of a row, which
+  permutes them for any N; `xor_shuffle` XORs with numbers below N, which stays below N only for N
+  a power of two (N = 3: 2 ^ 1 = 3 leaves the row). Both keep an element inside its row, so whole
+  rows must fill the allocation.
+* The elements of one access lie next to each other also after swizzling. A swizzle moves groups
+  of `access_width` elements as a whole and by multiples of `access_width`. So an aligned run of g
+  elements stays in one piece, and stays aligned to g, when g divides `access_width`. Along a chain
+  that holds for every link when g is the greatest common divisor of the access widths; for widths
+  that are multiples of each other it is the smallest.
+
+      widths 8 and 4, so g = 4:   offset  0 1 2 3 | 4 5 6 7 | 8 9 10 11 | ...
+                                          one run   one run   one run
+
+* Each access is either made of whole runs (it is split there) or lies inside one run. Which of
+  them is decided from what is known of its offset: `offset = residue (mod multiple)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from math import gcd
+from typing import NamedTuple
+
+from ..bank_model.errors import is_power_of_two
+from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+
+
+class AccessFootprint(NamedTuple):
+    """What is known of one access: `count` contiguous elements from an offset.
+
+    The offset is congruent to `residue` modulo `multiple`; `multiple` 0 means that it equals
+    `residue`, 1 that nothing is known.
+    """
+
+    count: int
+    multiple: int
+    residue: int = 0
+
+
+class Placement(Enum):
+    """How an access lies relative to the contiguous runs of a chain."""
+
+    INSIDE = "inside one run"
+    SPLIT = "made of whole runs"
+
+
+def contiguous_run(chain: Sequence[Swizzle]) -> int:
+    """Elements of the aligned runs that stay in one piece under `chain`; 0 if it is empty."""
+    return gcd(*(swizzle.access_width for swizzle in chain))
+
+
+def placement(run: int, access: AccessFootprint) -> Placement | None:
+    """How `access` provably lies relative to runs of `run` elements; None if neither way.
+
+    With d = gcd(multiple, run), the offset within its run is one of residue mod d, residue mod
+    d + d, ..., residue mod d + (run - d). The last of them must leave room for `count` elements.
+    Runs of 8, offset = 2 (mod 4): it begins at 2 or 6 of a run, so 2 elements fit and 3 do not.
+    """
+    step = gcd(access.multiple, run)
+    first = access.residue % step
+    if first + access.count <= step:
+        return Placement.INSIDE
+    if step == run and first == 0 and access.count % run == 0:
+        return Placement.SPLIT
+    return None
+
+
+def illegality(
+    chain: Sequence[XorShuffle | RotateRows],
+    num_elements: int | None,
+    access_counts: Iterable[AccessFootprint | tuple[int, int]],
+) -> str | None:
+    """Why hints `chain` on a flat allocation cannot be resolved; None when they can.
+
+    Args:
+        chain: the swizzles from the allocation outwards.
+        num_elements: size of the allocation in elements; None when it is dynamic.
+        access_counts: every load and store through the hints as (contiguous elements, a number
+            that the offset is known to be a multiple of), or a full `AccessFootprint`.
+    """
+    if not chain:
+        return "no swizzle"
+    if num_elements is None:
+        return "dynamic size: whole rows cannot be proven to fill the allocation"
+    for swizzle in chain:
+        if isinstance(swizzle, XorShuffle) and not is_power_of_two(swizzle.groups_per_row):
+            return (
+                f"{swizzle} is not a bijection: its rows have {swizzle.groups_per_row} groups, "
+                "not a power of two"
+            )
+        if num_elements % swizzle.row_width:
+            return (
+                f"{swizzle} is not a bijection of {num_elements} elements, which are not a "
+                f"multiple of its row width {swizzle.row_width}"
+            )
+    run = contiguous_run(chain)
+    for access in (AccessFootprint(*access) for access in access_counts):
+        if access.count < 1:
+            return f"access of {access.count} elements"
+        if placement(run, access) is None:
+            return _why_not_placed(run, access)
+    return None
+
+
+def _why_not_placed(run: int, access: AccessFootprint) -> str:
+    if access.count > run and access.count % run:
+        return (
+            f"access of {access.count} elements is not a multiple of the {run} contiguous elements"
+        )
+    known = (
+        f"is {access.residue}"
+        if access.multiple == 0
+        else "is not known"
+        if access.multiple == 1
+        else f"is only known to be {access.residue % access.multiple} modulo {access.multiple}"
+    )
+    if access.count >= run:
+        return (
+            f"access of {access.count} elements may begin inside a group of {run} contiguous "
+            f"elements: its offset {known}"
+        )
+    return (
+        f"access of {access.count} elements may cross a group of {run} contiguous elements: its "
+        f"offset {known}"
+    )

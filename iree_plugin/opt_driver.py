@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-opt` does: parse a text, run a pipeline that mixes passes, print the result.
+
+The compiler runs its own passes, under the process's command line flags; ours run between them as
+Python passes. Text that is split into parts is padded with newlines, so that every diagnostic
+points into the file that the user wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.api import Session, Source
+
+from ..bank_model.targets import target
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, SourceLocation
+from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
+from ..passes.base import PassContext
+from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
+from .diagnostic_capture import CapturedInvocation, captured_diagnostics
+from .embedding import SteppedInvocation
+from .replay import IrPrinting, PassRunner, ReplayError
+
+SPLIT_MARKER = "// -----"
+STDIN_NAME = "<stdin>"
+_NEAR_MISS = re.compile(rb"// ---(?!--)")
+_BYTECODE_MAGIC = b"ML\xefR"
+
+
+class OptError(RuntimeError):
+    """An input or output that cannot be used."""
+
+
+@dataclass(frozen=True)
+class OptSettings:
+    """One run of `bankwise-opt`.
+
+    Attributes:
+        input: a path, or `-` for stdin.
+        output: a path, or `-` for stdout.
+        anchor: the name of the op that the pipeline runs on; `any` fits every op.
+        pieces: the pipeline.
+        split_marker: what separates the parts of the input, or None for an input in one part.
+        output_split_marker: what separates the parts of the output.
+        verify_diagnostics: compare diagnostics with comments instead of printing them.
+        only_expected: accept diagnostics that no comment expects.
+        verify_each: verify the IR after each pass.
+        allow_unregistered_dialects: accept ops of unknown dialects.
+        remarks: whether our passes' remarks are printed.
+        decisions: where our passes' decisions are written as JSON, if anywhere.
+        test_target: architecture of functions without a target of their own.
+        printing: which of our passes print their IR.
+        timing: whether the time of our passes is printed.
+    """
+
+    input: str = "-"
+    output: str = "-"
+    anchor: str = ANY
+    pieces: tuple[Piece, ...] = ()
+    split_marker: str | None = None
+    output_split_marker: str = SPLIT_MARKER
+    verify_diagnostics: bool = False
+    only_expected: bool = False
+    verify_each: bool = True
+    allow_unregistered_dialects: bool = False
+    remarks: bool = False
+    decisions: str | None = None
+    test_target: str | None = None
+    printing: IrPrinting = field(default_factory=IrPrinting)
+    timing: bool = False
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the input, padded so that its lines keep their numbers."""
+
+    text: bytes
+    file: str
+
+
+def optimize(settings: OptSettings) -> bool:
+    """Runs the tool; the process's flags have been set.
+
+    Returns:
+        False when a diagnostic has been reported or one that was expected did not come. The output
+        file then is as it was before.
+
+    Raises:
+        OptError: a file that cannot be read or written.
+        UnknownTargetError: our passes do not know the test target.
+    """
+    if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
+        target(settings.test_target)
+    parts = _read_parts(settings)
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(_open_output(settings.output))
+        decisions = (
+            stack.enter_context(_open_output(settings.decisions)) if settings.decisions else None
+        )
+        session = Session()
+        session.context.allow_unregistered_dialects = settings.allow_unregistered_dialects
+        context = PassContext(test_target=settings.test_target)
+        run = _Run(settings, session, context)
+        printed = [run.process(part) for part in parts]
+        separator = f"{settings.output_split_marker}\n"
+        output.write(separator.encode().join(each or b"" for each in printed))
+        run.print_timing()
+        if run.failed:
+            return False
+        if decisions is not None:
+            decisions.write(context.log.to_json().encode())
+            decisions.keep()
+        output.keep()
+    return True
+
+
+@dataclass
+class _Run:
+    settings: OptSettings
+    session: Session
+    context: PassContext
+    failed: bool = False
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    def process(self, part: _Part) -> bytes | None:
+        """The printed result of one part, or None after a diagnostic."""
+        if self.settings.verify_diagnostics:
+            return self._process_expecting(part)
+        self.context.sink = DiagnosticSink(
+            lambda diagnostic: _print_diagnostic(diagnostic, part), self.settings.remarks
+        )
+        text = self._run_passes(part)
+        self.failed |= text is None
+        return text
+
+    def _process_expecting(self, part: _Part) -> bytes | None:
+        expected = ExpectedDiagnostics.of(
+            part.text.decode(errors="replace"),
+            part.file,
+            only_expected=self.settings.only_expected,
+        )
+
+        def check(diagnostic: Diagnostic) -> None:
+            expected.check([diagnostic])
+
+        self.context.sink = DiagnosticSink(check, self.settings.remarks)
+        with captured_diagnostics(self.session.context, check):
+            text = self._run_passes(part)
+        errors = expected.finish()
+        for error in errors:
+            _print_diagnostic(error, part)
+        self.failed |= bool(errors)
+        return text
+
+    def _run_passes(self, part: _Part) -> bytes | None:
+        source = Source.wrap_buffer(self.session, part.text + b"\0", buffer_name=part.file)
+        parsed = self._invocation()
+        try:
+            # The invocation stays open: its handler prints the later diagnostics too.
+            console = not self.settings.verify_diagnostics
+            if not parsed.parse(source, console_diagnostics=console):
+                return None
+            root = parsed.export()
+            if not self._fits_anchor(root):
+                return None
+            if not all(self._run_piece(root, piece) for piece in self.settings.pieces):
+                return None
+            return root.get_asm(binary=True) + b"\n"
+        finally:
+            parsed.close()
+
+    def _invocation(self) -> SteppedInvocation:
+        kind = CapturedInvocation if self.settings.verify_diagnostics else SteppedInvocation
+        return kind(self.session, verify=self.settings.verify_each)
+
+    def _fits_anchor(self, root: ir.Operation) -> bool:
+        if self.settings.anchor in (ANY, root.name):
+            return True
+        root.location.emit_error(
+            f"can't run '{self.settings.anchor}' pass manager on '{root.name}' op"
+        )
+        return False
+
+    def _run_piece(self, root: ir.Operation, piece: Piece) -> bool:
+        if isinstance(piece, NativeText):
+            return self._run_native(root, piece.text)
+        if piece.path == () and not _is_function(root):
+            root.location.emit_error(
+                f"'{root.name}' op trying to schedule pass '{piece.step.name}' on an unsupported "
+                "operation"
+            )
+            return False
+        runner = PassRunner(self.session, self.context, self.settings.printing)
+        start = time.perf_counter()
+        try:
+            for function in _functions(root, piece.path):
+                runner.run_python_pass(function, piece.step)
+        except ReplayError:
+            return False
+        finally:
+            name = piece.step.name
+            self._seconds[name] = self._seconds.get(name, 0) + time.perf_counter() - start
+        return True
+
+    def _run_native(self, root: ir.Operation, text: str) -> bool:
+        invocation = self._invocation()
+        try:
+            invocation.import_op(root)
+            return invocation.run_passes(text)
+        except RuntimeError:  # The op does not verify, which has been reported.
+            return False
+        finally:
+            invocation.close()
+
+    def print_timing(self) -> None:
+        """Prints the seconds that each of our passes took, if asked for."""
+        if not self.settings.timing or not self._seconds:
+            return
+        rule = f"==={'-' * 73}==="
+        title = "... Bankwise pass execution time report ..."
+        total = sum(self._seconds.values())
+        print(f"{rule}\n{title.center(len(rule)).rstrip()}\n{rule}", file=sys.stderr)
+        print("\n  ----Wall Time----  ----Name----", file=sys.stderr)
+        for name, seconds in [*self._seconds.items(), ("Total", total)]:
+            share = 100 * seconds / total
+            print(f"  {seconds:8.4f} ({share:5.1f}%)  {name}", file=sys.stderr)
+
+
+def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Operation]:
+    """The function-like ops at the end of `path`, or every `func.func`."""
+    if path is None:
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.operation.name == "func.func":
+                found.append(op.operation)
+            return ir.WalkResult.ADVANCE
+
+        root.walk(visit)
+        return found
+    ops = [root]
+    for anchor in path:
+        ops = [
+            inner.operation
+            for op in ops
+            for region in op.regions
+            for block in region
+            for inner in block
+            if anchor in (ANY, inner.operation.name)
+        ]
+    return [op for op in ops if _is_function(op)]
+
+
+def _is_function(op: ir.Operation) -> bool:
+    return "function_type" in op.attributes
+
+
+def _print_diagnostic(diagnostic: Diagnostic, part: _Part) -> None:
+    """Prints to stderr as the compiler does: the message, the source line and a caret."""
+    location = diagnostic.location
+    if location is None:
+        print(f"<unknown>:0: {diagnostic}", file=sys.stderr)
+        return
+    print(diagnostic, file=sys.stderr)
+    lines = part.text.split(b"\n")
+    if location.file == part.file and 0 < location.line <= len(lines):
+        line = lines[location.line - 1].decode(errors="replace").rstrip("\r")
+        before = line[: max(location.column - 1, 0)]
+        indent = "".join("\t" if character == "\t" else " " for character in before)
+        print(f"{line}\n{indent}^", file=sys.stderr)
+
+
+def _read_parts(settings: OptSettings) -> list[_Part]:
+    file = STDIN_NAME if settings.input == "-" else settings.input
+    try:
+        text = sys.stdin.buffer.read() if settings.input == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise OptError(f"cannot open input file '{file}': {error.strerror}") from None
+    if settings.split_marker is None or text.startswith(_BYTECODE_MAGIC):
+        return [_Part(text, file)]
+    parts = [_Part(part, file) for part in split_text(text, settings.split_marker.encode())]
+    if settings.split_marker == SPLIT_MARKER:
+        for match in _NEAR_MISS.finditer(text):
+            line = text.count(b"\n", 0, match.end()) + 1
+            column = match.end() - text.rfind(b"\n", 0, match.end())
+            _print_diagnostic(
+                Diagnostic(
+                    Severity.WARNING,
+                    "near miss with file split marker",
+                    SourceLocation(file, line, column),
+                ),
+                _Part(text, file),
+            )
+    return parts
+
+
+def split_text(text: bytes, marker: bytes) -> list[bytes]:
+    """Splits at every `marker`; each part is padded so that its text keeps its lines and columns.
+
+    `a\\n// -----\\nb` becomes `a\\n` and, with the eight columns of the marker, `\\n        \\nb`.
+    Parts without a single character are left out, but one part remains.
+    """
+    parts: list[bytes] = []
+    start = 0
+    for part in text.split(marker):
+        column = start - (text.rfind(b"\n", 0, start) + 1)
+        if part:
+            parts.append(b"\n" * text.count(b"\n", 0, start) + b" " * column + part)
+        start += len(part) + len(marker)
+    return parts or [b""]
+
+
+class _Output:
+    """An output that appears only when it is kept, unless it is a stream or device."""
+
+    def __init__(self, path: str) -> None:
+        self._name = path
+        self._path = Path(path).resolve()
+        self._temporary: Path | None = None
+        try:
+            if path in ("-", "/dev/stdout"):
+                self._stream = sys.stdout.buffer
+            elif _is_special(self._path):
+                self._stream = self._path.open("wb")
+            elif self._path.is_dir():
+                raise OptError(f"cannot open output file '{path}': Is a directory")
+            else:
+                # A neighbour, so that the final rename stays within one file system.
+                handle, name = tempfile.mkstemp(
+                    dir=self._path.parent, prefix=f".{self._path.name}."
+                )
+                self._stream = os.fdopen(handle, "wb")
+                self._temporary = Path(name)
+        except OSError as error:
+            raise OptError(f"cannot open output file '{path}': {error.strerror}") from None
+
+    def write(self, text: bytes) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # What could not be written must not be tried again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise OptError(f"cannot write '{self._name}': {error.strerror}") from None
+
+    def keep(self) -> None:
+        if self._temporary is None:
+            return
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = self._path.stat().st_mode & 0o777 if self._path.exists() else 0o666 & ~mask
+        self._temporary.chmod(mode)
+        self._temporary.replace(self._path)
+
+    def discard(self) -> None:
+        if self._stream is not sys.stdout.buffer:
+            self._stream.close()
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _open_output(path: str) -> Iterator[_Output]:
+    output = _Output(path)
+    try:
+        yield output
+    finally:
+        output.discard()
+
+
+def _is_special(path: Path) -> bool:
+    """Whether `path` is a device or pipe, which cannot be replaced by a file."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-absorb-swizzle-hints`: hints become an attribute of their allocation.
+
+Prefetching and multi-buffering rewrite allocations and do not look through hints. So the hints are
+stowed before and come back with `bankwise-reinsert-swizzle-hints` afterwards:
+
+    %a = memref.alloc() : memref<1024xf16>
+    %g = swizzle_hint %a[S0]
+    %h = swizzle_hint %g[S1]
+
+becomes `memref.alloc() {iree_codegen.swizzle = [S0, S1]}`. A single hint is stored as the stock
+pass stores it (AbsorbSwizzleHintToAlloc.cpp), by its swizzle alone.
+
+The attribute stands for *every* access to the allocation. Where accesses go through different
+hints, or one goes beside them, the attribute would mean something else, and the pass fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lcm, prod
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..dialect_utils.allocations import (
+    REORDERING_FREE_VIEWS,
+    VIEWS,
+    allocations_in,
+)
+from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
+from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hints_in, is_hint, parse_swizzle
+from .base import FunctionPass, PassContext
+
+PERMUTED_ELEMENTS = "bankwise.permuted_elements"
+"""Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
+elements that the order was made for. Present only where copies of the buffer behind each other
+would not repeat the order."""
+
+_NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
+_GATHER = "amdgpu.gather_to_lds"
+
+
+@dataclass(frozen=True)
+class AbsorbSwizzleHints(FunctionPass):
+    """Stows each allocation's swizzle hints as its attribute `iree_codegen.swizzle`."""
+
+    name: ClassVar[str] = "bankwise-absorb-swizzle-hints"
+    summary: ClassVar[str] = "stow swizzle hints on their allocations before prefetching"
+    only_for_hints: ClassVar[bool] = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Absorbs all hints of `function`, or fails before the first is touched.
+
+        Raises:
+            PassFailure: a hint that is not on a whole allocation, or accesses to one allocation
+                that do not all go through the same hints.
+        """
+        function = function.operation
+        with function.context:
+            order = {hint: number for number, hint in enumerate(hints_in(function))}
+            plans = [_plan(allocation, order) for allocation in allocations_in(function)]
+            absorbed = {hint for plan in plans for hint in plan.hints}
+            for hint in order:
+                if hint not in absorbed:
+                    raise PassFailure(
+                        hint.location,
+                        "expected swizzle_hint operand to be defined by a memref.alloc",
+                    )
+            for plan in plans:
+                plan.apply()
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The hints of one allocation and what they amount to."""
+
+    allocation: ir.Operation
+    hints: tuple[ir.Operation, ...]
+    chain: tuple[ir.Attribute, ...]
+    permuted_elements: int | None
+
+    def apply(self) -> None:
+        attributes = self.allocation.attributes
+        if len(self.chain) == 1:
+            attributes[STOWED_SWIZZLE] = self.chain[0]
+        elif self.chain:
+            attributes[STOWED_SWIZZLE] = ir.ArrayAttr.get(list(self.chain))
+        if self.permuted_elements is not None:
+            kind = ir.IntegerType.get_signless(64)
+            attributes[PERMUTED_ELEMENTS] = ir.IntegerAttr.get(kind, self.permuted_elements)
+        for hint in self.hints:
+            hint.results[0].replace_all_uses_with(hint.operands[0])
+        # Innermost hints come first; they go last.
+        for hint in reversed(self.hints):
+            hint.erase()
+
+
+@dataclass(frozen=True)
+class _Access:
+    """An operation that may access the allocation, and the hints on its way there."""
+
+    operation: ir.Operation
+    hints: tuple[ir.Operation, ...]
+
+    @property
+    def chain(self) -> tuple[ir.Attribute, ...]:
+        return tuple(hint.attributes["swizzle"] for hint in self.hints)
+
+
+def _plan(allocation: ir.Operation, order: dict[ir.Operation, int]) -> _Plan:
+    """Follows the allocation through hints and views to its accesses."""
+    accesses: list[_Access] = []
+    unused: list[_Access] = []
+    met: list[ir.Operation] = []
+    pending: list[tuple[ir.Value, tuple[ir.Operation, ...], str | None]] = [
+        (allocation.results[0], (), None)
+    ]
+    while pending:
+        value, hints, part = pending.pop()
+        for use in list(value.uses):
+            user = use.owner.operation
+            if is_hint(user):
+                _check_hint(user, allocation, part)
+                met.append(user)
+                through = (*hints, user)
+                pending.append((user.results[0], through, None))
+                if not len(list(user.results[0].uses)):
+                    unused.append(_Access(user, through))
+            elif user.name in VIEWS and use.operand_number == 0:
+                changed = None if user.name in REORDERING_FREE_VIEWS else user.name
+                pending.append((user.results[0], hints, part or changed))
+            elif user.name not in _NO_ACCESS:
+                accesses.append(_Access(user, hints))
+    if not met:
+        return _Plan(allocation, (), (), None)
+    met.sort(key=lambda hint: order[hint])
+    chain = _common_chain(accesses or unused, met, order)
+    gathers = any(access.operation.name == _GATHER for access in accesses)
+    permuted = _permuted_elements(allocation, chain) if gathers else None
+    return _Plan(allocation, tuple(met), chain, permuted)
+
+
+def _check_hint(hint: ir.Operation, allocation: ir.Operation, part: str | None) -> None:
+    if part is not None:
+        raise PassFailure(
+            hint.location,
+            f"swizzle_hint is not on a whole allocation: {part} is between them",
+        )
+    if hint.results[0].type != hint.operands[0].type:
+        raise PassFailure(hint.location, "swizzle_hint changes the type of its operand")
+    if STOWED_SWIZZLE in allocation.attributes:
+        raise PassFailure(
+            hint.location,
+            f"the allocation of swizzle_hint already has the attribute {STOWED_SWIZZLE}",
+        )
+
+
+def _common_chain(
+    accesses: Sequence[_Access], met: Sequence[ir.Operation], order: dict[ir.Operation, int]
+) -> tuple[ir.Attribute, ...]:
+    """The chain that all accesses have."""
+    first = min(accesses, key=lambda access: [order[hint] for hint in access.hints] or [-1])
+    for access in accesses:
+        if access.chain == first.chain:
+            continue
+        if not first.chain:
+            raise PassFailure(
+                met[0].location,
+                f"swizzle_hint does not hold for all accesses: {first.operation.name} "
+                "uses the allocation beside it",
+            )
+        raise PassFailure(
+            access.hints[-1].location,
+            f"accesses to one allocation go through different swizzle hints: "
+            f"{_text(first.chain)} and {_text(access.chain)}",
+        )
+    return first.chain
+
+
+def _text(chain: Sequence[ir.Attribute]) -> str:
+    return f"[{', '.join(map(str, chain))}]"
+
+
+def _permuted_elements(allocation: ir.Operation, chain: Sequence[ir.Attribute]) -> int | None:
+    """The size of an allocation whose swizzles do not repeat from one copy of it to the next.
+
+    Swizzles repeat after the least common multiple of their periods. If that divides the size N,
+    the element N + o of two buffers in a row goes to N + S(o): the order that `gather_to_lds`
+    wrote in each. Otherwise the rows of the second buffer are counted on from the first.
+    """
+    kind = ir.MemRefType(allocation.results[0].type)
+    try:
+        period = lcm(*(parse_swizzle(each).period for each in chain))
+    except (UnknownSwizzleError, InvalidParameterError):
+        period = 0
+    if not kind.has_static_shape:
+        return None
+    size = prod(kind.shape)
+    return None if period and size % period == 0 else size

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-flatten-swizzle-hints`: hinted allocations become one-dimensional.
+
+A swizzle permutes the elements of a flat buffer, and hints are resolved on flat buffers only. An
+n-D allocation with hints therefore becomes a flat one; users see it through `memref.expand_shape`,
+which `iree-codegen-fold-memref-alias-ops` later folds into their indices. Unlike the stock pass
+(FlattenSwizzleHintAllocs.cpp, which wants the hint to be the allocation's only use), it takes
+chains of hints, several hints, and other users beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..dialect_utils.allocations import defining_operation, flatten_allocation, why_not_flat
+from ..dialect_utils.swizzle_hint import hints_in, unhinted
+from .base import FunctionPass, PassContext
+
+
+@dataclass(frozen=True)
+class FlattenSwizzleHints(FunctionPass):
+    """Flattens every static row-major `memref.alloc` of rank > 1 that has swizzle hints.
+
+    Where that is not possible, the hints stay as they are and a remark says why. Hints on tensors
+    are left to bufferization.
+    """
+
+    name: ClassVar[str] = "bankwise-flatten-swizzle-hints"
+    summary: ClassVar[str] = "make allocations with swizzle hints one-dimensional"
+    only_for_hints: ClassVar[bool] = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Flattens what can be flattened; never fails."""
+        function = function.operation
+        with function.context:
+            for hinted, hints in _hints_by_buffer(function).items():
+                kind = ir.MemRefType(hinted.type)
+                if kind.rank == 1:
+                    continue
+                reason = _why_left(hinted, hints)
+                if reason is not None:
+                    text = f"swizzle hint of {_without_space(kind)} is left as it is: {reason}"
+                    context.sink.remark(hints[0].location, text)
+                    continue
+                allocation = defining_operation(hinted)
+                assert allocation is not None
+                flatten_allocation(allocation)
+
+
+def _hints_by_buffer(function: ir.Operation) -> dict[ir.Value, list[ir.Operation]]:
+    """The hints on memrefs, by the value that the innermost hint of each chain is on."""
+    grouped: dict[ir.Value, list[ir.Operation]] = {}
+    for hint in hints_in(function):
+        buffer = unhinted(hint.operands[0])
+        if isinstance(buffer.type, ir.MemRefType):
+            grouped.setdefault(buffer, []).append(hint)
+    return grouped
+
+
+def _why_left(buffer: ir.Value, hints: list[ir.Operation]) -> str | None:
+    """Why the hinted buffer stays as it is; None when it can be flattened."""
+    allocation = defining_operation(buffer)
+    if allocation is None:
+        block = buffer.owner
+        assert isinstance(block, ir.Block)
+        return f"its operand is an argument of {block.owner.operation.name}, not a memref.alloc"
+    if allocation.name != "memref.alloc":
+        return f"its operand comes from {allocation.name}, not from a memref.alloc"
+    if any(hint.results[0].type != buffer.type for hint in hints):
+        return "a hint changes the type"
+    return why_not_flat(ir.MemRefType(buffer.type))
+
+
+def _without_space(kind: ir.MemRefType) -> str:
+    """The type without its memory space."""
+    location = ir.Location.unknown()
+    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gives each LDS tile that IREE stages vectors through the swizzle with the fewest conflicts.
+
+Runs right after `iree-codegen-gpu-vector-alloc`, where the tiles are still tensors and vectors
+carry `iree_vector_ext` nested layouts. For each `bufferization.alloc_tensor` in workgroup memory
+
+    %a = bufferization.alloc_tensor() ...
+    %w = vector.transfer_write %x, %a[...]
+    %b = iree_gpu.value_barrier %w
+    %r = vector.transfer_read %b[...]
+
+the layouts of %x and %r say which lane touches which element in which instruction. If the plain
+layout has bank conflicts and a chain of `xor_shuffle`s has fewer, the pass emits it as
+
+    %h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<...>]
+
+and everything that used %a uses %h. Otherwise the allocation stays, and a remark says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import PaddedLayout, PlainLayout, layout_conflicts
+from ..bank_model.swizzles import XorShuffle
+from ..bank_model.targets import Target, UnknownTargetError, target
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of
+from ..dialect_utils.staged_tensors import (
+    UntraceableError,
+    accesses_of,
+    is_workgroup_alloc,
+    tile_of,
+)
+from ..dialect_utils.swizzle_hint import HINT_NAME, is_hint, swizzle_attribute
+from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
+from .base import FunctionPass, PassContext, PassOptionError
+from .decisions import Action, Decision
+from .padding_search import best_padding
+from .swizzle_search import SwizzleChoice, best_swizzle
+
+_STOCK_PADDING_BITS = 64
+
+
+@dataclass(frozen=True)
+class HintVectorAllocs(FunctionPass):
+    """Emits swizzle hints on the workgroup allocations of staged vectors."""
+
+    name: ClassVar[str] = "bankwise-hint-vector-allocs"
+    summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
+
+    max_chain: int = 3
+    """The most hints on one allocation."""
+    defer_to_padding: bool = False
+    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
+    warn_unhinted: bool = False
+    """Warn of every allocation that keeps conflicts, or may, because no swizzle is legal."""
+
+    def __post_init__(self) -> None:
+        if self.max_chain < 1:
+            raise PassOptionError(
+                f"{self.name}: option 'max-chain' expects a positive integer, "
+                f"got '{self.max_chain}'"
+            )
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on every workgroup allocation of `function` and emits the hints."""
+        function = function.operation
+        allocations = _workgroup_allocations(function)
+        if not allocations:
+            return
+        planner = self._planner(function, context)
+        if isinstance(planner, str):
+            context.sink.remark(function.location, f"allocations not swizzled: {planner}")
+            for alloc in allocations:
+                self._log(alloc, _kept(planner), function, context)
+            return
+        # The layouts of all allocations are read before the first of them is touched.
+        plans = [planner.plan(alloc) for alloc in allocations]
+        for alloc, plan in zip(allocations, plans, strict=True):
+            if plan.choice is not None:
+                _emit(alloc, plan.choice.swizzles)
+            may_conflict = plan.choice is None and plan.before != 0
+            report = context.sink.remark
+            if self.warn_unhinted and may_conflict:
+                report = context.sink.warning
+            report(alloc.location, plan.remark(_shown_type(alloc)))
+            self._log(alloc, plan, function, context)
+
+    def _planner(self, function: ir.Operation, context: PassContext) -> _Planner | str:
+        """What decides on allocations, or why nothing can be said on any of them."""
+        info = gpu_target_of(function, context.test_target)
+        if info is None:
+            return "the function has no GPU target"
+        try:
+            lds = target(info.arch)
+        except UnknownTargetError:
+            return f"the LDS of {info.arch} is not known"
+        launch = launch_of(function)
+        if launch is None:
+            return "the function has no translation_info with workgroup and subgroup size"
+        if launch.subgroup_size != lds.wave_size:
+            return (
+                f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "
+                f"for {lds.wave_size}"
+            )
+        return _Planner(self, lds, launch, infer_vector_layouts(function))
+
+    def _log(
+        self, alloc: ir.Operation, plan: _Plan, function: ir.Operation, context: PassContext
+    ) -> None:
+        place = SourceLocation.of(alloc.location)
+        context.log.add(
+            Decision(
+                pass_name=self.name,
+                function=ir.StringAttr(function.attributes["sym_name"]).value,
+                allocation=_shown_type(alloc),
+                location=str(place) if place else "",
+                action=Action.HINT if plan.choice is not None else Action.KEEP,
+                reason=plan.reason,
+                detail=plan.swizzles,
+                lds_bytes_before=plan.lds_bytes,
+                lds_bytes_after=plan.lds_bytes,
+                conflict_cycles_before=plan.before,
+                conflict_cycles_after=plan.after,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What happens to one allocation; no choice means that it stays plain."""
+
+    reason: str
+    choice: SwizzleChoice | None = None
+    lds_bytes: int | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def swizzles(self) -> str:
+        """The chain, from the allocation outwards."""
+        return " of ".join(map(str, self.choice.swizzles)) if self.choice else ""
+
+    def remark(self, allocation: str) -> str:
+        """The decision in a sentence; `allocation` is the allocation's type."""
+        if self.choice is None:
+            return f"allocation of {allocation} not swizzled: {self.reason}"
+        return (
+            f"allocation of {allocation} swizzled with {self.swizzles}: "
+            f"{self.before} conflict cycles -> {self.after}"
+        )
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Decides on one allocation at a time, without changing the function."""
+
+    options: HintVectorAllocs
+    lds: Target
+    launch: Launch
+    layouts: VectorLayouts
+
+    def plan(self, alloc: ir.Operation) -> _Plan:
+        """The decision on `alloc`, with its reason."""
+        if any(is_hint(use.owner) for use in alloc.results[0].uses):
+            return _kept("it has a swizzle hint already")
+        try:
+            tile = tile_of(alloc)
+        except UntraceableError as error:
+            return _kept(str(error))
+        lds_bytes = PlainLayout().size_bytes(tile)
+        try:
+            accesses = accesses_of(alloc, tile, self.layouts, self.launch)
+            choice = best_swizzle(self.lds, tile, accesses, max_chain=self.options.max_chain)
+        except (UntraceableError, InvalidParameterError) as error:
+            return _kept(str(error), lds_bytes)
+        if choice is None:
+            plain = layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+            if plain == 0:
+                return _kept("its plain layout has no bank conflict", lds_bytes, plain)
+            reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
+            return _kept(reason, lds_bytes, plain)
+        if self.options.defer_to_padding and self._padding_is_better(tile, accesses, choice):
+            return _kept(
+                f"padding has fewer conflict cycles than the best swizzle, which has "
+                f"{choice.conflict_cycles} of {choice.plain_conflict_cycles}",
+                lds_bytes,
+                choice.plain_conflict_cycles,
+            )
+        return _Plan(
+            f"fewest conflict cycles of all legal swizzles: {choice.conflict_cycles}",
+            choice,
+            lds_bytes,
+            choice.plain_conflict_cycles,
+            choice.conflict_cycles,
+        )
+
+    def _padding_is_better(
+        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], choice: SwizzleChoice
+    ) -> bool:
+        """Whether rows padded within the size of stock's 64 bits conflict less."""
+        if choice.conflict_cycles == 0:
+            return False
+        stock = PaddedLayout(max(_STOCK_PADDING_BITS // tile.element_bits, 1))
+        padding = best_padding(self.lds, tile, accesses, stock.size_bytes(tile))
+        padded = (padding.cost.wavefronts, padding.cost.conflict_cycles)
+        return padded < (choice.wavefronts, choice.conflict_cycles)
+
+
+def _kept(reason: str, lds_bytes: int | None = None, conflicts: int | None = None) -> _Plan:
+    return _Plan(reason, None, lds_bytes, conflicts, conflicts)
+
+
+def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_workgroup_alloc(op):
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _emit(alloc: ir.Operation, swizzles: tuple[XorShuffle, ...]) -> None:
+    """Hints `alloc`, the first swizzle nearest to it, and lets its users use the last hint."""
+    value: ir.Value = alloc.results[0]
+    users = [(use.owner.operation, use.operand_number) for use in value.uses]
+    point = ir.InsertionPoint.after(alloc)
+    for swizzle in swizzles:
+        hint = ir.Operation.create(
+            HINT_NAME,
+            results=[value.type],
+            operands=[value],
+            attributes={"swizzle": swizzle_attribute(swizzle, alloc.context)},
+            loc=alloc.location,
+            ip=point,
+        )
+        value = hint.results[0]
+    for user, number in users:
+        user.operands[number] = value
+
+
+def _shown_type(alloc: ir.Operation) -> str:
+    """The tensor's type without its memory space."""
+    tensor = alloc.results[0].type
+    if not isinstance(tensor, ir.RankedTensorType):
+        return str(tensor)
+    with alloc.context, alloc.location:
+        return str(ir.RankedTensorType.get(tensor.shape, tensor.element_type))

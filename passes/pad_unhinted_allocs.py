@@ -1,0 +1,699 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pads the rows of LDS allocations that no swizzle hint takes care of.
+
+    %a = memref.alloc() : memref<64x64xf16, #ws>
+
+becomes, with 8 bytes of padding,
+
+    %p = memref.alloc() : memref<64x68xf16, #ws>
+    %a = memref.subview %p[0, 0] [64, 64] [1, 1] : ... to memref<64x64xf16, strided<[68, 1]>, #ws>
+
+and every view of `%a` gets the type that follows from the new strides. With
+`padding-bits=auto` the amount is what `padding_search` finds, within the LDS that the stock
+64-bit padding would use; with a number it is that many bits for every allocation, as the stock
+pass `iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.targets import Target, UnknownTargetError, target
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of, launch_of
+from ..dialect_utils.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.lds_accesses import (
+    SWIZZLE_HINT,
+    AllocationAccesses,
+    element_bits,
+    is_hinted,
+    lds_allocations,
+    tile_of,
+    trace_allocation,
+)
+from .base import FunctionPass, PassContext, PassOptionError
+from .decisions import Action, Decision
+from .padding_search import PaddingChoice, padding_choices, padding_cost, share_budget
+
+STOCK_PADDING_BITS = 64
+"""What IREE 3.13's GPU pipelines pass to iree-codegen-gpu-reduce-bank-conflicts."""
+
+DEFAULT_LDS_BYTES = 64 * 1024
+"""The limit the stock pass assumes for a function without a target."""
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class PadUnhintedAllocs(FunctionPass):
+    """Pads each LDS allocation without a swizzle so that its accesses conflict least."""
+
+    name: ClassVar[str] = "bankwise-pad-unhinted-allocs"
+    summary: ClassVar[str] = "pad LDS allocations without a swizzle hint against bank conflicts"
+
+    padding_bits: str = AUTO
+    """`auto`, or the bits to append to every row."""
+    lds_limit_bytes: int = 0
+    """LDS bytes that the function may use; 0 means the target's limit."""
+
+    def __post_init__(self) -> None:
+        if self.padding_bits != AUTO and not re.fullmatch(r"\d{1,9}", self.padding_bits):
+            raise PassOptionError(
+                f"{self.name}: option 'padding-bits' expects auto or a number of bits, "
+                f"got '{self.padding_bits}'"
+            )
+        if self.lds_limit_bytes < 0:
+            raise PassOptionError(
+                f"{self.name}: option 'lds-limit-bytes' expects a number of bytes, "
+                f"got '{self.lds_limit_bytes}'"
+            )
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Pads what can be padded; every allocation gets a decision."""
+        function = function.operation
+        allocations = lds_allocations(function)
+        if not allocations:
+            return
+        info = gpu_target_of(function, context.test_target)
+        limit = self.lds_limit_bytes or _lds_limit(info)
+        lds_bytes = _function_lds_bytes(allocations)
+        planner = _Planner(function, info, limit, lds_bytes)
+        if self.padding_bits == AUTO:
+            plans = planner.automatic(allocations)
+        else:
+            plans = planner.fixed(allocations, int(self.padding_bits))
+        for plan in plans:
+            _record(plan, function, context)
+            if plan.rewrite is not None:
+                _pad(plan, keep_alignment=self.padding_bits == AUTO)
+
+
+@dataclass(frozen=True)
+class _Rewrite:
+    """A padding that is known to be possible: the new types of the allocation's views."""
+
+    padding_elements: int
+    new_types: tuple[tuple[ir.Value, ir.MemRefType], ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What happens to one allocation; no rewrite means that it is kept."""
+
+    allocation: ir.Operation
+    reason: str
+    rewrite: _Rewrite | None = None
+    before: PaddingChoice | None = None
+    after: PaddingChoice | None = None
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    """An allocation whose accesses are all known: the paddings to choose from."""
+
+    allocation: ir.Operation
+    choices: tuple[PaddingChoice, ...]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Overrun:
+    """An allocation that some load or store leaves: what it finds there must not move."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Decides on all allocations of a function before the first of them is touched."""
+
+    function: ir.Operation
+    info: GpuTargetInfo | None
+    limit: int
+    lds_bytes: int | None
+    """LDS of the function before padding; None when an allocation is dynamic."""
+
+    def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[_Plan]:
+        """The stock pass's plan: all or none by the limit, then each one that can be."""
+        refusal = self._stock_refusal(allocations, padding_bits)
+        plans: list[_Plan] = []
+        for allocation in allocations:
+            reason = refusal or _why_never(allocation)
+            if reason is not None:
+                plans.append(_Plan(allocation, reason))
+                continue
+            rewrite = _plan_rewrite(allocation, _stock_elements(allocation, padding_bits))
+            if isinstance(rewrite, Unknown):
+                plans.append(_Plan(allocation, rewrite.reason))
+            else:
+                reason = f"padding-bits={padding_bits}"
+                before, after = self._count_both(allocation, rewrite)
+                plans.append(_Plan(allocation, reason, rewrite, before, after))
+        return plans
+
+    def automatic(self, allocations: Sequence[ir.Operation]) -> list[_Plan]:
+        """The fewest conflict cycles within the LDS that the stock padding would use."""
+        if self.lds_bytes is None:
+            refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS) or ""
+            return [_Plan(allocation, refusal) for allocation in allocations]
+        plans: dict[ir.Operation, _Plan] = {}
+        analyses: list[_Analysis] = []
+        stock_refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS)
+        stock_extra = used_extra = 0
+        for allocation in allocations:
+            stock_rewrite = _plan_rewrite(
+                allocation, _stock_elements(allocation, STOCK_PADDING_BITS)
+            )
+            stock_bytes = 0
+            if is_hinted(allocation):
+                stock_extra += _extra_bytes_before_hints(allocation)
+            elif isinstance(stock_rewrite, _Rewrite):
+                stock_bytes = _extra_bytes(allocation, stock_rewrite.padding_elements)
+                stock_extra += stock_bytes
+            reason = _why_never(allocation) or _why_not_searched(allocation)
+            if reason is None and isinstance(stock_rewrite, Unknown):
+                reason = stock_rewrite.reason
+            if reason is not None:
+                plans[allocation] = _Plan(allocation, reason)
+                continue
+            analysis = self._analyze(allocation)
+            if isinstance(analysis, _Analysis):
+                analyses.append(analysis)
+            elif isinstance(analysis, _Overrun):
+                plans[allocation] = _Plan(allocation, analysis.reason)
+            elif stock_refusal is not None:
+                plans[allocation] = _Plan(allocation, f"{analysis.reason}; {stock_refusal}")
+            elif not stock_bytes:
+                plans[allocation] = _Plan(allocation, analysis.reason)
+            else:
+                assert isinstance(stock_rewrite, _Rewrite)
+                used_extra += stock_bytes
+                reason = f"stock's amount, because {analysis.reason}"
+                plans[allocation] = _Plan(allocation, reason, stock_rewrite)
+        budget = min(self.limit, self.lds_bytes + stock_extra) - self.lds_bytes - used_extra
+        for plan in _share(analyses, budget):
+            plans[plan.allocation] = plan
+        return [plans[allocation] for allocation in allocations]
+
+    def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> str | None:
+        """Why the stock pass would leave all allocations of the function alone."""
+        if self.lds_bytes is None:
+            return "an LDS allocation of the function has a dynamic shape"
+        extra = sum(
+            _extra_bytes(allocation, _stock_elements(allocation, bits))
+            for allocation in allocations
+        )
+        if self.lds_bytes + extra > self.limit:
+            return (
+                f"{bits} bits of padding in every row would need {self.lds_bytes + extra} bytes "
+                f"of LDS, the limit is {self.limit}"
+            )
+        return None
+
+    def _accesses(
+        self, allocation: ir.Operation
+    ) -> tuple[Target, AllocationAccesses] | Unknown | _Overrun:
+        """All accesses to the allocation, or why they are not all known."""
+        if self.info is None:
+            return Unknown("the function has no GPU target")
+        try:
+            chip = target(self.info.arch)
+        except UnknownTargetError:
+            return Unknown(f"there is no bank model of {self.info.arch}")
+        launch = launch_of(self.function)
+        if launch is None:
+            return Unknown("the workgroup and subgroup size are not static")
+        if launch.subgroup_size != chip.wave_size:
+            return Unknown(
+                f"the bank model of {chip.arch} has waves of {chip.wave_size} lanes, "
+                f"not {launch.subgroup_size}"
+            )
+        traced = trace_allocation(allocation, self.function, LaneEvaluator(launch))
+        if isinstance(traced, Unknown):
+            return traced
+        for unknown in traced.unknown:
+            if unknown.overrun:
+                return _Overrun(f"an access leaves it: {unknown.reason}")
+        if traced.unknown:
+            return Unknown(f"an access is not known: {traced.unknown[0].reason}")
+        return chip, traced
+
+    def _analyze(self, allocation: ir.Operation) -> _Analysis | Unknown | _Overrun:
+        known = self._accesses(allocation)
+        if isinstance(known, Unknown | _Overrun):
+            return known
+        chip, traced = known
+        try:
+            choices = padding_choices(chip, traced.tile, traced.accesses)
+        except InvalidParameterError as error:
+            return Unknown(f"its accesses cannot be counted: {error}")
+        return _Analysis(allocation, choices, traced.assumptions)
+
+    def _count_both(
+        self, allocation: ir.Operation, rewrite: _Rewrite
+    ) -> tuple[PaddingChoice | None, PaddingChoice | None]:
+        """The cost without and with a fixed padding, where it can be counted."""
+        known = self._accesses(allocation)
+        if isinstance(known, Unknown | _Overrun):
+            return None, None
+        chip, traced = known
+        padding_bytes = rewrite.padding_elements * traced.tile.element_bits // 8
+        try:
+            before = padding_cost(chip, traced.tile, traced.accesses, 0)
+            return before, padding_cost(chip, traced.tile, traced.accesses, padding_bytes)
+        except InvalidParameterError:
+            return None, None
+
+
+def _lds_limit(info: GpuTargetInfo | None) -> int:
+    if info is None:
+        return DEFAULT_LDS_BYTES
+    if info.max_workgroup_memory_bytes is not None:
+        return info.max_workgroup_memory_bytes
+    try:
+        return target(info.arch).lds_bytes
+    except UnknownTargetError:
+        return DEFAULT_LDS_BYTES
+
+
+def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[_Plan]:
+    """Splits the LDS bytes that padding may add among the allocations."""
+    budget = sum(analysis.choices[0].lds_bytes for analysis in analyses) + extra_bytes
+    chosen = share_budget([analysis.choices for analysis in analyses], budget)
+    plans: list[_Plan] = []
+    for analysis, choice in zip(analyses, chosen, strict=True):
+        plain, best = analysis.choices[0], analysis.choices[-1]
+        rewrite: _Rewrite | Unknown | None = None
+        if choice.padding_bytes:
+            elements = choice.padding_bytes * 8 // _bits(analysis.allocation)
+            rewrite = _plan_rewrite(analysis.allocation, elements)
+            if isinstance(rewrite, Unknown):
+                plans.append(_Plan(analysis.allocation, rewrite.reason, None, plain, plain))
+                continue
+        if plain.conflict_cycles == 0 and rewrite is None:
+            reason = "conflict-free"
+        elif rewrite is None and best is plain:
+            reason = f"no padding helps against its {plain.conflict_cycles} conflict cycles"
+        elif rewrite is None:
+            reason = (
+                f"{plain.conflict_cycles} conflict cycles, but padding that helps would use more "
+                "LDS than the stock padding or the limit"
+            )
+        else:
+            reason = f"conflict cycles {plain.conflict_cycles} -> {choice.conflict_cycles}"
+            if best.conflict_cycles < choice.conflict_cycles:
+                reason += (
+                    f" ({best.conflict_cycles} with {best.padding_bytes} bytes, which would use "
+                    "more LDS than the stock padding or the limit)"
+                )
+        if analysis.assumptions:
+            reason += f", if {' and '.join(analysis.assumptions)}"
+        plans.append(_Plan(analysis.allocation, reason, rewrite, plain, choice))
+    return plans
+
+
+# Sizes.
+
+
+def _type(allocation: ir.Operation) -> ir.MemRefType:
+    return ir.MemRefType(allocation.results[0].type)
+
+
+def _bits(allocation: ir.Operation) -> int:
+    """Bits of an element; for vectors and complex numbers of all their parts."""
+    return _type_bits(_type(allocation).element_type)
+
+
+def _type_bits(kind: ir.Type) -> int:
+    if isinstance(kind, ir.VectorType):
+        return prod(kind.shape) * _type_bits(kind.element_type)
+    if isinstance(kind, ir.ComplexType):
+        return 2 * _type_bits(kind.element_type)
+    return element_bits(kind) or 0
+
+
+def _function_lds_bytes(allocations: Sequence[ir.Operation]) -> int | None:
+    """LDS of all allocations, each rounded up to its alignment; None when one is dynamic."""
+    total = 0
+    for allocation in allocations:
+        kind = _type(allocation)
+        if not kind.has_static_shape:
+            return None
+        size = _bits(allocation) // 8 * prod(kind.shape)
+        alignment = _alignment(allocation)
+        total += -(-size // alignment) * alignment
+    return total
+
+
+def _alignment(allocation: ir.Operation) -> int:
+    if "alignment" not in allocation.attributes:
+        return 1
+    return ir.IntegerAttr(allocation.attributes["alignment"]).value
+
+
+def _stock_elements(allocation: ir.Operation, padding_bits: int) -> int:
+    """The elements that the stock pass appends: as many as fit into the bits."""
+    bits = _bits(allocation)
+    return padding_bits // bits if bits else 0
+
+
+def _extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
+    shape = _type(allocation).shape
+    if not shape:
+        return 0
+    return prod(shape[:-1]) * padding_elements * (_bits(allocation) // 8)
+
+
+def _extra_bytes_before_hints(allocation: ir.Operation) -> int:
+    """What the stock padding would add to a hinted allocation, had it no hint.
+
+    An allocation is flattened for its hints; the shape it had is what the first expand_shape
+    gives back.
+    """
+    elements = _stock_elements(allocation, STOCK_PADDING_BITS)
+    pending: list[ir.Value] = [allocation.results[0]]
+    while pending:
+        for use in pending.pop(0).uses:
+            user = use.owner.operation
+            if user.name == "memref.expand_shape":
+                shape = ir.MemRefType(user.results[0].type).shape
+                return prod(shape[:-1]) * elements * (_bits(allocation) // 8)
+            if user.name == SWIZZLE_HINT:
+                pending.append(user.results[0])
+    return _extra_bytes(allocation, elements)
+
+
+# What can be padded.
+
+_STRIDED_USERS = frozenset(
+    {
+        "affine.load",
+        "affine.store",
+        "affine.vector_load",
+        "affine.vector_store",
+        "linalg.copy",
+        "linalg.fill",
+        "linalg.generic",
+        "linalg.transpose",
+        "memref.atomic_rmw",
+        "memref.copy",
+        "memref.dealloc",
+        "memref.generic_atomic_rmw",
+        "memref.load",
+        "memref.prefetch",
+        "memref.store",
+        "nvgpu.device_async_copy",
+        "nvgpu.ldmatrix",
+        "vector.load",
+        "vector.maskedload",
+        "vector.maskedstore",
+        "vector.store",
+        "vector.transfer_read",
+        "vector.transfer_write",
+    }
+)
+"""Operations that address a memref by indices alone, so that its strides may change."""
+
+
+def _why_never(allocation: ir.Operation) -> str | None:
+    """Why an allocation is not padded whatever the amount; one reason per early exit."""
+    kind = _type(allocation)
+    if is_hinted(allocation):
+        return "it is swizzled"
+    if kind.rank == 0:
+        return "it has rank 0"
+    if not _bits(allocation):
+        return f"the size of its elements of type {kind.element_type} is not known"
+    strides, offset = _layout(kind)
+    if offset != 0 or strides != _row_major_strides(tuple(kind.shape)):
+        return f"its layout {kind.layout} is not row-major"
+    return None
+
+
+def _why_not_searched(allocation: ir.Operation) -> str | None:
+    """Why no padding is searched for an allocation that the stock pass might pad."""
+    if _type(allocation).rank == 1:
+        return "it has rank 1, so that its rows are not known"
+    tile = tile_of(allocation)
+    return tile.reason if isinstance(tile, Unknown) else None
+
+
+def _row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+
+
+_DYNAMIC = np.iinfo(np.int64).min
+
+
+def _layout(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int]:
+    """Strides and offset; (None, 0) for a layout that is not strided."""
+    try:
+        strides, offset = kind.get_strides_and_offset()
+    except (RuntimeError, ValueError):
+        return None, 0
+    return tuple(strides), offset
+
+
+def _plan_rewrite(allocation: ir.Operation, padding_elements: int) -> _Rewrite | Unknown:
+    """The types of all views once the rows are padded; Unknown when a user forbids it."""
+    old = _type(allocation)
+    if old.rank == 0:
+        return Unknown("it has rank 0")
+    if not old.has_static_shape:
+        return Unknown("its shape is dynamic")
+    pitches = (*old.shape[:-1], old.shape[-1] + padding_elements)
+    root = _strided(old, tuple(old.shape), _row_major_strides(pitches), 0)
+    types: list[tuple[ir.Value, ir.MemRefType]] = []
+    pending: list[tuple[ir.Value, ir.MemRefType | None]] = [(allocation.results[0], root)]
+    while pending:
+        value, kind = pending.pop()
+        if kind is not None and value.type == kind:
+            # Such as a view of the first row: neither its type nor its views' types change.
+            kind = None
+        if kind is not None:
+            types.append((value, kind))
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name in _VIEW_TYPES:
+                result = None if kind is None else _VIEW_TYPES[user.name](user, kind)
+                if isinstance(result, Unknown):
+                    return result
+                pending.append((user.results[0], result))
+            elif user.name not in _STRIDED_USERS:
+                return Unknown(f"{user.name} cannot take padded rows")
+    return _Rewrite(padding_elements, tuple(types))
+
+
+def _is_identity(kind: ir.MemRefType) -> bool:
+    """Whether reshaping such a memref yields a type without a layout attribute.
+
+    MLIR asks whether the layout's affine map is the identity, which it is without a layout and,
+    of the strided ones, only for `strided<[1]>`.
+    """
+    if not isinstance(kind.layout, ir.StridedLayoutAttr):
+        return True
+    return _layout(kind) == ((1,), 0)
+
+
+def _row_major(like: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
+    with like.context, ir.Location.unknown():
+        return ir.MemRefType.get(list(shape), like.element_type, memory_space=like.memory_space)
+
+
+def _strided(
+    like: ir.MemRefType, shape: Sequence[int], strides: Sequence[int], offset: int
+) -> ir.MemRefType:
+    with like.context, ir.Location.unknown():
+        layout = ir.StridedLayoutAttr.get(offset, list(strides))
+        return ir.MemRefType.get(list(shape), like.element_type, layout, like.memory_space)
+
+
+def _cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+    """A cast keeps its shape and takes the layout of its operand."""
+    if not isinstance(operation.results[0].type, ir.MemRefType):
+        return Unknown("memref.cast to an unranked memref cannot take padded rows")
+    shape = ir.MemRefType(operation.results[0].type).shape
+    strides, offset = _layout(source)
+    return _strided(source, shape, strides or (), offset)
+
+
+def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+    """A subview multiplies strides and adds up its offset; unit dimensions may be dropped."""
+    offsets = list(ir.DenseI64ArrayAttr(operation.attributes["static_offsets"]))
+    sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
+    steps = list(ir.DenseI64ArrayAttr(operation.attributes["static_strides"]))
+    source_strides, offset = _layout(source)
+    assert source_strides is not None
+    for start, stride in zip(offsets, source_strides, strict=True):
+        offset = _plus(offset, _times(start, stride))
+    strides = [_times(step, stride) for step, stride in zip(steps, source_strides, strict=True)]
+    wanted = list(ir.MemRefType(operation.results[0].type).shape)
+    kept: list[int] = []
+    for dimension, size in enumerate(sizes):
+        # As MLIR does: a dimension stays if it matches the next one of the result.
+        if len(kept) < len(wanted) and size == wanted[len(kept)]:
+            kept.append(dimension)
+    if len(kept) != len(wanted):
+        return Unknown("memref.subview that drops dimensions cannot take padded rows")
+    return _strided(source, wanted, [strides[d] for d in kept], offset)
+
+
+def _times(a: int, b: int) -> int:
+    if a == 0 or b == 0:
+        return 0
+    return _DYNAMIC if _DYNAMIC in (a, b) else a * b
+
+
+def _plus(a: int, b: int) -> int:
+    return _DYNAMIC if _DYNAMIC in (a, b) else a + b
+
+
+def _groups(operation: ir.Operation) -> list[list[int]]:
+    groups = ir.ArrayAttr(operation.attributes["reassociation"])
+    return [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in groups]
+
+
+def _expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+    """Each source dimension's stride belongs to the innermost of those it is split into."""
+    kind = ir.MemRefType(operation.results[0].type)
+    if not kind.has_static_shape:
+        return Unknown("memref.expand_shape to a dynamic shape cannot take padded rows")
+    if _is_identity(source):
+        return _row_major(source, kind.shape)
+    source_strides, offset = _layout(source)
+    strides: list[int] = []
+    for group, stride in zip(_groups(operation), source_strides or (), strict=True):
+        strides += [
+            _times(stride, prod(kind.shape[inner] for inner in group[position + 1 :]))
+            for position in range(len(group))
+        ]
+    return _strided(source, kind.shape, strides, offset)
+
+
+def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+    """Dimensions collapse only where the outer stride continues the inner one without a gap."""
+    refusal = Unknown("memref.collapse_shape across the padded rows")
+    source_strides, offset = _layout(source)
+    assert source_strides is not None
+    shape = ir.MemRefType(operation.results[0].type).shape
+    if not source.has_static_shape:
+        return refusal
+    if _is_identity(source):
+        return _row_major(source, shape)
+    strides: list[int] = []
+    for group in _groups(operation):
+        dimensions = list(group)
+        while len(dimensions) > 1 and source.shape[dimensions[-1]] == 1:
+            dimensions.pop()
+        stride = source_strides[dimensions[-1]]
+        strides.append(stride)
+        for outer, inner in zip(reversed(dimensions[:-1]), reversed(dimensions), strict=False):
+            stride = _times(stride, source.shape[inner])
+            if source.shape[outer] == 1:
+                continue
+            if _DYNAMIC in (stride, source_strides[outer]) or stride != source_strides[outer]:
+                return refusal
+    return _strided(source, shape, strides, offset)
+
+
+_VIEW_TYPES = {
+    "memref.cast": _cast_type,
+    "memref.subview": _subview_type,
+    "memref.expand_shape": _expand_type,
+    "memref.collapse_shape": _collapse_type,
+}
+
+
+# Doing it.
+
+
+def _pad(plan: _Plan, keep_alignment: bool) -> None:
+    """Replaces the allocation; everything that could fail has been checked by the plan."""
+    rewrite = plan.rewrite
+    assert rewrite is not None
+    allocation = plan.allocation
+    old = _type(allocation)
+    shape = list(old.shape)
+    padded_shape = [*shape[:-1], shape[-1] + rewrite.padding_elements]
+    with allocation.context, allocation.location:
+        padded_type = ir.MemRefType.get(
+            padded_shape, old.element_type, memory_space=old.memory_space
+        )
+        attributes: dict[str, ir.Attribute] = {
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])
+        }
+        if keep_alignment and "alignment" in allocation.attributes:
+            attributes["alignment"] = allocation.attributes["alignment"]
+        point = ir.InsertionPoint(allocation)
+        padded = ir.Operation.create(
+            "memref.alloc", [padded_type], [], attributes=attributes, ip=point
+        )
+        (root, root_type), *views = rewrite.new_types
+        rank = len(shape)
+        subview = ir.Operation.create(
+            "memref.subview",
+            [root_type],
+            [padded.results[0]],
+            attributes={
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+                "static_offsets": ir.DenseI64ArrayAttr.get([0] * rank),
+                "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+                "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+            },
+            ip=point,
+        )
+    root.replace_all_uses_with(subview.results[0])
+    for view, kind in views:
+        view.set_type(kind)
+    allocation.erase()
+
+
+def _text(kind: ir.MemRefType) -> str:
+    return f"memref<{''.join(f'{_size(n)}x' for n in kind.shape)}{kind.element_type}>"
+
+
+def _size(size: int) -> str:
+    return "?" if size == _DYNAMIC else str(size)
+
+
+def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
+    """One decision and one remark per allocation."""
+    allocation = plan.allocation
+    kind = _type(allocation)
+    text = _text(kind)
+    before = _bits(allocation) // 8 * prod(kind.shape) if kind.has_static_shape else None
+    after = before
+    detail = ""
+    if plan.rewrite is not None:
+        extra = _extra_bytes(allocation, plan.rewrite.padding_elements)
+        after = before + extra if before is not None else None
+        detail = f"{plan.rewrite.padding_elements * _bits(allocation) // 8} bytes per row"
+        padding = plan.rewrite.padding_elements * _bits(allocation) // 8
+        message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
+    else:
+        message = f"allocation of {text} not padded: {plan.reason}"
+    context.sink.remark(allocation.location, message)
+    named = "sym_name" in function.attributes
+    context.log.add(
+        Decision(
+            pass_name=PadUnhintedAllocs.name,
+            function=ir.StringAttr(function.attributes["sym_name"]).value if named else "",
+            allocation=text,
+            location=str(SourceLocation.of(allocation.location) or ""),
+            action=Action.PAD if plan.rewrite is not None else Action.KEEP,
+            reason=plan.reason,
+            detail=detail,
+            lds_bytes_before=before,
+            lds_bytes_after=after,
+            conflict_cycles_before=plan.before.conflict_cycles if plan.before else None,
+            conflict_cycles_after=plan.after.conflict_cycles if plan.after else None,
+        )
+    )

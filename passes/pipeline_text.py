@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Textual pass pipelines that mix Bankwise passes with the compiler's own.
+
+The syntax is MLIR's: `builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize),cse)`.
+The compiler knows nothing of our passes, so a pipeline is cut at them: each piece is either one of
+our passes with the ops that it runs on, or a text for the compiler. The pipeline above becomes
+
+    ours    bankwise-resolve-swizzle-hints   on every func.func in the module
+    native  func.func(canonicalize),cse      on the module
+
+Passes on one op cannot look at its siblings, so running a piece on all ops before the next piece
+starts equals running all pieces on one op before the next op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .base import FunctionPass, PassOptionError
+from .registry import UnknownPassError, make_pass
+
+PREFIX = "bankwise-"
+ANY = "any"
+
+
+class PipelineTextError(ValueError):
+    """A pipeline that cannot be read; `position` is the offset of the fault in its text."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+@dataclass(frozen=True)
+class PassText:
+    """`name` or `name{options}`, from `start` to `stop` of the text."""
+
+    name: str
+    options: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class NestText:
+    """`anchor(body)`, from `start` to `stop` of the text."""
+
+    anchor: str
+    body: tuple[PassText | NestText, ...]
+    start: int
+    stop: int
+
+
+ElementText = PassText | NestText
+
+
+@dataclass(frozen=True)
+class OurPass:
+    """One of our passes.
+
+    Attributes:
+        step: the pass.
+        path: the ops that lead from the root (not part of the path) to the ops that it runs on;
+            None for every `func.func` at any depth.
+    """
+
+    step: FunctionPass
+    path: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class NativeText:
+    """A pipeline text, without the anchor, for the compiler to run on the root."""
+
+    text: str
+
+
+Piece = OurPass | NativeText
+
+
+def parse_pipeline(text: str) -> NestText:
+    """Reads a pipeline that is wrapped in its anchor, as in `builtin.module(cse)`.
+
+    Raises:
+        PipelineTextError: unbalanced or misplaced brackets, or no anchor around the whole.
+    """
+    reader = _Reader(text)
+    elements = reader.elements()
+    if reader.at < len(text):
+        raise PipelineTextError("encountered extra closing ')'", reader.at)
+    if len(elements) != 1 or not isinstance(elements[0], NestText):
+        raise PipelineTextError(
+            "expected pass pipeline to be wrapped with the anchor operation type, "
+            "e.g. 'builtin.module(...)'",
+            0,
+        )
+    return elements[0]
+
+
+class _Reader:
+    """A cursor over the text; `at` is the next character."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.at = 0
+
+    def elements(self) -> tuple[ElementText, ...]:
+        """Elements separated by commas, up to an unmatched `)` or the end."""
+        self._skip_space()
+        if self._peek() in ("", ")"):
+            return ()
+        found = [self._element()]
+        while self._peek() == ",":
+            self.at += 1
+            found.append(self._element())
+        if self._peek() not in ("", ")"):
+            raise PipelineTextError("expected ',' after a pass", self.at)
+        return tuple(found)
+
+    def _element(self) -> ElementText:
+        self._skip_space()
+        start = self.at
+        while self._peek() not in ("", ",", "{", "(", ")", "}"):
+            self.at += 1
+        name = self._text[start : self.at].rstrip()
+        if not name:
+            raise PipelineTextError("expected the name of a pass", self.at)
+        if self._peek() == "(":
+            return self._nest(name, start)
+        stop, options = start + len(name), ""
+        if self._peek() == "{":
+            options = self._braces()
+            stop = self.at
+        self._skip_space()
+        return PassText(name, options, start, stop)
+
+    def _nest(self, anchor: str, start: int) -> NestText:
+        opening = self.at
+        self.at += 1
+        body = self.elements()
+        if self._peek() != ")":
+            raise PipelineTextError("this '(' is never closed", opening)
+        self.at += 1
+        stop = self.at
+        self._skip_space()
+        return NestText(anchor, body, start, stop)
+
+    def _braces(self) -> str:
+        """The text between the braces at the cursor; inner braces must balance."""
+        opening, depth = self.at, 0
+        while self.at < len(self._text):
+            depth += {"{": 1, "}": -1}.get(self._text[self.at], 0)
+            self.at += 1
+            if depth == 0:
+                return self._text[opening + 1 : self.at - 1]
+        raise PipelineTextError("missing closing '}' while processing pass options", opening)
+
+    def _peek(self) -> str:
+        return self._text[self.at : self.at + 1]
+
+    def _skip_space(self) -> None:
+        while self._peek().isspace():
+            self.at += 1
+
+
+def is_ours(name: str) -> bool:
+    """Whether `name` is of our family of passes; it may still be unknown."""
+    return name.startswith(PREFIX)
+
+
+def native_passes(root: NestText) -> Iterator[tuple[PassText, str]]:
+    """Every pass of the compiler's own in `root`, each with the anchor that it is in."""
+    for element in root.body:
+        if isinstance(element, NestText):
+            yield from native_passes(element)
+        elif not is_ours(element.name):
+            yield element, root.anchor
+
+
+def cut_pipeline(text: str, root: NestText) -> list[Piece]:
+    """Cuts the pipeline `root` of `text` into pieces to run in order on ops named `root.anchor`.
+
+    Raises:
+        PipelineTextError: an unknown pass or option of ours, or an anchor that is no function.
+    """
+    return join_native(_cut(text, root.body, (), root.anchor))
+
+
+def _cut(
+    text: str, elements: Sequence[ElementText], path: tuple[str, ...], anchor: str
+) -> Iterator[Piece]:
+    for element in elements:
+        if isinstance(element, NestText):
+            for piece in join_native(
+                _cut(text, element.body, (*path, element.anchor), element.anchor)
+            ):
+                if isinstance(piece, NativeText):
+                    yield NativeText(f"{element.anchor}({piece.text})")
+                else:
+                    yield piece
+        elif is_ours(element.name):
+            yield OurPass(_make(element, anchor), path)
+        else:
+            yield NativeText(text[element.start : element.stop])
+
+
+def _make(element: PassText, anchor: str) -> FunctionPass:
+    try:
+        made = make_pass(element.name, element.options)
+    except (UnknownPassError, PassOptionError) as error:
+        raise PipelineTextError(str(error), element.start) from None
+    # Every function-like op is named so: func.func, util.func, llvm.func, gpu.func.
+    if anchor != ANY and not anchor.endswith("func"):
+        raise PipelineTextError(
+            f"can't add pass '{element.name}' restricted to functions on a pass manager intended "
+            f"to run on '{anchor}', did you intend to nest?",
+            element.start,
+        )
+    return made
+
+
+def join_native(pieces: Iterator[Piece] | Sequence[Piece]) -> list[Piece]:
+    """Joins adjacent native pieces into one, so that the compiler runs them in one go."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if isinstance(piece, NativeText) and isinstance(last, NativeText):
+            joined[-1] = NativeText(f"{last.text},{piece.text}")
+        else:
+            joined.append(piece)
+    return joined

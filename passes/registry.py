@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every Bankwise pass, one line each."""
+
+from __future__ import annotations
+
+import difflib
+
+from .absorb_swizzle_hints import AbsorbSwizzleHints
+from .base import FunctionPass
+from .flatten_swizzle_hints import FlattenSwizzleHints
+from .hint_vector_allocs import HintVectorAllocs
+from .pad_unhinted_allocs import PadUnhintedAllocs
+from .reinsert_swizzle_hints import ReinsertSwizzleHints
+from .resolve_swizzle_hints import ResolveSwizzleHints
+
+PASSES: tuple[type[FunctionPass], ...] = (
+    HintVectorAllocs,
+    FlattenSwizzleHints,
+    PadUnhintedAllocs,
+    AbsorbSwizzleHints,
+    ReinsertSwizzleHints,
+    ResolveSwizzleHints,
+)
+"""The passes in the order of a compile."""
+
+
+class UnknownPassError(ValueError):
+    """A name of the `bankwise-` family that no pass has."""
+
+
+def registered_passes() -> dict[str, type[FunctionPass]]:
+    """The passes by their textual names, in the registry's order."""
+    return {each.name: each for each in PASSES}
+
+
+def make_pass(name: str, options: str) -> FunctionPass:
+    """Makes the pass `name` with textual options.
+
+    Raises:
+        UnknownPassError: no pass has this name; the message suggests the closest one.
+        PassOptionError: an unknown option or a value of the wrong kind.
+    """
+    passes = registered_passes()
+    if name not in passes:
+        close = difflib.get_close_matches(name, passes, n=1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise UnknownPassError(f"'{name}' does not refer to a registered pass{hint}")
+    return passes[name].from_options(options)

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-resolve-swizzle-hints`: swizzle hints become arithmetic on access offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..bank_model.swizzles import Swizzle
+from ..dialect_utils.diagnostics import PassFailure, SourceLocation
+from ..dialect_utils.hinted_buffers import (
+    GATHER,
+    BufferAccess,
+    BufferGroup,
+    Chain,
+    group_hinted_buffers,
+)
+from ..dialect_utils.index_bits import IndexBits
+from ..dialect_utils.index_builder import IndexBuilder
+from ..dialect_utils.offset_terms import OffsetSplitter
+from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
+from ..dialect_utils.swizzle_hint import hints_in
+from ..dialect_utils.swizzle_legality import (
+    AccessFootprint,
+    Placement,
+    contiguous_run,
+    illegality,
+    placement,
+)
+from .base import FunctionPass, PassContext
+from .decisions import Action, Decision
+
+
+@dataclass(frozen=True)
+class ResolveSwizzleHints(FunctionPass):
+    """Rewrites the accesses that go through swizzle hints, and removes all hints.
+
+    Runs on flat (rank-1) buffers, after `iree-codegen-propagate-constant-offsets`. Hints of one
+    allocation, and of allocations that share a loop-carried value, are resolved or dropped
+    together. A hint that cannot be resolved is dropped with a warning: the layout is then the
+    plain one. Data that `amdgpu.gather_to_lds` writes through a hint is already permuted, so there
+    dropping would be wrong, and the pass fails.
+    """
+
+    name: ClassVar[str] = "bankwise-resolve-swizzle-hints"
+    summary: ClassVar[str] = "Resolve swizzle hints into the offsets of flat loads and stores"
+    only_for_hints: ClassVar[bool] = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Resolves or drops every hint in `function`.
+
+        Raises:
+            PassFailure: hints of an allocation that gather_to_lds writes cannot be resolved.
+        """
+        function = function.operation
+        with function.context:
+            hints = hints_in(function)
+            bits = IndexBits(function)
+            groups = group_hinted_buffers(_layout_hints(hints), function)
+            chains = [self._verify(group, bits) for group in groups]
+            builder = IndexBuilder(function)
+            offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
+            replaced: list[ir.Operation] = []
+            for group, chain in zip(groups, chains, strict=True):
+                if isinstance(chain, str):
+                    self._report_dropped(function, context, group, chain)
+                    continue
+                split = 0
+                for access in group.accesses:
+                    if not access.is_gather:
+                        old = _rewrite(access, chain, bits, offsets)
+                        replaced.extend(old)
+                        split += len(old)
+                self._report_resolved(function, context, group, chain, split)
+            for operation in replaced:
+                operation.erase()
+            for hint in hints:
+                hint.results[0].replace_all_uses_with(hint.operands[0])
+                hint.erase()
+
+    def _verify(self, group: BufferGroup, bits: IndexBits) -> Chain | str:
+        """The chain of all accesses of the group, or why its hints must be dropped."""
+        found = _common_chain(group)
+        if not isinstance(found, str):
+            found = _resolvable(group, found, bits)
+        if isinstance(found, str) and any(access.is_gather for access in group.accesses):
+            raise PassFailure(
+                group.location,
+                f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {found}",
+            )
+        return found
+
+    def _report_dropped(
+        self, function: ir.Operation, context: PassContext, group: BufferGroup, reason: str
+    ) -> None:
+        kind = _allocation_text((group.roots or [group.hints[0].results[0]])[0].type)
+        context.sink.warning(group.location, f"swizzle hints of {kind} dropped: {reason}")
+        self._log(function, context, group, Action.DROP, reason, ())
+
+    def _report_resolved(
+        self,
+        function: ir.Operation,
+        context: PassContext,
+        group: BufferGroup,
+        chain: Chain,
+        split: int,
+    ) -> None:
+        count = sum(not access.is_gather for access in group.accesses)
+        reason = f"{count} accesses swizzled, {split} of them split"
+        swizzles = ", ".join(map(str, chain))
+        for root in group.roots:
+            kind = _allocation_text(root.type)
+            context.sink.remark(
+                root.location, f"swizzle hints of {kind} resolved ({swizzles}): {reason}"
+            )
+        self._log(function, context, group, Action.RESOLVE, reason, chain)
+
+    def _log(
+        self,
+        function: ir.Operation,
+        context: PassContext,
+        group: BufferGroup,
+        action: Action,
+        reason: str,
+        chain: Chain,
+    ) -> None:
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        for root in group.roots or [group.hints[0].results[0]]:
+            context.log.add(
+                Decision(
+                    pass_name=self.name,
+                    function=name,
+                    allocation=_allocation_text(root.type),
+                    location=str(SourceLocation.of(root.location) or ""),
+                    action=action,
+                    reason=reason,
+                    detail=", ".join(map(str, chain)),
+                )
+            )
+
+
+def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:
+    """The hints that say how memory is laid out.
+
+    A hint that only feeds the source of gather_to_lds says how the gather was permuted; whoever
+    emitted it has permuted the source offsets, and nothing is left to do.
+    """
+    return [
+        hint
+        for hint in hints
+        if not (uses := list(hint.results[0].uses))
+        or not all(u.owner.operation.name == GATHER and u.operand_number == 0 for u in uses)
+    ]
+
+
+def _common_chain(group: BufferGroup) -> Chain | str:
+    """The one chain that all accesses of the group go through, or what is in the way."""
+    if group.problem is not None:
+        return group.problem
+    chains = {group.chain(access.buffer): None for access in group.accesses}
+    hinted = [chain for chain in chains if chain]
+    if len(hinted) > 1:
+        first, second = (" of ".join(map(str, reversed(chain))) for chain in hinted[:2])
+        return f"accesses go through different swizzles: {first} and {second}"
+    if hinted and () in chains:
+        direct = next(a for a in group.accesses if not group.chain(a.buffer))
+        return f"{direct.operation.name} uses the allocation beside its swizzle hint"
+    return hinted[0] if hinted else ()
+
+
+def _resolvable(group: BufferGroup, chain: Chain, bits: IndexBits) -> Chain | str:
+    """`chain` when every access of the group can be rewritten, else why not."""
+    accesses = [access for access in group.accesses if not access.is_gather]
+    if not accesses or not chain:
+        return chain
+    for root in group.roots:
+        reason = _layout_problem(root.type)
+        if reason is not None:
+            return reason
+    run = contiguous_run(chain)
+    footprints: list[AccessFootprint] = []
+    for access in accesses:
+        reason = _shape_problem(access, run)
+        if reason is not None:
+            return reason
+        footprints.append(_footprint(access, bits))
+    for root in group.roots:
+        shape = ir.MemRefType(root.type).shape[0]
+        size = None if shape == ir.ShapedType.get_dynamic_size() else shape
+        reason = illegality(chain, size, footprints)
+        if reason is not None:
+            return reason
+    return chain
+
+
+def _layout_problem(kind: ir.Type) -> str | None:
+    """Why a buffer type is not flat and contiguous."""
+    if not isinstance(kind, ir.MemRefType):
+        return f"{kind} is not a ranked memref"
+    if kind.rank != 1:
+        return f"memref of rank {kind.rank} is not flat"
+    try:
+        strides, offset = kind.get_strides_and_offset()
+    except (ValueError, RuntimeError):
+        return f"layout {kind.layout} is not strided"
+    if strides != [1] or offset != 0:
+        return f"layout {kind.layout} is not contiguous from the start of the allocation"
+    return None
+
+
+def _vector_type(access: BufferAccess) -> ir.VectorType | None:
+    """The type that a vector.load or vector.store moves; None for memref.load and store."""
+    operation = access.operation
+    if operation.name == "vector.load":
+        return ir.VectorType(operation.results[0].type)
+    if operation.name == "vector.store":
+        return ir.VectorType(operation.operands[0].type)
+    return None
+
+
+def _shape_problem(access: BufferAccess, run: int) -> str | None:
+    """Why what one access moves cannot be rewritten, whatever its offset."""
+    vector = _vector_type(access)
+    if vector is None:
+        return None
+    name = access.operation.name
+    if vector.scalable:
+        return f"{name} of scalable {vector}"
+    if vector.rank != 1:
+        return f"{name} of {vector}, a vector of rank {vector.rank}"
+    element = ir.MemRefType(access.buffer.type).element_type
+    if isinstance(element, ir.VectorType):
+        return f"{name} from a memref of vectors"
+    if vector.shape[0] > run and not isinstance(
+        element, ir.IntegerType | ir.FloatType | ir.IndexType
+    ):
+        return f"{name} of {vector} would have to be split"
+    return None
+
+
+def _count(access: BufferAccess) -> int:
+    vector = _vector_type(access)
+    return 1 if vector is None else vector.shape[0]
+
+
+def _footprint(access: BufferAccess, bits: IndexBits) -> AccessFootprint:
+    known = bits.of(access.offset).congruence
+    return AccessFootprint(_count(access), known.modulus, known.residue)
+
+
+def _allocation_text(kind: ir.Type) -> str:
+    """The type without its memory space."""
+    if not isinstance(kind, ir.MemRefType):
+        return str(kind)
+    location = ir.Location.unknown()
+    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))
+
+
+def _rewrite(
+    access: BufferAccess, chain: Chain, bits: IndexBits, offsets: SwizzledOffsets
+) -> list[ir.Operation]:
+    """Swizzles one access; returns the operations that others have replaced."""
+    run = contiguous_run(chain)
+    if placement(run, _footprint(access, bits)) is Placement.INSIDE:
+        operation = access.operation
+        swizzled = offsets.emit(operation, chain, access.offset)
+        _weaken_alignment(operation, access, run)
+        operation.operands[access.buffer_operand + 1] = swizzled
+        return []
+    _split(access, chain, run, offsets)
+    return [access.operation]
+
+
+def _split(
+    access: BufferAccess, chain: tuple[Swizzle, ...], run: int, offsets: SwizzledOffsets
+) -> None:
+    """Replaces an access of several runs by one access per run."""
+    operation = access.operation
+    vector = _vector_type(access)
+    assert vector is not None
+    piece = ir.VectorType.get([run], vector.element_type, loc=operation.location)
+    starts = range(0, vector.shape[0], run)
+    indices = [offsets.emit(operation, chain, access.offset, start) for start in starts]
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    with ir.InsertionPoint(operation), operation.location:
+        if operation.name == "vector.store":
+            for start, index in zip(starts, indices, strict=True):
+                part = ir.Operation.create(
+                    "vector.extract_strided_slice",
+                    results=[piece],
+                    operands=[operation.operands[0]],
+                    attributes=_slice(offsets=start, sizes=run, strides=1),
+                ).results[0]
+                made = ir.Operation.create(
+                    operation.name, operands=[part, access.buffer, index], attributes=attributes
+                )
+                _weaken_alignment(made, access, run)
+            return
+        is_float = isinstance(vector.element_type, ir.FloatType)
+        zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
+        value = ir.Operation.create(
+            "arith.constant", results=[vector], attributes={"value": zero}
+        ).results[0]
+        for start, index in zip(starts, indices, strict=True):
+            made = ir.Operation.create(
+                operation.name,
+                results=[piece],
+                operands=[access.buffer, index],
+                attributes=attributes,
+            )
+            _weaken_alignment(made, access, run)
+            value = ir.Operation.create(
+                "vector.insert_strided_slice",
+                results=[vector],
+                operands=[made.results[0], value],
+                attributes=_slice(offsets=start, strides=1),
+            ).results[0]
+    operation.results[0].replace_all_uses_with(value)
+
+
+def _slice(**numbers: int) -> dict[str, ir.Attribute]:
+    """The attributes of a strided slice of a rank-1 vector."""
+    kind = ir.IntegerType.get_signless(64)
+    return {
+        name: ir.ArrayAttr.get([ir.IntegerAttr.get(kind, number)])
+        for name, number in numbers.items()
+    }
+
+
+def _weaken_alignment(operation: ir.Operation, access: BufferAccess, run: int) -> None:
+    """Keeps of an `alignment` promise what swizzling leaves true.
+
+    Every run moves by a multiple of its own size, so the address stays a multiple of what divides
+    both the promised alignment and that size. `nontemporal` stays as it is.
+    """
+    if "alignment" not in operation.attributes:
+        return
+    alignment = ir.IntegerAttr(operation.attributes["alignment"])
+    element = ir.MemRefType(access.buffer.type).element_type
+    known = isinstance(element, ir.IntegerType | ir.FloatType)
+    bits = element.width if known else 8
+    kept = max(gcd(alignment.value * 8, run * bits) // 8, 1)
+    operation.attributes["alignment"] = ir.IntegerAttr.get(alignment.type, kept)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise-compile as a program: outputs, flags that need a process, bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench.kernels import Attention
+
+Result = subprocess.CompletedProcess[str]
+Tool = Callable[..., Result]
+
+GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+ATTENTION = Attention(1, 256, 64, "f16").source()
+CPU = "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "attention.mlir"
+    path.write_text(ATTENTION)
+    return path
+
+
+def assert_fails_with_one_line(result: Result, *parts: str) -> None:
+    stderr = result.stderr
+    assert result.returncode == 1, stderr
+    errors = [line for line in stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1, stderr
+    assert "Traceback" not in stderr
+    for part in parts:
+        assert part in errors[0]
+
+
+def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_path: Path) -> None:
+    result = tool(
+        "bankwise-compile", source, *GFX942, "-o", "out.vmfb", "--bankwise-remarks",
+        "--bankwise-decisions=d.json", "--bankwise-dump-ir=ir",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out.vmfb").stat().st_size > 1000
+    document = json.loads((tmp_path / "d.json").read_text())
+    assert document["version"] == 1
+    hinted = [d for d in document["decisions"] if d["action"] == "hint"]
+    assert hinted
+    assert all(d["conflict_cycles_after"] < d["conflict_cycles_before"] for d in hinted)
+    assert f"{source}:4:10: remark: allocation of tensor<" in result.stderr
+    dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
+    assert dumped[0].startswith("01-") and dumped[0].endswith("bankwise-hint-vector-allocs.mlir")
+    assert dumped[-1].endswith("bankwise-resolve-swizzle-hints.mlir")
+    assert {p.name for p in tmp_path.iterdir()} == {"attention.mlir", "out.vmfb", "d.json", "ir"}
+
+
+def test_the_vmfb_goes_to_stdout_by_default(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "cpu.mlir").write_text(CPU)
+    result = tool("bankwise-compile", "cpu.mlir", "--iree-hal-target-device=local",
+                  "--iree-hal-local-target-device-backends=vmvx")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "IREE" in result.stdout or len(result.stdout) > 500
+
+
+def test_input_may_come_from_stdin(tool: Tool, tmp_path: Path) -> None:
+    result = tool("bankwise-compile", "-", *GFX942, "-o", "out.vmfb", stdin=ATTENTION)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out.vmfb").exists()
+
+
+def test_every_pass_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "-o", "/dev/null",
+                  "--mlir-print-ir-after-all", "--mlir-disable-threading")  # fmt: skip
+    assert result.returncode == 0
+    for name in ("iree-codegen-gpu-vector-alloc", "bankwise-hint-vector-allocs",
+                 "bankwise-resolve-swizzle-hints", "iree-convert-to-rocdl"):  # fmt: skip
+        assert f"{name}" in result.stderr, name
+
+
+def test_one_pass_of_ours_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "-o", "/dev/null",
+                  "--mlir-print-ir-after=bankwise-hint-vector-allocs")  # fmt: skip
+    assert result.returncode == 0
+    assert result.stderr.count("IR Dump After") == 1
+    assert "iree_codegen.swizzle_hint" in result.stderr
+
+
+@pytest.mark.parametrize("phase", ["flow", "executable-configurations", "executable-targets"])
+def test_a_compile_may_stop_at_a_phase(tool: Tool, source: Path, phase: str) -> None:
+    result = tool("bankwise-compile", source, *GFX942, f"--compile-to={phase}")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(("module", "#"))
+
+
+def test_a_compile_may_go_on_from_a_phase(tool: Tool, source: Path, tmp_path: Path) -> None:
+    configured = tool("bankwise-compile", source, *GFX942, "-o=c.mlir",
+                      "--compile-to=executable-configurations")  # fmt: skip
+    assert configured.returncode == 0
+    rest = tool("bankwise-compile", "c.mlir", *GFX942, "-o=rest.vmfb",
+                "--compile-from=executable-configurations",
+                "--bankwise-decisions=d.json")  # fmt: skip
+    assert rest.returncode == 0, rest.stderr
+    assert "hint" in (tmp_path / "d.json").read_text()
+
+
+def test_executables_are_dumped(tool: Tool, source: Path, tmp_path: Path) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "-o=/dev/null",
+                  "--iree-hal-dump-executable-files-to=dump")  # fmt: skip
+    assert result.returncode == 0
+    assert list((tmp_path / "dump").glob("*.rocmasm"))
+
+
+def test_flags_that_change_the_pipeline_are_recorded_on_the_fly(
+    tool: Tool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    flags = (*GFX942, "--iree-llvmgpu-enable-shared-memory-reuse")
+    ours = tool("bankwise-compile", source, *flags, "-o=a.vmfb", "--bankwise-mitigation=stock")
+    assert ours.returncode == 0, ours.stderr
+    assert len(list((tmp_path / "cache").rglob("pipeline-*.json"))) == 1
+    stock = tool("iree-compile", source, *flags, "-o=b.vmfb")
+    assert stock.returncode == 0
+    assert (tmp_path / "a.vmfb").read_bytes() == (tmp_path / "b.vmfb").read_bytes()
+
+
+def test_no_legal_swizzle_is_a_warning_in_swizzle_mode(tool: Tool, tmp_path: Path) -> None:
+    # 96 is no power of two: the rows of the tiles have none either.
+    (tmp_path / "odd.mlir").write_text(Attention(1, 256, 96, "f16").source())
+    result = tool("bankwise-compile", "odd.mlir", *GFX942, "-o=out.vmfb",
+                  "--bankwise-mitigation=swizzle", "--bankwise-decisions=d.json")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    decisions = json.loads((tmp_path / "d.json").read_text())["decisions"]
+    conflicting = [
+        d for d in decisions if d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0
+    ]
+    assert result.stderr.count("warning:") == len(conflicting)
+
+
+def test_malformed_ir_is_located(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "bad.mlir").write_text("func.func @f() {\n  oops\n}\n")
+    result = tool("bankwise-compile", "bad.mlir", *GFX942, "-o=out.vmfb")
+    assert_fails_with_one_line(result, "bad.mlir:2:")
+    assert not (tmp_path / "out.vmfb").exists()
+
+
+def test_a_failed_compile_keeps_the_old_output(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "bad.mlir").write_text("oops")
+    (tmp_path / "out.vmfb").write_text("old")
+    assert tool("bankwise-compile", "bad.mlir", *GFX942, "-o=out.vmfb").returncode == 1
+    assert (tmp_path / "out.vmfb").read_text() == "old"
+    assert {p.name for p in tmp_path.iterdir()} == {"bad.mlir", "out.vmfb"}
+
+
+def test_a_missing_input_is_named(tool: Tool) -> None:
+    result = tool("bankwise-compile", "none.mlir", *GFX942, "-o=out.vmfb")
+    assert_fails_with_one_line(result, "cannot open input 'none.mlir': No such file")
+
+
+def test_an_unwritable_output_is_named(tool: Tool, source: Path) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "-o=no/such/dir/out.vmfb")
+    assert_fails_with_one_line(result, "cannot write 'no/such/dir/out.vmfb'")
+
+
+def test_an_unknown_phase_is_named(tool: Tool, source: Path) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "--compile-to=codegen")
+    assert_fails_with_one_line(result, "--compile-to: 'codegen' is not a phase")
+
+
+def test_an_unknown_flag_is_named(tool: Tool, source: Path) -> None:
+    result = tool("bankwise-compile", source, "--iree-no-such-flag=1")
+    assert result.returncode == 1
+    assert "Unknown command line argument '--iree-no-such-flag=1'" in result.stderr
+
+
+def test_an_unknown_target_is_named(tool: Tool, source: Path, tmp_path: Path) -> None:
+    result = tool("bankwise-compile", source, "--iree-hal-target-device=hip",
+                  "--iree-rocm-target=gfx000", "-o=out.vmfb")  # fmt: skip
+    assert result.returncode == 1
+    assert "gfx000" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "out.vmfb").exists()
+
+
+def test_an_empty_module_compiles(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "empty.mlir").write_text("")
+    ours = tool("bankwise-compile", "empty.mlir", *GFX942, "-o=a.vmfb")
+    stock = tool("iree-compile", "empty.mlir", *GFX942, "-o=b.vmfb")
+    assert (ours.returncode, ours.stderr) == (stock.returncode, stock.stderr)
+
+
+def test_no_input_is_an_error(tool: Tool) -> None:
+    assert_fails_with_one_line(tool("bankwise-compile", *GFX942), "no input file")
+
+
+def test_version_and_help(tool: Tool) -> None:
+    version = tool("bankwise-compile", "--version")
+    assert version.returncode == 0
+    assert version.stdout.startswith("bankwise-compile ")
+    assert "IREE compiler version" in version.stdout
+    helped = tool("bankwise-compile", "--help")
+    assert helped.returncode == 0
+    assert "--bankwise-mitigation" in helped.stdout
+    assert "--iree-hal-target-device" in helped.stdout
+
+
+def test_split_input_compiles_each_part(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "two.mlir").write_text(f"{CPU}// -----\n{CPU}")
+    result = tool("bankwise-compile", "two.mlir", "--split-input-file", "--compile-to=flow",
+                  "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("util.func public @f") == 2

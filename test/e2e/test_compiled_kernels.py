@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What comes out of a compile: stock's own code under `stock`, better LDS use under `auto`."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.bench.compile_sweep import cases as sweep_cases
+from bankwise.bench.compile_sweep import measure
+from bankwise.bench.kernels import Attention, Kernel, Matmul
+from bankwise.bench.runs import compile_kernel
+from bankwise.bench.stock_identity import cases as identity_cases
+from bankwise.bench.stock_identity import is_identical
+
+MATMUL = Matmul(512, 512, 512, "f16")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *identity_cases(every=55)[:4],
+        (MATMUL, "gfx942"),
+        (MATMUL, "gfx950"),
+        (MATMUL, "gfx90a"),
+        (MATMUL, "sm_80"),
+        (Attention(2, 512, 64, "bf16"), "sm_80"),
+        (Attention(2, 512, 64, "f16"), "gfx90a"),
+        (Attention(2, 512, 64, "f16"), "gfx950"),
+    ],
+    ids=lambda case: f"{case[0].name}-{case[1]}",
+)
+def test_stock_mitigation_is_byte_identical_to_iree_compile(case: tuple[Kernel, str]) -> None:
+    assert is_identical(case)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", identity_cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
+def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[Kernel, str]) -> None:
+    assert is_identical(case)
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80"])
+def test_tile_and_fuse_keeps_stock_layout_under_auto(target: str) -> None:
+    assert (
+        compile_kernel(MATMUL, target, "auto").assembly
+        == compile_kernel(MATMUL, target, None).assembly
+    )
+
+
+def check_auto(case: tuple[Attention, str]) -> None:
+    row = measure(case)
+    assert not row.error
+    assert row.lds_bytes <= row.stock_lds_bytes
+    assert row.conflicts < row.plain_conflicts
+    assert row.unmitigated == 0
+    assert row.lds_instructions <= row.stock_lds_instructions
+
+
+@pytest.mark.parametrize(
+    "case", sweep_cases(every=100)[::2], ids=lambda case: f"{case[0].name}-{case[1]}"
+)
+def test_auto_mitigates_every_conflicting_allocation(case: tuple[Attention, str]) -> None:
+    check_auto(case)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", sweep_cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
+def test_auto_mitigates_every_conflicting_allocation_everywhere(
+    case: tuple[Attention, str],
+) -> None:
+    check_auto(case)
+
+
+def test_none_takes_the_plain_bytes_and_pad_no_more_than_stock() -> None:
+    kernel = Attention(1, 1024, 128, "f16")
+    none, pad, stock = (compile_kernel(kernel, "gfx942", m) for m in ("none", "pad", None))
+    plain = (64 * 128 + 64 * 128 + 64 * 64) * 2
+    assert none.lds_bytes == plain
+    assert plain <= pad.lds_bytes <= stock.lds_bytes
+    assert not [d for d in pad.decisions if d["action"] == "hint"]
+
+
+def test_hints_are_all_resolved() -> None:
+    compiled = compile_kernel(Attention(1, 1024, 128, "f16"), "gfx942", "auto")
+    actions = [d["action"] for d in compiled.decisions]
+    assert actions.count("resolve") == actions.count("hint") > 0
+    assert "drop" not in actions

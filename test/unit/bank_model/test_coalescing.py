@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Coalescing counts against sets of bytes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model.coalescing import coalescing
+from bankwise.bank_model.targets import target
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(["gfx942", "sm_80"]),
+    st.sampled_from([1, 2, 4, 12, 16, 200]),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 4, 64]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
+    chip = target(arch)
+    rng = np.random.default_rng(seed)
+    addresses = rng.integers(0, 700, (2, chip.wave_size)) * grain
+    active = rng.random(addresses.shape) < density
+    counted = coalescing(chip, addresses, width, active)
+    sector, line = (32, 128) if arch == "sm_80" else (64, 64)
+    for issue in range(2):
+        touched = {
+            int(a) + i
+            for a, on in zip(addresses[issue], active[issue], strict=True)
+            if on
+            for i in range(width)
+        }
+        assert counted.useful_bytes[issue] == len(touched)
+        assert counted.transactions[issue] == len({b // sector for b in touched})
+        assert counted.lines[issue] == len({b // line for b in touched})
+        assert counted.fetched_bytes[issue] == sector * counted.transactions[issue]
+
+
+def test_efficiency():
+    lanes = np.arange(32)
+    assert coalescing(target("sm_80"), lanes * 4, 4).efficiency == 1.0
+    strided = coalescing(target("sm_80"), lanes * 8, 4)
+    assert (strided.transactions, strided.lines, strided.efficiency) == (8, 2, 0.5)
+    assert coalescing(target("sm_80"), lanes * 128, 4).efficiency == 4 / 32
+    assert coalescing(target("gfx942"), np.arange(64) * 16, 16).transactions == 16
+    assert coalescing(target("sm_80"), lanes, 1, np.zeros(32, bool)).efficiency == 1.0
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"addresses\.shape"):
+        coalescing(target("gfx942"), np.arange(32), 4)
+    with pytest.raises(ValueError, match="addresses is -1"):
+        coalescing(target("sm_80"), np.arange(32) - 1, 4)
+    with pytest.raises(ValueError, match="width_bytes is 0"):
+        coalescing(target("sm_80"), np.arange(32), 0)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Conflict counts: against a slow restatement of the rule, and against published counters."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model.conflicts import collisions, conflict_cycles, phase_costs, wavefront_floor
+from bankwise.bank_model.targets import AccessKind, known_targets, target
+
+READ, WRITE = AccessKind.READ, AccessKind.WRITE
+LANES = np.arange(64)
+
+
+def slow_phase_costs(instruction, addresses, active):
+    """The rule of facts/lds_hardware.json, word by word."""
+    costs = []
+    for phase in instruction.phases:
+        banks = {}
+        for lane in phase:
+            if active[lane]:
+                for byte in range(instruction.width_bytes):
+                    word = (int(addresses[lane]) + byte) // 4
+                    banks.setdefault(word % instruction.banks, set()).add(word)
+        costs.append(max(map(len, banks.values()), default=0))
+    return costs
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_counts_equal_the_rule(data):
+    chip = target(data.draw(st.sampled_from(known_targets())))
+    kind = data.draw(st.sampled_from(AccessKind))
+    instruction = chip.instruction(kind, data.draw(st.sampled_from(chip.widths(kind))))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    addresses = rng.integers(0, data.draw(st.sampled_from([8, 300, 5000])), (3, chip.wave_size))
+    addresses *= data.draw(st.sampled_from([1, 4, 16, 128]))
+    active = rng.random((3, chip.wave_size)) < data.draw(st.sampled_from([0.0, 0.3, 0.9, 1.0]))
+    expected = [
+        slow_phase_costs(instruction, a, on) for a, on in zip(addresses, active, strict=True)
+    ]
+    costs = phase_costs(instruction, addresses, active)
+    assert costs.tolist() == expected
+    assert conflict_cycles(instruction, addresses, active).tolist() == [
+        sum(max(c - 1, 0) for c in row) for row in expected
+    ]
+    floor = wavefront_floor(instruction, addresses, active)
+    assert (floor <= costs).all()
+    assert ((floor > 0) == (costs > 0)).all()
+    collided = collisions(instruction, addresses[0], active[0])
+    assert {c.phase for c in collided} == {p for p, c in enumerate(expected[0]) if c > 1}
+    for c in collided:
+        assert len(c.lanes_by_word) <= expected[0][c.phase]
+        assert all(word % instruction.banks == c.bank for word, _ in c.lanes_by_word)
+
+
+def test_broadcast_between_halves_of_a_word_and_between_equal_words():
+    b16 = target("gfx942").instruction(WRITE, 2)
+    assert phase_costs(b16, LANES // 2 * 4 + LANES % 2 * 2).tolist() == [1, 1]
+    assert phase_costs(b16, np.zeros(64, int)).tolist() == [1, 1]
+    assert phase_costs(b16, LANES % 2 * 128).tolist() == [2, 2]
+
+
+def test_inactive_lanes_cost_nothing_and_their_addresses_do_not_matter():
+    b32 = target("gfx942").instruction(READ, 4)
+    active = LANES < 32
+    addresses = np.where(active, LANES * 4, -7)
+    assert phase_costs(b32, addresses, active).tolist() == [1, 0]
+    assert conflict_cycles(b32, LANES * 128, np.zeros(64, bool)) == 0
+
+
+def test_unaligned_access_touches_both_words():
+    b32 = target("gfx942").instruction(READ, 4)
+    addresses = np.where(LANES == 0, 2, 128)  # words 0 and 1; words 32
+    assert phase_costs(b32, addresses)[0] == 2
+    addresses = np.where(LANES == 0, 2, 132)
+    assert phase_costs(b32, addresses)[0] == 2
+    assert phase_costs(b32, np.where(LANES == 0, 2, 136))[0] == 1
+
+
+def test_many_issues_keep_their_leading_shape():
+    b64 = target("gfx942").instruction(READ, 8)
+    addresses = np.broadcast_to(LANES * 8, (5, 7, 64))
+    assert phase_costs(b64, addresses).shape == (5, 7, 4)
+    assert conflict_cycles(b64, addresses).shape == (5, 7)
+    assert phase_costs(b64, np.zeros((0, 64), int)).shape == (0, 4)
+
+
+def test_bad_addresses():
+    b32 = target("sm_80").instruction(READ, 4)
+    with pytest.raises(ValueError, match=r"addresses.shape is \(64,\)"):
+        phase_costs(b32, LANES)
+    with pytest.raises(ValueError, match="addresses is -4"):
+        phase_costs(b32, np.full(32, -4))
+    with pytest.raises(ValueError, match=r"addresses.ndim"):
+        collisions(b32, np.zeros((2, 32), int))
+
+
+def ck_tile_totals(writes, reads):
+    """Conflict cycles and LDS instructions of 8192 tiles, one row of addresses per issue."""
+    conflicts = issues = 0
+    for kind, width, addresses in (writes, reads):
+        instruction = target("gfx942").instruction(kind, width)
+        conflicts += int(conflict_cycles(instruction, addresses).sum())
+        issues += len(addresses)
+    return 8192 * conflicts, 8192 * issues
+
+
+def test_published_counters_of_ck_tile_tutorial_01():
+    """Row-major transpose: facts/published_counters.json, entry 1."""
+    wave = np.arange(4)[:, None]
+    write = (16 * wave + LANES // 4) * 64 + 16 * (LANES % 4)
+    w, j = np.meshgrid(np.arange(4), np.arange(8), indexing="ij")
+    w, j = w.reshape(-1, 1), j.reshape(-1, 1)
+    read = (8 * (LANES % 8) + j) * 64 + 2 * (LANES // 8 + 8 * w)
+    totals = ck_tile_totals((WRITE, 16, write), (READ, 2, read))
+    assert totals == (3_670_016, 294_912)
+
+
+def test_published_counters_of_ck_tile_tutorial_02():
+    """Column-major copy: facts/published_counters.json, entry 2."""
+    w, j = np.meshgrid(np.arange(4), np.arange(8), indexing="ij")
+    w, j = w.reshape(-1, 1), j.reshape(-1, 1)
+    row, column = LANES // 4 + 16 * w, 8 * (LANES % 4) + j
+    write = 128 * column + 2 * row
+    wave = np.arange(4)[:, None]
+    read = 1024 * wave + 16 * LANES
+    read_conflicts = conflict_cycles(target("gfx942").instruction(READ, 16), read)
+    assert read_conflicts.tolist() == [0, 0, 0, 0]
+    totals = ck_tile_totals((WRITE, 2, write), (READ, 16, read))
+    assert totals == (1_572_864, 294_912)

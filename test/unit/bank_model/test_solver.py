@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The solver: known patterns, order of preference, brute force, and its proofs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.layouts import (
+    AccessCost,
+    PaddedLayout,
+    PlainLayout,
+    SubByteAccessError,
+    SwizzledLayout,
+    access_cost,
+    access_costs,
+    layout_conflicts,
+)
+from bankwise.bank_model.proof import Optimality, ProofError, check
+from bankwise.bank_model.solver import (
+    LayoutKind,
+    SolverOptions,
+    address_patterns,
+    layout_kind,
+    solve,
+)
+from bankwise.bank_model.swizzles import RotateRows, XorShuffle
+from bankwise.bank_model.targets import AccessKind, target
+
+READ, WRITE = AccessKind.READ, AccessKind.WRITE
+GFX942, GFX950, SM80 = target("gfx942"), target("gfx950"), target("sm_80")
+LANES = np.arange(64)
+LINEAR = frozenset({LayoutKind.PLAIN, LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
+
+
+def only(*kinds):
+    return SolverOptions(kinds=frozenset(kinds))
+
+
+def solve_checked(chip, tile, accesses, options=None):
+    """Solves and has the proof checked."""
+    decision = solve(chip, tile, accesses, options)
+    check(decision.proof, chip, accesses)
+    assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
+    assert decision.kind is layout_kind(decision.layout)
+    assert decision.lds_bytes == decision.layout.size_bytes(tile)
+    return decision
+
+
+def wave_transpose():
+    """16 x 32 f32, one 32-lane wave: lane -> column; read lane t, step r as the issue states."""
+    t = np.arange(32)
+    writes = [LdsAccess(WRITE, row * 32 + t, 1) for row in range(16)]
+    reads = [LdsAccess(READ, t % 16 * 32 + 2 * r + t // 16, 1) for r in range(16)]
+    return LdsTile((16, 32), 32), writes + reads
+
+
+def test_wave_transpose_of_16_by_32_f32():
+    tile, accesses = wave_transpose()
+    by_m = SwizzledLayout((XorShuffle(16, 1, 32),))
+    assert (by_m.offsets(tile, np.arange(512)) == np.arange(512) ^ np.arange(512) // 32).all()
+    assert max(access_cost(SM80, tile, by_m, a).wavefronts for a in accesses) == 2
+    by_2m = SwizzledLayout((XorShuffle(32, 2),))
+    assert layout_conflicts(SM80, tile, by_2m, accesses) == 0
+    decision = solve_checked(SM80, tile, accesses)
+    assert decision.kind is LayoutKind.XOR_SHUFFLE
+    assert decision.optimality is Optimality.FLOOR
+    assert sum(c.wavefronts for c in decision.costs) == 16 + 16
+
+
+def test_plain_layout_wins_when_it_has_no_conflicts():
+    tile = LdsTile((64, 64), 32)
+    decision = solve_checked(GFX942, tile, [LdsAccess(READ, LANES, 1)])
+    assert decision.layout == PlainLayout()
+    assert decision.reason == "the plain layout has no bank conflicts"
+    assert decision.address_patterns == 1
+
+
+def column_read(rows=64, row=64, bits=32, count=1):
+    """Each lane reads the start of a row; each row is written by consecutive lanes."""
+    tile = LdsTile((rows, row), bits)
+    issues = rows * row // count // 64
+    writes = (np.arange(issues)[:, None] * 64 + LANES) * count
+    reads = LANES % rows * row + np.arange(0, row, count)[:, None]
+    return tile, [LdsAccess(WRITE, writes, count), LdsAccess(READ, reads, count)]
+
+
+@pytest.mark.parametrize("chip", [GFX942, GFX950], ids=lambda c: c.arch)
+@pytest.mark.parametrize(("bits", "count"), [(8, 16), (16, 8), (32, 4), (32, 1), (64, 2), (64, 1)])
+def test_column_reads_get_one_xor_shuffle(chip, bits, count):
+    tile, accesses = column_read(bits=bits, count=count)
+    decision = solve_checked(chip, tile, accesses)
+    assert decision.plain_conflict_cycles > 0
+    assert decision.kind is LayoutKind.XOR_SHUFFLE
+    assert decision.conflict_cycles == 0
+    assert decision.lds_bytes == decision.plain_lds_bytes
+    assert decision.vectorization.split_accesses == 0
+
+
+def test_kinds_restrict_the_choice():
+    tile, accesses = column_read()
+    assert solve_checked(GFX942, tile, accesses, only()).layout == PlainLayout()
+    padded = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
+    assert padded.layout == PaddedLayout(1)
+    assert padded.conflict_cycles == 0
+    rotated = solve_checked(GFX942, tile, accesses, only(LayoutKind.ROTATE_ROWS))
+    assert rotated.kind is LayoutKind.ROTATE_ROWS
+    assert rotated.conflict_cycles == 0
+
+
+def test_wide_padding_keeps_wide_accesses_whole():
+    tile, accesses = column_read(bits=16, count=8)
+    padded = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
+    assert padded.layout == PaddedLayout(8)
+    assert padded.costs[0].instructions == 1
+
+
+def test_padding_search_is_exhaustive():
+    """Every padding up to a full turn of the banks and beyond is no better than the chosen one."""
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        tile = LdsTile((32, int(rng.integers(5, 40)) * 4), 32)
+        starts = rng.integers(0, tile.elements // 4, (2, 64)) * 4
+        accesses = [LdsAccess(READ, starts, 2), LdsAccess(WRITE, LANES * 20 % tile.elements, 4)]
+        chosen = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
+        plain = access_costs(GFX942, tile, PlainLayout(), accesses)
+        base = sum(c.wavefronts - c.conflict_cycles for c in plain)
+        for padding in range(70):
+            costs = access_costs(GFX942, tile, PaddedLayout(padding), accesses)
+            conflicts = sum(c.conflict_cycles for c in costs)
+            if sum(c.wavefronts for c in costs) - conflicts <= base:
+                assert conflicts >= chosen.conflict_cycles
+
+
+def test_lds_limit_bounds_the_padding():
+    tile, accesses = column_read()
+    options = replace(only(LayoutKind.PADDING), max_lds_bytes=64 * 64 * 4 + 255)
+    assert solve_checked(GFX942, tile, accesses, options).layout == PlainLayout()
+    with pytest.raises(ValueError, match=r"tile is 16384 bytes; allowed: up to 16000 bytes"):
+        solve(GFX942, tile, accesses, SolverOptions(max_lds_bytes=16000))
+
+
+def test_chain_where_one_xor_shuffle_is_not_enough():
+    """Conflict-free needs two XORs: the reader's rows meet the banks in two separate fields."""
+    tile = LdsTile((64, 128), 16)
+    waves = np.arange(4)[:, None]
+    write = [LdsAccess(WRITE, (i * 256 + waves * 64 + LANES) * 8, 8) for i in range(4)]
+    read = [
+        LdsAccess(READ, (LANES % 16 + 16 * n) * 128 + LANES // 16 * 4 + 16 * k, 4)
+        for n in range(4)
+        for k in range(8)
+    ]
+    decision = solve_checked(GFX942, tile, write + read)
+    assert decision.kind is LayoutKind.CHAIN
+    assert (decision.conflict_cycles, decision.lds_bytes) == (0, 16384)
+    assert len(decision.layout.swizzles) == 2
+    single = solve_checked(GFX942, tile, write + read, only(LayoutKind.XOR_SHUFFLE))
+    assert single.conflict_cycles > 0
+
+
+def test_rows_that_are_no_power_of_two():
+    tile = LdsTile((48, 80), 16)
+    write = [LdsAccess(WRITE, (i * 64 + LANES) * 8 % 3840, 8) for i in range(7)]
+    read = [
+        LdsAccess(READ, (LANES % 16 + 16 * n) * 80 + LANES // 16 * 4 + 16 * k, 4)
+        for n in range(3)
+        for k in range(5)
+    ]
+    decision = solve_checked(GFX942, tile, write + read)
+    assert decision.conflict_cycles == 0
+    assert decision.lds_bytes == tile.elements * 2
+
+
+@pytest.mark.parametrize("row", [24, 33, 36, 48, 96])
+def test_odd_rows_never_get_worse(row):
+    tile = LdsTile((64, row), 32)
+    accesses = [LdsAccess(READ, LANES * row + k, 1) for k in range(0, row, 5)]
+    decision = solve_checked(GFX942, tile, accesses)
+    assert decision.conflict_cycles == 0
+
+
+def test_multi_buffering_shares_one_layout():
+    tile, accesses = column_read(bits=16, count=8)
+    buffered = LdsTile((3, *tile.shape), 16)
+    both = accesses + [replace(a, elements=a.elements + 2 * tile.elements) for a in accesses]
+    decision = solve_checked(GFX942, buffered, both)
+    assert decision.conflict_cycles == 0
+    assert decision.kind is LayoutKind.XOR_SHUFFLE
+
+
+def test_sub_byte_elements():
+    tile, accesses = column_read(bits=4, count=32)
+    decision = solve_checked(GFX942, tile, accesses)
+    assert decision.conflict_cycles == 0
+    assert decision.kind is LayoutKind.XOR_SHUFFLE
+    with pytest.raises(SubByteAccessError):
+        solve(GFX942, tile, [LdsAccess(READ, LANES, 1)])
+
+
+def test_masked_lanes_are_solved_too():
+    tile, accesses = column_read()
+    masked = [accesses[0], replace(accesses[1], active=LANES % 3 == 0)]
+    decision = solve_checked(GFX942, tile, masked)
+    assert decision.plain_conflict_cycles > 0
+    assert decision.conflict_cycles == 0
+
+
+def test_constant_offsets_stay_foldable_where_possible():
+    """Any row bits free this read; those that differ between instructions are left alone."""
+    tile = LdsTile((256, 32), 32)
+    accesses = [LdsAccess(READ, (LANES % 32 + 32 * k) * 32, 1) for k in range(8)]
+    decision = solve_checked(GFX942, tile, accesses)
+    assert decision.address_patterns == 1
+    assert address_patterns(tile, decision.layout, accesses) == 1
+    mixing = SwizzledLayout((XorShuffle(16, 1, 1024), *decision.layout.swizzles))
+    assert address_patterns(tile, mixing, accesses) == 8
+
+
+def test_veto():
+    tile, accesses = column_read()
+    first = solve(GFX942, tile, accesses)
+    second = solve_checked(
+        GFX942, tile, accesses, SolverOptions(is_legal=lambda layout: layout != first.layout)
+    )
+    assert second.layout != first.layout
+    assert second.conflict_cycles == 0
+    nothing = solve_checked(GFX942, tile, accesses, SolverOptions(is_legal=lambda _: False))
+    assert nothing.layout == PlainLayout()
+    assert nothing.optimality is Optimality.BEST_FOUND
+
+
+def test_vectorization_limits_are_reported():
+    tile = LdsTile((64, 64), 16)
+    write = [LdsAccess(WRITE, LANES * 64 + 8 * k, 8) for k in range(8)]
+    scalar = [LdsAccess(READ, LANES + 64 * k, 1) for k in range(64)]
+    one_way = solve_checked(GFX942, tile, [*write, *scalar[:1]])
+    assert str(one_way.vectorization) == (
+        "vectorization limited by the layouts: shared register bits = none"
+    )
+    same = solve_checked(GFX942, tile, [*write, LdsAccess(READ, LANES * 64, 8)])
+    assert not same.vectorization.limited_by_layouts
+    assert same.vectorization.narrowest_bytes == 16
+
+
+def test_weights_decide_what_matters():
+    """Two reads that cannot both be free in one xor_shuffle: the heavier one wins."""
+    tile = LdsTile((64, 128), 16)
+    decisions = []
+    for write_weight, read_weight in ((100, 1), (1, 100)):
+        accesses = [
+            LdsAccess(WRITE, LANES * 8, 8, weight=write_weight),
+            LdsAccess(READ, LANES % 16 * 128 + LANES // 16 * 4, 4, weight=read_weight),
+        ]
+        options = only(LayoutKind.XOR_SHUFFLE)
+        decisions.append(solve_checked(GFX942, tile, accesses, options))
+    assert decisions[0].costs[0].conflict_cycles == 0
+    assert decisions[1].costs[1].conflict_cycles <= decisions[0].costs[1].conflict_cycles
+
+
+def test_no_accesses_and_no_lanes():
+    tile = LdsTile((4, 4), 32)
+    assert solve_checked(GFX942, tile, []).layout == PlainLayout()
+    idle = LdsAccess(READ, LANES, 1, active=LANES < 0)
+    assert solve_checked(GFX942, tile, [idle]).conflict_cycles == 0
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_arbitrary_accesses_never_get_worse(seed):
+    rng = np.random.default_rng(seed)
+    chip = (GFX942, GFX950, SM80)[int(rng.integers(3))]
+    tile = LdsTile(
+        (int(rng.integers(1, 40)), int(rng.integers(8, 80))), int(rng.choice([8, 16, 32]))
+    )
+    accesses = []
+    for _ in range(int(rng.integers(1, 4))):
+        count = int(rng.integers(1, 9))
+        shape = (int(rng.integers(1, 3)), chip.wave_size)
+        elements = rng.integers(0, tile.elements - count + 1, shape)
+        active = rng.random(shape) < rng.choice([0.5, 1.0])
+        kind = READ if rng.random() < 0.5 else WRITE
+        accesses.append(LdsAccess(kind, elements, count, int(rng.integers(0, 3)), active))
+    decision = solve_checked(chip, tile, accesses)
+    assert decision.conflict_cycles <= decision.plain_conflict_cycles
+
+
+def mutations(proof):
+    yield replace(proof, arch="gfx950")
+    yield replace(proof, conflict_cycles=proof.conflict_cycles + 1)
+    yield replace(proof, plain_conflict_cycles=proof.plain_conflict_cycles + 1)
+    yield replace(proof, lds_bytes=proof.lds_bytes + 4)
+    yield replace(proof, costs=proof.costs[:-1])
+    for index, cost in enumerate(proof.costs):
+        for changed in (
+            AccessCost(cost.conflict_cycles + 1, cost.wavefronts, cost.instructions),
+            AccessCost(cost.conflict_cycles, cost.wavefronts - 1, cost.instructions),
+            AccessCost(cost.conflict_cycles, cost.wavefronts, cost.instructions + 1),
+        ):
+            costs = (*proof.costs[:index], changed, *proof.costs[index + 1 :])
+            yield replace(proof, costs=costs)
+    for optimality in Optimality:
+        if optimality is not proof.optimality and proof.conflict_cycles == 0:
+            yield replace(proof, optimality=optimality)
+    yield replace(proof, layout=SwizzledLayout((XorShuffle(12, 4),)))
+    if proof.layout != PlainLayout():
+        yield replace(proof, layout=PlainLayout())
+
+
+def test_mutated_proofs_are_rejected():
+    tile, accesses = wave_transpose()
+    proof = solve(SM80, tile, accesses).proof
+    check(proof, SM80, accesses)
+    for mutated in mutations(proof):
+        with pytest.raises(ProofError):
+            check(mutated, SM80, accesses)
+    with pytest.raises(ProofError, match="arch"):
+        check(proof, GFX942, accesses)
+    with pytest.raises(ProofError, match=r"costs\[31\]"):
+        check(proof, SM80, [*accesses[:31], LdsAccess(READ, np.arange(32) % 16 * 34, 1)])
+
+
+def test_a_swizzle_that_leaves_the_allocation_is_rejected():
+    tile = LdsTile((40,), 32)
+    accesses = [LdsAccess(READ, np.arange(32), 1)]
+    proof = solve(SM80, tile, accesses).proof
+    for layout in (SwizzledLayout((XorShuffle(20, 4),)), SwizzledLayout((XorShuffle(16, 4),))):
+        with pytest.raises(ProofError, match="layout"):
+            check(replace(proof, layout=layout), SM80, accesses)
+
+
+def test_layout_kinds():
+    assert layout_kind(SwizzledLayout((RotateRows(8, 4),))) is LayoutKind.ROTATE_ROWS
+    assert layout_kind(SwizzledLayout((XorShuffle(8, 4),), 8)) is LayoutKind.SWIZZLE_AND_PADDING
+
+
+def test_bad_accesses():
+    tile = LdsTile((64,), 32)
+    with pytest.raises(ValueError, match="elements is 0"):
+        solve(GFX942, tile, [LdsAccess(READ, LANES * 2, 1)])
+    with pytest.raises(ValueError, match=r"elements\.shape"):
+        solve(SM80, tile, [LdsAccess(READ, LANES, 1)])

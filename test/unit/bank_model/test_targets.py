@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The target tables against the phases as their sources list them, and access splitting."""
+
+import pytest
+
+from bankwise.bank_model.targets import (
+    AccessKind,
+    UnknownInstructionError,
+    UnknownTargetError,
+    coset_phases,
+    known_targets,
+    target,
+)
+
+READ, WRITE = AccessKind.READ, AccessKind.WRITE
+
+# CK Tile's page on LDS bank conflicts, ds_read_b128; HipKittens measured ds_read_b96 alike.
+CDNA3_B128_READ = [
+    [0, 1, 2, 3, 20, 21, 22, 23],
+    [4, 5, 6, 7, 16, 17, 18, 19],
+    [8, 9, 10, 11, 28, 29, 30, 31],
+    [12, 13, 14, 15, 24, 25, 26, 27],
+    [32, 33, 34, 35, 52, 53, 54, 55],
+    [36, 37, 38, 39, 48, 49, 50, 51],
+    [40, 41, 42, 43, 60, 61, 62, 63],
+    [44, 45, 46, 47, 56, 57, 58, 59],
+]
+# HipKittens ds_read_b128 on MI350X.
+CDNA4_B128_READ = [
+    [0, 1, 2, 3, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25, 26, 27],
+    [4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 28, 29, 30, 31],
+    [32, 33, 34, 35, 44, 45, 46, 47, 52, 53, 54, 55, 56, 57, 58, 59],
+    [36, 37, 38, 39, 40, 41, 42, 43, 48, 49, 50, 51, 60, 61, 62, 63],
+]
+
+
+def in_order(wave, lanes):
+    return [list(range(first, first + lanes)) for first in range(0, wave, lanes)]
+
+
+def rows():
+    amd_narrow = [(k, w, 32, in_order(64, 32)) for k in AccessKind for w in (1, 2, 4)]
+    cdna3 = [
+        *amd_narrow,
+        (READ, 8, 32, in_order(64, 16)),
+        (READ, 12, 32, CDNA3_B128_READ),
+        (READ, 16, 32, CDNA3_B128_READ),
+        (WRITE, 8, 32, in_order(64, 16)),
+        (WRITE, 12, 32, in_order(64, 8)),
+        (WRITE, 16, 32, in_order(64, 8)),
+    ]
+    cdna4 = [
+        *amd_narrow,
+        (READ, 8, 64, in_order(64, 32)),
+        (READ, 12, 32, CDNA3_B128_READ),
+        (READ, 16, 64, CDNA4_B128_READ),
+        (WRITE, 8, 32, in_order(64, 16)),
+        (WRITE, 12, 32, in_order(64, 8)),
+        (WRITE, 16, 32, in_order(64, 8)),
+    ]
+    nvidia = [
+        (k, w, 32, in_order(32, lanes))
+        for k in AccessKind
+        for w, lanes in ((1, 32), (2, 32), (4, 32), (8, 16), (16, 8))
+    ]
+    tables = {"gfx90a": cdna3, "gfx942": cdna3, "gfx950": cdna4}
+    tables |= dict.fromkeys(("sm_80", "sm_86", "sm_89", "sm_90"), nvidia)
+    assert set(tables) == set(known_targets())
+    return [(arch, *row) for arch, table in tables.items() for row in table]
+
+
+@pytest.mark.parametrize(("arch", "kind", "width", "banks", "phases"), rows())
+def test_phases_are_those_of_the_source(arch, kind, width, banks, phases):
+    instruction = target(arch).instruction(kind, width)
+    assert instruction.banks == banks
+    assert sorted(map(sorted, instruction.phases)) == sorted(phases)
+    assert instruction.source
+
+
+@pytest.mark.parametrize("arch", known_targets())
+def test_table_has_exactly_the_listed_widths(arch):
+    widths = (1, 2, 4, 8, 16) if arch.startswith("sm_") else (1, 2, 4, 8, 12, 16)
+    assert target(arch).widths(READ) == target(arch).widths(WRITE) == widths
+
+
+def test_transposing_read_is_selected_by_name_only():
+    gfx950 = target("gfx950")
+    assert gfx950.instruction_named("ds_read_b64_tr_b16").banks == 64
+    assert gfx950.instruction(READ, 8).name == "ds_read_b64"
+    with pytest.raises(UnknownInstructionError, match="ds_read_b64_tr_b16"):
+        target("gfx942").instruction_named("ds_read_b64_tr_b16")
+
+
+def test_lds_limits():
+    assert {arch: target(arch).lds_bytes for arch in known_targets()} == {
+        "gfx90a": 65536,
+        "gfx942": 65536,
+        "gfx950": 163840,
+        "sm_80": 166912,
+        "sm_86": 101376,
+        "sm_89": 101376,
+        "sm_90": 232448,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arch", "width", "alignment", "pieces"),
+    [
+        ("gfx942", 16, 16, [(16, 0)]),
+        ("gfx942", 16, 8, [(8, 0), (8, 8)]),
+        ("gfx942", 16, 4, [(4, 0), (4, 4), (4, 8), (4, 12)]),
+        ("gfx942", 12, 16, [(12, 0)]),
+        ("gfx942", 12, 8, [(8, 0), (4, 8)]),
+        ("gfx942", 12, 4, [(4, 0), (4, 4), (4, 8)]),
+        ("gfx942", 8, 8, [(8, 0)]),
+        ("gfx942", 8, 4, [(4, 0), (4, 4)]),
+        ("gfx942", 4, 2, [(2, 0), (2, 2)]),
+        ("gfx942", 4, 1, [(1, 0), (1, 1), (1, 2), (1, 3)]),
+        ("gfx942", 6, 8, [(4, 0), (2, 4)]),
+        ("gfx942", 32, 16, [(16, 0), (16, 16)]),
+        ("gfx942", 24, 32, [(16, 0), (8, 16)]),
+        ("sm_80", 16, 8, [(8, 0), (8, 8)]),
+        ("sm_80", 12, 16, [(8, 0), (4, 8)]),
+        ("sm_80", 3, 4, [(2, 0), (1, 2)]),
+    ],
+)
+def test_legalize(arch, width, alignment, pieces):
+    got = target(arch).legalize(READ, width, alignment)
+    assert [(i.width_bytes, offset) for i, offset in got] == pieces
+    assert all(i.kind is READ for i, _ in got)
+
+
+@pytest.mark.parametrize("arch", known_targets())
+@pytest.mark.parametrize("kind", AccessKind)
+def test_legalize_covers_once_and_respects_alignment(arch, kind):
+    for width in range(1, 50):
+        for alignment in (1, 2, 4, 8, 16, 64):
+            end = 0
+            for instruction, offset in target(arch).legalize(kind, width, alignment):
+                assert offset == end
+                need = 16 if instruction.width_bytes == 12 else instruction.width_bytes
+                assert offset % need == 0
+                assert alignment % need == 0
+                end += instruction.width_bytes
+            assert end == width
+
+
+def test_bad_input_names_the_parameter_and_the_allowed_values():
+    with pytest.raises(UnknownTargetError, match=r"arch is 'gfx1'.*gfx942"):
+        target("gfx1")
+    with pytest.raises(UnknownInstructionError, match=r"width_bytes is 12.*1, 2, 4, 8, 16 .*sm_80"):
+        target("sm_80").instruction(READ, 12)
+    with pytest.raises(ValueError, match=r"alignment_bytes is 3; allowed: powers of two"):
+        target("gfx942").legalize(READ, 4, 3)
+    with pytest.raises(ValueError, match="width_bytes is 0"):
+        target("gfx942").legalize(READ, 0, 4)
+    with pytest.raises(ValueError, match="basis"):
+        coset_phases(64, (1, 2, 3))

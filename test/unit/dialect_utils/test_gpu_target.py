@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reading the GPU target and the launch of a function."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.dialect_utils.gpu_target import GpuTargetInfo, Launch, gpu_target_of, launch_of
+
+GFX942 = (
+    '#iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, '
+    "subgroup = none, subgroup_size_choices = [32, 64], max_workgroup_sizes = [1024, 1024, 1024], "
+    "max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, "
+    "max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>"
+)
+SM_80 = GFX942.replace("gfx942", "sm_80").replace("65536", "166912").replace("[32, 64]", "[32]")
+
+
+@pytest.fixture(scope="module")
+def context() -> ir.Context:
+    return Session().context
+
+
+def executable_target(gpu: str) -> str:
+    return f'#hal.executable.target<"rocm", "rocm-hsaco-fb", {{iree_codegen.target_info = {gpu}}}>'
+
+
+def function(module: ir.Module) -> ir.Operation:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.func":
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found[0]
+
+
+def test_target_of_the_enclosing_variant(context: ir.Context) -> None:
+    module = ir.Module.parse(
+        f"""
+        hal.executable private @e {{
+          hal.executable.variant public @v target({executable_target(GFX942)}) {{
+            builtin.module {{ func.func @f() {{ return }} }}
+          }}
+        }}""",
+        context,
+    )
+    info = gpu_target_of(function(module), test_target="sm_80")
+    assert info == GpuTargetInfo("gfx942", (32, 64), 65536)
+
+
+def test_own_attribute_wins_over_the_parents(context: ir.Context) -> None:
+    module = ir.Module.parse(
+        f"""
+        module attributes {{hal.executable.target = {executable_target(GFX942)}}} {{
+          func.func @f() attributes {{hal.executable.target = {executable_target(SM_80)}}} {{
+            return
+          }}
+        }}""",
+        context,
+    )
+    assert gpu_target_of(function(module)) == GpuTargetInfo("sm_80", (32,), 166912)
+    assert gpu_target_of(module.operation) == GpuTargetInfo("gfx942", (32, 64), 65536)
+
+
+def test_test_target_is_the_fallback(context: ir.Context) -> None:
+    module = ir.Module.parse("func.func @f() { return }", context)
+    assert gpu_target_of(function(module)) is None
+    assert gpu_target_of(function(module), "gfx950") == GpuTargetInfo("gfx950")
+
+
+def test_a_cpu_target_is_no_gpu_target(context: ir.Context) -> None:
+    cpu = '#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic"}>'
+    module = ir.Module.parse(
+        f"func.func @f() attributes {{hal.executable.target = {cpu}}} {{ return }}", context
+    )
+    assert gpu_target_of(function(module)) is None
+
+
+def test_launch(context: ir.Context) -> None:
+    module = ir.Module.parse(
+        """
+        func.func @f() attributes {translation_info = #iree_codegen.translation_info<
+            pipeline = #iree_gpu.pipeline<VectorDistribute>
+            workgroup_size = [64, 3, 1] subgroup_size = 64>} { return }""",
+        context,
+    )
+    launch = launch_of(function(module))
+    assert launch == Launch((64, 3, 1), 64)
+    assert (launch.threads, launch.waves) == (192, 3)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "",
+        "attributes {translation_info = #iree_codegen.translation_info<"
+        "pipeline = #iree_gpu.pipeline<VectorDistribute>>}",
+        "attributes {translation_info = #iree_codegen.translation_info<"
+        "pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1]>}",
+    ],
+)
+def test_no_launch(context: ir.Context, attributes: str) -> None:
+    module = ir.Module.parse(f"func.func @f() {attributes} {{ return }}", context)
+    assert launch_of(function(module)) is None
+
+
+def test_last_wave_may_be_partial() -> None:
+    assert Launch((96, 1, 1), 64).waves == 2

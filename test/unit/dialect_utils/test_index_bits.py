@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The known-bits analysis against evaluating random index arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.dialect_utils.index_bits import Bits, IndexBits, low_bit
+from bankwise.test.unit.index_evaluator import UndefinedError, evaluate, signed
+
+_INFO = (
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [64, 3, 1] subgroup_size = 64>"
+)
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session()
+
+
+def _operations(function: ir.Operation) -> list[ir.Operation]:
+    return [op.operation for op in function.regions[0].blocks[0].operations]
+
+
+def _last(session: Session, body: str) -> tuple[ir.Module, Bits]:
+    text = (
+        f"func.func @f(%p: index, %q: index, %b: i1) "
+        f"attributes {{translation_info = {_INFO}}} {{\n{body}\n  return\n}}"
+    )
+    module = ir.Module.parse(text, session.context)
+    function = module.body.operations[0].operation
+    value = _operations(function)[-2].results[0]
+    return module, IndexBits(function).of(value)
+
+
+_THREADS = "%x = gpu.thread_id x\n%y = gpu.thread_id y\n%z = gpu.thread_id z upper_bound 1\n"
+
+
+def test_thread_ids_are_bounded_by_the_workgroup_and_by_their_attribute(session):
+    assert _last(session, "%x = gpu.thread_id x")[1].upper == 63
+    assert _last(session, "%y = gpu.thread_id y")[1].upper == 2
+    assert _last(session, "%y = gpu.thread_id y upper_bound 2")[1].upper == 1
+    assert _last(session, "%z = gpu.thread_id z")[1] == Bits(0, 0, 0, 0)
+    assert _last(session, "%l = gpu.lane_id")[1].upper == 63
+    assert _last(session, "%w = gpu.subgroup_id : index")[1].upper == 2
+
+
+def test_a_linearized_offset_has_the_bits_of_its_digits(session):
+    body = _THREADS + (
+        "%d:2 = affine.delinearize_index %x into (4, 16) : index, index\n"
+        "%o = affine.linearize_index [%d#1, %y, %d#0] by (16, 64, 8) : index"
+    )
+    bits = _last(session, body)[1]
+    assert bits.may == 15 << 9 | 3 << 3 | 3
+    assert bits.upper == 15 * 512 + 2 * 8 + 3
+
+
+def test_disjoint_bounds_the_digits_of_unknown_values(session):
+    body = "%o = affine.linearize_index disjoint [%p, %q] by (16, 64) : index"
+    assert _last(session, body)[1].upper == 1023
+    body = "%o = affine.linearize_index [%p, %q] by (16, 64) : index"
+    assert not _last(session, body)[1].bounded
+
+
+def test_a_constant_stride_of_an_unknown_value_clears_low_bits(session):
+    bits = _last(session, "%c = arith.constant 96 : index\n%o = arith.muli %p, %c : index")[1]
+    assert low_bit(bits.may) == 32
+    assert not bits.bounded
+    # Wrapping arithmetic keeps the power of two only; without wrapping, 3 divides it, too.
+    assert bits.multiple == 32
+    body = "%c = arith.constant 96 : index\n%o = arith.muli %p, %c overflow<nsw> : index"
+    assert _last(session, body)[1].multiple == 96
+
+
+def test_loop_induction_variable(session):
+    body = (
+        "%c3 = arith.constant 3 : index\n%c8 = arith.constant 8 : index\n"
+        "%c40 = arith.constant 40 : index\n"
+        "scf.for %i = %c3 to %c40 step %c8 {\n"
+        "  %o = arith.addi %i, %c8 : index\n}"
+    )
+    module, _ = _last(session, body + "\n%r = arith.addi %p, %q : index")
+    function = module.body.operations[0].operation
+    loop = next(op for op in _operations(function) if op.name == "scf.for")
+    bits = IndexBits(function).of(loop.regions[0].blocks[0].arguments[0])
+    assert bits.upper == 35  # 3, 11, 19, 27, 35
+    assert (bits.must, bits.may) == (0b000011, 0b111011)
+    assert (bits.congruence.modulus, bits.congruence.residue) == (8, 3)
+
+
+def test_congruence_joins_low_bits_and_odd_divisors(session):
+    body = (
+        "%c12 = arith.constant 12 : index\n%c9 = arith.constant 9 : index\n"
+        "%m = arith.muli %x, %c12 : index\n%o = arith.addi %m, %c9 : index"
+    )
+    congruence = _last(session, _THREADS + body)[1].congruence
+    assert (congruence.modulus, congruence.residue) == (12, 9)
+
+
+def test_negative_values_are_not_bounded(session):
+    body = "%c = arith.constant -8 : index\n%o = arith.addi %x, %c : index"
+    bits = _last(session, _THREADS + body)[1]
+    assert not bits.bounded
+    body = "%c = arith.constant 63 : index\n%o = arith.subi %c, %x : index"
+    assert _last(session, _THREADS + body)[1].upper == 63
+
+
+_CONSTANTS = st.one_of(
+    st.sampled_from([0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 63, 64, 96, 128, 4096]),
+    st.integers(-200, 5000),
+    st.integers(-(1 << 40), 1 << 40),
+)
+_BINARY = (
+    *("addi", "subi", "muli", "andi", "ori", "xori", "minui", "maxui", "minsi", "maxsi"),
+    *("divui", "remui", "divsi", "remsi", "ceildivui", "shli", "shrui", "shrsi"),
+)
+_APPLIES = (
+    "(s0 * 24 + s1)",
+    "(s0 * 8 + s1 floordiv 4 + 5)",
+    "(s0 mod 12 + (s1 mod 16) * 3)",
+    "((s0 + s1) floordiv 3)",
+    "((s0 * 4 + 7) ceildiv 8 + s1 * 16)",
+)
+
+
+@st.composite
+def _programs(draw: st.DrawFn) -> str:
+    """The body of a function: values named v0, v1, ..., each from earlier ones."""
+    lines = [_THREADS.strip()]
+    values = ["%x", "%y", "%p", "%q", "%x", "%x"]
+    for number in range(draw(st.integers(1, 9))):
+        name = f"%v{number}"
+        kind = draw(st.integers(0, 9))
+        a, b = draw(st.sampled_from(values)), draw(st.sampled_from(values))
+        if kind <= 4:
+            op = draw(st.sampled_from(_BINARY))
+            if draw(st.booleans()):
+                small = st.integers(0, 12) if op.startswith("sh") else _CONSTANTS
+                lines.append(f"%k{number} = arith.constant {draw(small)} : index")
+                b = f"%k{number}"
+            flags = ""
+            if op in ("addi", "subi", "muli", "shli"):
+                flags = draw(st.sampled_from(["", " overflow<nsw>", " overflow<nsw, nuw>"]))
+            lines.append(f"{name} = arith.{op} {a}, {b}{flags} : index")
+        elif kind == 5:
+            expression = draw(st.sampled_from(_APPLIES))
+            lines.append(
+                f"{name} = affine.apply affine_map<()[s0, s1] -> {expression}>()[{a}, {b}]"
+            )
+        elif kind == 6:
+            disjoint = draw(st.sampled_from(["", "disjoint "]))
+            bases = f"{draw(st.integers(1, 70))}, {draw(st.integers(1, 70))}"
+            lines.append(
+                f"{name} = affine.linearize_index {disjoint}[{a}, {b}] by ({bases}) : index"
+            )
+        elif kind == 7:
+            bases = f"{draw(st.integers(1, 20))}, {draw(st.integers(1, 20))}"
+            lines.append(
+                f"%d{number}:3 = affine.delinearize_index {a} into ({bases}) : index, index, index"
+            )
+            name = f"%d{number}#{draw(st.integers(0, 2))}"
+        elif kind == 8:
+            lines.append(f"{name} = arith.select %b, {a}, {b} : index")
+        else:
+            width = draw(st.sampled_from([8, 16, 32, 64]))
+            there, back = (draw(st.sampled_from(["index_cast", "index_castui"])) for _ in range(2))
+            lines.append(f"%i{number} = arith.{there} {a} : index to i{width}")
+            lines.append(f"%j{number} = arith.addi %i{number}, %i{number} : i{width}")
+            lines.append(f"{name} = arith.{back} %j{number} : i{width} to index")
+        values.append(name)
+    lines.append(f"%last = arith.addi {values[-1]}, {values[-1]} : index")
+    return "\n".join(lines)
+
+
+_LEAF = st.one_of(st.integers(-70, 300), st.integers(-(1 << 31), (1 << 31) - 1))
+
+
+def _check(bits: Bits, number: int, width: int) -> None:
+    mask = (1 << width) - 1
+    assert number & ~bits.may & mask == 0
+    assert number & bits.must == bits.must
+    assert number <= bits.upper
+    if bits.multiple == 0:
+        assert number == 0
+        return
+    value = signed(number, width)
+    assert value % bits.multiple == 0
+    congruence = bits.congruence
+    if congruence.modulus == 0:
+        assert number == congruence.residue
+    else:
+        assert value % congruence.modulus == congruence.residue
+
+
+@settings(
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(
+    body=_programs(),
+    samples=st.lists(
+        st.tuples(st.integers(0, 63), st.integers(0, 2), _LEAF, _LEAF, st.booleans()),
+        min_size=3,
+        max_size=6,
+    ),
+)
+def test_facts_hold_for_every_value_of_random_programs(session, body, samples):
+    module, _ = _last(session, body)
+    function = module.body.operations[0].operation
+    analysis = IndexBits(function)
+    operations = _operations(function)
+    arguments = list(function.regions[0].blocks[0].arguments)
+    for x, y, p, q, b in samples:
+        leaves = dict(zip(arguments, (p, q, int(b)), strict=True))
+        leaves |= {operations[0].results[0]: x, operations[1].results[0]: y}
+        leaves[operations[2].results[0]] = 0
+        for width in (32, 64):
+            for operation in operations[3:-1]:
+                for result in operation.results:
+                    try:
+                        number = evaluate(result, leaves, width)
+                    except UndefinedError:
+                        continue
+                    _check(analysis.of(result), number, _width(result, width))
+
+
+def _width(value: ir.Value, width: int) -> int:
+    kind = value.type
+    return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else width

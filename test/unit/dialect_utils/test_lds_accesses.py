@@ -1,0 +1,584 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a memref.alloc to its accesses: views, footprints, surroundings, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, layout_conflicts
+from bankwise.bank_model.targets import AccessKind, target
+from bankwise.dialect_utils.gpu_target import Launch
+from bankwise.dialect_utils.lane_values import LaneEvaluator, Unknown
+from bankwise.dialect_utils.lds_accesses import (
+    AllocationAccesses,
+    is_hinted,
+    lds_allocations,
+    trace_allocation,
+)
+
+LAUNCH = Launch((8, 1, 1), 4)
+"""Two waves of four lanes: lane l of wave w is thread 4 * w + l."""
+
+WS = "#gpu.address_space<workgroup>"
+TILE = f"memref<8x16xf16, {WS}>"
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[ir.Context]:
+    session = Session()
+    yield session.context
+
+
+def function_text(body: str, tile: str = TILE) -> str:
+    return f"""
+      func.func @f(%arg: index, %condition: i1, %mask: vector<4xi1>) {{
+        %x = gpu.thread_id x
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %c8 = arith.constant 8 : index
+        %pad = arith.constant 0.0 : f16
+        %m = memref.alloc() : {tile}
+        {body}
+        return
+      }}"""
+
+
+def trace_any(
+    context: ir.Context, body: str, tile: str = TILE, launch: Launch = LAUNCH
+) -> AllocationAccesses | Unknown:
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(function_text(body, tile))
+        function = module.body.operations[0].operation
+        (allocation,) = lds_allocations(function)
+        return trace_allocation(allocation, function, LaneEvaluator(launch))
+
+
+def trace(
+    context: ir.Context, body: str, tile: str = TILE, launch: Launch = LAUNCH
+) -> AllocationAccesses:
+    traced = trace_any(context, body, tile, launch)
+    assert isinstance(traced, AllocationAccesses)
+    return traced
+
+
+def firsts(traced: AllocationAccesses) -> list[list[int]]:
+    """Elements of all lanes of both waves, one list per access."""
+    assert not traced.unknown
+    return [access.elements.ravel().tolist() for access in traced.accesses]
+
+
+def test_row_of_a_transfer_is_one_access(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%x, %c8], %pad {{in_bounds = [true, true]}} "
+        f": {TILE}, vector<1x4xf16>",
+    )
+    assert firsts(traced) == [[16 * t + 8 for t in range(8)]]
+    (access,) = traced.accesses
+    assert (access.kind, access.count, access.weight) == (AccessKind.READ, 4, 1)
+    assert access.elements.shape == (2, 4)
+    assert access.active is None
+    assert traced.tile.shape == (8, 16)
+    assert not traced.hinted
+
+
+def test_column_of_a_transfer_is_one_access_per_row(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%c2, %x], %pad {{in_bounds = [true, true]}} "
+        f": {TILE}, vector<3x1xf16>",
+    )
+    assert firsts(traced) == [[16 * row + t for t in range(8)] for row in (2, 3, 4)]
+    assert {a.count for a in traced.accesses} == {1}
+
+
+def test_transposing_transfer_runs_along_the_rows_of_the_memref(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%c0, %x], %pad {{in_bounds = [true, true], "
+        "permutation_map = affine_map<(d0, d1) -> (d1, d0)>} "
+        f": {TILE}, vector<4x2xf16>",
+    )
+    assert firsts(traced) == [list(range(8)), list(range(16, 24))]
+    assert {a.count for a in traced.accesses} == {4}
+
+
+def test_transfer_along_one_dimension(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%c0, %x], %pad {{in_bounds = [true], "
+        f"permutation_map = affine_map<(d0, d1) -> (d0)>}} : {TILE}, vector<2xf16>",
+    )
+    assert firsts(traced) == [list(range(8)), list(range(16, 24))]
+
+
+def test_broadcast_dimension_of_a_read_is_read_once(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%x, %c0], %pad {{in_bounds = [true, true], "
+        f"permutation_map = affine_map<(d0, d1) -> (0, d1)>}} : {TILE}, vector<5x4xf16>",
+    )
+    assert firsts(traced) == [[16 * t for t in range(8)]]
+    assert traced.accesses[0].count == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "count"),
+    [
+        (f"%v = vector.load %m[%x, %c2] : {TILE}, vector<4xf16>", AccessKind.READ, 4),
+        (f"%v = memref.load %m[%x, %c2] : {TILE}", AccessKind.READ, 1),
+        (
+            f"%v = arith.constant dense<0.0> : vector<4xf16> "
+            f"vector.store %v, %m[%x, %c2] : {TILE}, vector<4xf16>",
+            AccessKind.WRITE,
+            4,
+        ),
+        (f"memref.store %pad, %m[%x, %c2] : {TILE}", AccessKind.WRITE, 1),
+        (
+            "%v = arith.constant dense<0.0> : vector<1x4xf16> "
+            "vector.transfer_write %v, %m[%x, %c2] {in_bounds = [true, true]} "
+            f": vector<1x4xf16>, {TILE}",
+            AccessKind.WRITE,
+            4,
+        ),
+    ],
+)
+def test_loads_and_stores(context: ir.Context, body: str, kind: AccessKind, count: int) -> None:
+    traced = trace(context, body)
+    assert firsts(traced) == [[16 * t + 2 for t in range(8)]]
+    assert (traced.accesses[0].kind, traced.accesses[0].count) == (kind, count)
+    assert traced.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (
+            f"%v = vector.maskedload %m[%x, %c0], %mask, %p : {TILE}, vector<4xi1>, "
+            "vector<4xf16> into vector<4xf16>",
+            AccessKind.READ,
+        ),
+        (
+            f"vector.maskedstore %m[%x, %c0], %mask, %p : {TILE}, vector<4xi1>, vector<4xf16>",
+            AccessKind.WRITE,
+        ),
+        (
+            "vector.transfer_write %p, %m[%x, %c0], %mask {in_bounds = [true]} "
+            f": vector<4xf16>, {TILE}",
+            AccessKind.WRITE,
+        ),
+    ],
+)
+def test_masked_accesses_count_in_full(context: ir.Context, body: str, kind: AccessKind) -> None:
+    traced = trace(context, "%p = arith.constant dense<0.0> : vector<4xf16> " + body)
+    assert firsts(traced) == [[16 * t for t in range(8)]]
+    assert (traced.accesses[0].kind, traced.accesses[0].count) == (kind, 4)
+    assert len(traced.assumptions) == 1
+    assert "every element of a" in traced.assumptions[0]
+
+
+# Views.
+
+
+def test_subview_with_steps_and_a_dropped_dimension(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%s = memref.subview %m[%c2, 4] [1, 4] [1, 2] : {TILE} "
+        f"to memref<4xf16, strided<[2], offset: ?>, {WS}>\n"
+        f"%i = arith.remui %x, %c2 : index\n"
+        f"%v = memref.load %s[%i] : memref<4xf16, strided<[2], offset: ?>, {WS}>",
+    )
+    assert firsts(traced) == [[36, 38] * 4]
+
+
+def test_subview_of_a_subview_at_the_lane(context: ir.Context) -> None:
+    outer = f"memref<4x8xf16, strided<[16, 1], offset: 40>, {WS}>"
+    inner = f"memref<2x2xf16, strided<[32, 1], offset: ?>, {WS}>"
+    traced = trace(
+        context,
+        f"%s = memref.subview %m[2, 8] [4, 8] [1, 1] : {TILE} to {outer}\n"
+        "%i = arith.remui %x, %c2 : index\n"
+        f"%t = memref.subview %s[%i, 3] [2, 2] [2, 1] : {outer} to {inner}\n"
+        f"%v = memref.load %t[%c1, %c0] : {inner}",
+    )
+    # Element (2 + i + 2 * 1, 8 + 3) of the allocation.
+    assert firsts(traced) == [[16 * (4 + i) + 11 for i in (0, 1) * 4]]
+
+
+def test_expand_and_collapse(context: ir.Context) -> None:
+    expanded = f"memref<8x4x4xf16, {WS}>"
+    collapsed = f"memref<32x4xf16, {WS}>"
+    traced = trace(
+        context,
+        f"%e = memref.expand_shape %m [[0], [1, 2]] output_shape [8, 4, 4] : {TILE} "
+        f"into {expanded}\n"
+        f"%c = memref.collapse_shape %e [[0, 1], [2]] : {expanded} into {collapsed}\n"
+        f"%v = vector.load %c[%x, %c0] : {collapsed}, vector<4xf16>",
+    )
+    assert firsts(traced) == [[4 * t for t in range(8)]]
+    assert traced.accesses[0].count == 4
+
+
+def test_cast_keeps_what_is_known(context: ir.Context) -> None:
+    dynamic = f"memref<?x?xf16, strided<[?, ?], offset: ?>, {WS}>"
+    traced = trace(
+        context,
+        f"%d = memref.cast %m : {TILE} to {dynamic}\n%v = memref.load %d[%x, %c1] : {dynamic}",
+    )
+    assert firsts(traced) == [[16 * t + 1 for t in range(8)]]
+
+
+def test_reinterpret_cast_counts_from_the_start_of_the_allocation(context: ir.Context) -> None:
+    view = f"memref<4x8xf16, strided<[32, 1], offset: 16>, {WS}>"
+    traced = trace(
+        context,
+        f"%s = memref.subview %m[4, 0] [4, 16] [1, 1] : {TILE} "
+        f"to memref<4x16xf16, strided<[16, 1], offset: 64>, {WS}>\n"
+        "%r = memref.reinterpret_cast %s to offset: [16], sizes: [4, 8], strides: [32, 1] "
+        f": memref<4x16xf16, strided<[16, 1], offset: 64>, {WS}> to {view}\n"
+        f"%v = memref.load %r[%c1, %c0] : {view}",
+    )
+    assert firsts(traced) == [[16 + 32] * 8]
+
+
+def test_dealloc_is_no_access(context: ir.Context) -> None:
+    traced = trace(context, f"memref.dealloc %m : {TILE}")
+    assert traced.accesses == ()
+    assert traced.unknown == ()
+
+
+def test_hint_marks_the_allocation_and_keeps_logical_elements(context: ir.Context) -> None:
+    flat, shaped = f"memref<128xf16, {WS}>", f"memref<8x16xf16, {WS}>"
+    body = (
+        f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {flat}\n"
+        f"%e = memref.expand_shape %h [[0, 1]] output_shape [8, 16] : {flat} into {shaped}\n"
+        f"%v = memref.load %e[%x, %c1] : {shaped}"
+    )
+    traced = trace(context, body, tile=flat)
+    assert traced.hinted
+    assert firsts(traced) == [[16 * t + 1 for t in range(8)]]
+
+
+@pytest.mark.parametrize(
+    ("body", "hinted"),
+    [
+        (f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {TILE}", True),
+        (
+            f"%c = memref.cast %m : {TILE} to memref<?x16xf16, {WS}>\n"
+            "%h = iree_codegen.swizzle_hint %c[#iree_codegen.xor_shuffle<16, 4>] "
+            f": memref<?x16xf16, {WS}>",
+            True,
+        ),
+        (f"memref.dealloc %m : {TILE}", False),
+    ],
+)
+def test_is_hinted(context: ir.Context, body: str, hinted: bool) -> None:
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(function_text(body))
+        (allocation,) = lds_allocations(module.body.operations[0].operation)
+        assert is_hinted(allocation) is hinted
+
+
+def test_stowed_swizzle_is_a_hint(context: ir.Context) -> None:
+    text = function_text("").replace(
+        "memref.alloc()", "memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<16, 4>}"
+    )
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        (allocation,) = lds_allocations(module.body.operations[0].operation)
+        assert is_hinted(allocation)
+
+
+# Surroundings.
+
+
+def load(row: str = "%x", column: str = "%c0") -> str:
+    return f"%v = memref.load %m[{row}, {column}] : {TILE}"
+
+
+def test_loop_the_access_ignores_multiplies_its_weight(context: ir.Context) -> None:
+    body = f"scf.for %i = %c0 to %c8 step %c2 {{ scf.for %j = %c0 to %c2 step %c1 {{ {load()} }} }}"
+    (access,) = trace(context, body).accesses
+    assert access.weight == 8
+    assert access.elements.shape == (2, 4)
+
+
+def test_loop_the_access_depends_on_is_enumerated(context: ir.Context) -> None:
+    body = (
+        f"scf.for %i = %c0 to %c8 step %c2 {{ scf.for %j = %c0 to %c2 step %c1 {{"
+        f" {load(column='%i')} }} }}"
+    )
+    (access,) = trace(context, body).accesses
+    assert access.weight == 2
+    assert access.elements[:, 1].tolist() == [
+        16 + i if w == 0 else 80 + i for i in (0, 2, 4, 6) for w in (0, 1)
+    ]
+
+
+def test_double_buffering_is_counted_as_two_sets_of_addresses(context: ir.Context) -> None:
+    body = (
+        "%many = arith.constant 1024 : index\n"
+        "scf.for %i = %c0 to %many step %c1 {"
+        " %b = affine.apply affine_map<(d0) -> (d0 mod 2)>(%i)"
+        f" {load(row='%x', column='%b')} }}"
+    )
+    (access,) = trace(context, body).accesses
+    assert access.weight == 512
+    assert sorted(access.elements[:, 0].tolist()) == [0, 1, 64, 65]
+
+
+def test_loop_of_unknown_length_counts_once(context: ir.Context) -> None:
+    traced = trace(context, f"scf.for %i = %c0 to %arg step %c2 {{ {load()} }}")
+    assert traced.accesses[0].weight == 1
+    assert traced.assumptions == (
+        "a loop of unknown length counts once (block argument of func.func)",
+    )
+
+
+def test_loop_that_never_runs_has_no_access(context: ir.Context) -> None:
+    assert trace(context, f"scf.for %i = %c8 to %c0 step %c1 {{ {load()} }}").accesses == ()
+
+
+def test_loop_over_the_lanes_masks_those_that_are_done(context: ir.Context) -> None:
+    # Lane t runs for t, t + 2, ... below 8.
+    (access,) = trace(context, f"scf.for %i = %x to %c8 step %c2 {{ {load()} }}").accesses
+    assert access.active is not None
+    assert access.active.sum() == 4 + 4 + 3 + 3 + 2 + 2 + 1 + 1
+
+
+def test_condition_masks_lanes_and_waves(context: ir.Context) -> None:
+    body = "%b = arith.cmpi ult, %x, %c2 : index\n"
+    (access,) = trace(context, body + f"scf.if %b {{ {load()} }}").accesses
+    assert access.active is not None
+    assert access.active.tolist() == [[True, True, False, False]]
+    (access,) = trace(context, body + f"scf.if %b {{ }} else {{ {load()} }}").accesses
+    assert access.active is not None
+    assert access.active.tolist() == [[False, False, True, True], [True] * 4]
+
+
+def test_condition_that_never_holds(context: ir.Context) -> None:
+    body = f"%b = arith.cmpi ult, %c2, %c1 : index\nscf.if %b {{ {load()} }}"
+    assert trace(context, body).accesses == ()
+
+
+def test_unknown_condition_is_assumed_to_hold(context: ir.Context) -> None:
+    traced = trace(context, f"scf.if %condition {{ {load()} }}")
+    assert traced.accesses[0].active is None
+    assert len(traced.assumptions) == 1
+
+
+def test_wave_that_is_not_full(context: ir.Context) -> None:
+    (access,) = trace(context, load(), launch=Launch((6,), 4)).accesses
+    assert access.active is not None
+    assert access.active[1].tolist() == [True, True, False, False]
+
+
+def test_inactive_lanes_may_be_out_of_bounds(context: ir.Context) -> None:
+    # Thread 8 and later would read row 8 and later.
+    body = f"%b = arith.cmpi ult, %x, %c8 : index\nscf.if %b {{ {load()} }}"
+    traced = trace(context, body, launch=Launch((16,), 4))
+    assert traced.unknown == ()
+    assert [a.elements.shape for a in traced.accesses] == [(2, 4)]
+
+
+def test_workgroup_loop_runs_once(context: ir.Context) -> None:
+    body = (
+        f"scf.forall (%i) in (32) {{ {load()} }} {{mapping = [#iree_codegen.workgroup_mapping<x>]}}"
+    )
+    assert trace(context, body).accesses[0].weight == 1
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "overrun"),
+    [
+        (load(row="%arg"), "memref.load: index depends on the block argument of func.func", False),
+        (
+            f"scf.forall (%i) in (32) {{ {load()} }} {{mapping = [#gpu.thread<x>]}}",
+            "memref.load: inside scf.forall",
+            False,
+        ),
+        (
+            f"scf.while : () -> () {{ scf.condition(%condition) }} do {{ {load()} scf.yield }}",
+            "memref.load: inside scf.while",
+            False,
+        ),
+        (
+            f"%a = memref.atomic_rmw addf %pad, %m[%x, %c0] : (f16, {TILE}) -> f16",
+            "used by memref.atomic_rmw",
+            False,
+        ),
+        (
+            f"%e = memref.extract_aligned_pointer_as_index %m : {TILE} -> index",
+            "used by memref.extract_aligned_pointer_as_index",
+            False,
+        ),
+        (
+            f"%n = ub.poison : {TILE} %s = arith.select %condition, %m, %n : {TILE}",
+            "used by arith.select",
+            False,
+        ),
+        (
+            f"%s = memref.subview %m[0, 0] [%c2, 16] [1, 1] : {TILE} "
+            f"to memref<?x16xf16, strided<[16, 1]>, {WS}>",
+            "memref.subview: view with dynamic sizes or strides",
+            False,
+        ),
+        (
+            f"%s = memref.subview %m[%arg, 0] [1, 16] [1, 1] : {TILE} "
+            f"to memref<1x16xf16, strided<[16, 1], offset: ?>, {WS}>\n"
+            f"%v = memref.load %s[%c0, %c0] : memref<1x16xf16, strided<[16, 1], offset: ?>, {WS}>",
+            "memref.load: offset depends on the block argument of func.func",
+            False,
+        ),
+        (load(row="%c8"), "memref.load: index outside the view's bounds", True),
+        (
+            f"%v = vector.load %m[%x, %k] : {TILE}, vector<8xf16>",
+            "vector.load: index outside the view's bounds",
+            True,
+        ),
+        (
+            f"%v = vector.transfer_read %m[%x, %k], %pad : {TILE}, vector<8xf16>",
+            "vector.transfer_read: index outside the view's bounds",
+            False,
+        ),
+        (
+            f"%f = memref.collapse_shape %m [[0, 1]] : {TILE} into memref<128xf16, {WS}>\n"
+            f"%v = vector.load %f[%k] : memref<128xf16, {WS}>, vector<8xf16>",
+            "vector.load: vector that runs over the end of a row",
+            True,
+        ),
+        (
+            f"%v = vector.load %m[%x, %c0] : {TILE}, vector<[4]xf16>",
+            "scalable vector vector<[4]xf16>",
+            False,
+        ),
+        (f"func.call @g(%m) : ({TILE}) -> ()", "used by func.call", False),
+    ],
+)
+def test_refused_uses(context: ir.Context, body: str, reason: str, overrun: bool) -> None:
+    text = function_text("%k = arith.constant 12 : index\n" + body)
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(f"{text} func.func private @g({TILE})")
+        function = module.body.operations[0].operation
+        (allocation,) = lds_allocations(function)
+        traced = trace_allocation(allocation, function, LaneEvaluator(LAUNCH))
+    assert isinstance(traced, AllocationAccesses)
+    assert [(u.reason, u.overrun) for u in traced.unknown] == [(reason, overrun)]
+    assert traced.accesses == ()
+
+
+def test_known_accesses_are_kept_beside_unknown_ones(context: ir.Context) -> None:
+    traced = trace(context, f"{load()}\n%w = memref.load %m[%arg, %c0] : {TILE}")
+    assert len(traced.accesses) == 1
+    assert len(traced.unknown) == 1
+
+
+@pytest.mark.parametrize(
+    ("tile", "reason"),
+    [
+        (f"memref<f16, {WS}>", "it has rank 0"),
+        (f"memref<4x8xi4, {WS}>", "its elements of type i4 do not fill bytes"),
+        (
+            f"memref<4x8xvector<2xf16>, {WS}>",
+            "its elements of type vector<2xf16> do not fill bytes",
+        ),
+        (
+            f"memref<4x8xf16, strided<[16, 1]>, {WS}>",
+            "its layout strided<[16, 1]> is not row-major",
+        ),
+    ],
+)
+def test_allocations_that_are_no_tiles(context: ir.Context, tile: str, reason: str) -> None:
+    assert trace_any(context, "", tile) == Unknown(reason)
+
+
+def test_only_workgroup_memory_is_listed(context: ir.Context) -> None:
+    text = function_text(
+        "%p = memref.alloc() : memref<4xf16> "
+        "%q = memref.alloca() : memref<4xf16, #gpu.address_space<private>>"
+    )
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        assert len(lds_allocations(module.body.operations[0].operation)) == 1
+
+
+def test_rows_of_one_element_are_not_consecutive(context: ir.Context) -> None:
+    tile = f"memref<64x1xf16, {WS}>"
+    traced = trace(
+        context,
+        f"%r = vector.transfer_read %m[%x, %c0], %pad {{in_bounds = [true, true]}} "
+        f": {tile}, vector<4x1xf16>",
+        tile,
+    )
+    assert firsts(traced) == [[t + row for t in range(8)] for row in range(4)]
+
+
+# Real code: the accesses to two tiles of IREE's f16 and f32 attention for gfx942, cut out of the
+# IR before iree-codegen-gpu-reduce-bank-conflicts. 256 threads, 64 lanes.
+
+F16_VALUE_TILE = f"memref<64x64xf16, {WS}>"
+F16_EXCERPT = f"""
+  %w:2 = affine.delinearize_index %x into (32, 8) : index, index
+  %column = affine.linearize_index disjoint [%w#1, %c0] by (8, 8) : index
+  %one = arith.constant dense<0.0> : vector<1x8xf16>
+  vector.transfer_write %one, %m[%w#0, %column] {{in_bounds = [true, true]}}
+    : vector<1x8xf16>, {F16_VALUE_TILE}
+  %r:3 = affine.delinearize_index %x into (4, 16) : index, index, index
+  %k = affine.linearize_index disjoint [%r#1, %c0] by (4, 4) : index
+  %v = vector.transfer_read %m[%k, %r#2], %pad {{in_bounds = [true, true]}}
+    : {F16_VALUE_TILE}, vector<4x1xf16>
+"""
+
+F32_KEY_TILE = f"memref<16x128xf32, {WS}>"
+F32_EXCERPT = f"""
+  %zero = arith.constant 0.0 : f32
+  %w:2 = affine.delinearize_index %x into (8, 32) : index, index
+  %column = affine.linearize_index disjoint [%w#1, %c0] by (32, 4) : index
+  %one = arith.constant dense<0.0> : vector<1x4xf32>
+  vector.transfer_write %one, %m[%w#0, %column] {{in_bounds = [true, true]}}
+    : vector<1x4xf32>, {F32_KEY_TILE}
+  %r:3 = affine.delinearize_index %x into (4, 16) : index, index, index
+  %v = vector.transfer_read %m[%r#2, %r#1], %zero {{in_bounds = [true, true]}}
+    : {F32_KEY_TILE}, vector<1x1xf32>
+"""
+
+
+def conflicts(traced: AllocationAccesses, padding: int) -> list[int]:
+    layout = PaddedLayout(padding) if padding else PlainLayout()
+    return [
+        layout_conflicts(target("gfx942"), traced.tile, layout, [access])
+        for access in traced.accesses
+    ]
+
+
+def test_f16_attention_value_tile(context: ir.Context) -> None:
+    traced = trace(context, F16_EXCERPT, F16_VALUE_TILE, Launch((256, 1, 1), 64))
+    write, *reads = traced.accesses
+    assert (write.kind, write.count, len(reads)) == (AccessKind.WRITE, 8, 4)
+    assert write.elements[1].tolist() == [64 * (8 + lane // 8) + lane % 8 * 8 for lane in range(64)]
+    for row, read in enumerate(reads):
+        lanes = np.arange(64)
+        assert (read.elements == 64 * (4 * (lanes // 16) + row) + lanes % 16).all()
+    # Plain: 8 lanes write one row, all banks once. A phase of 32 lanes reads two rows, 512 bytes
+    # apart: the same 8 banks twice, so 1 conflict x 2 phases x 4 waves.
+    assert conflicts(traced, 0) == [0, 8, 8, 8, 8]
+    # 8 bytes: the rows 4 apart move by 8 banks. Writes become two aligned b64 halves.
+    assert conflicts(traced, 4) == [0, 0, 0, 0, 0]
+
+
+def test_f32_attention_key_tile(context: ir.Context) -> None:
+    traced = trace(context, F32_EXCERPT, F32_KEY_TILE, Launch((256, 1, 1), 64))
+    # Plain: 16 rows of 512 bytes on one bank, in 2 phases of 4 waves.
+    assert conflicts(traced, 0) == [0, 15 * 2 * 4]
+    # 8 bytes: row r starts 2 * r banks on, and the reads are free; the writes pay. They are two
+    # b64 halves of 16 bytes apart: 16 lanes cover 8 even pairs of banks twice, 4 phases each.
+    assert conflicts(traced, 2) == [4 * 4 * 2, 0]

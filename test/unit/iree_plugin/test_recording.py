@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recordings: reading the compiler's output, the packaged data, the cache."""
+
+from pathlib import Path
+
+import pytest
+
+from bankwise.iree_plugin import recording as recording_module
+from bankwise.iree_plugin.embedding import compiler_version
+from bankwise.iree_plugin.recording import (
+    Recording,
+    RecordingError,
+    RecordingKey,
+    RecordingStore,
+    _passes_over_function,
+    _split_at_stages,
+    dump_recordings,
+    load_recordings,
+    pipeline_options,
+    record,
+)
+from bankwise.iree_plugin.recording_samples import RecordingRequest, packaged_requests
+
+KEY = RecordingKey("rocm", "VectorDistribute", ("prefetch_num_stages = 2",), ("--flag=1",))
+RECORDING = Recording(KEY, ("canonicalize{max-iterations=10 top-down=true}", "cse"), ("cse",))
+
+PRINTED = """\
+// -----// IR Dump After LowerExecutableUsingTransformDialectPass: transform-lower //----- //
+module {
+  func.func @kernel() {
+// -----// IR Dump After FirstPass: first-pass{a=1    b=two} //----- //
+#map = affine_map<(d0) -> (d0)>
+func.func @kernel() attributes {x} {
+  return
+}
+// -----// IR Dump After OtherPass: other-pass //----- //
+func.func @kernel_2() {
+// -----// IR Dump After SecondPass: second-pass //----- //
+func.func private @kernel() {
+// -----// IR Dump After Lower: iree-llvmgpu-lower-executable-target{for-rocdl=true} //----- //
+func.func @kernel() {
+// -----// IR Dump After mlir::detail::OpToOpPassAdaptor: adaptor //----- //
+module {
+  func.func @kernel() {
+// -----// IR Dump After ThirdPass: third-pass //----- //
+func.func @kernel() {
+// -----// IR Dump After Resolve: iree-codegen-resolve-swizzle-hints //----- //
+func.func @kernel() {
+// -----// IR Dump After FourthPass: fourth-pass //----- //
+func.func @kernel() {
+"""
+
+
+def test_passes_over_one_function_are_read_with_their_options() -> None:
+    passes = _passes_over_function(PRINTED.splitlines(keepends=True), "kernel")
+    codegen, lowering = _split_at_stages(passes)
+    assert codegen == ["first-pass{a=1 b=two}", "second-pass"]
+    assert lowering == ["third-pass", "iree-codegen-resolve-swizzle-hints"]
+
+
+def test_an_output_cut_short_is_no_recording() -> None:
+    cut = PRINTED[: PRINTED.index("// -----// IR Dump After Resolve")]
+    passes = _passes_over_function(cut.splitlines(keepends=True), "kernel")
+    assert _split_at_stages(passes) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "options"),
+    [
+        ("{gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, "
+         "no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = true>}",
+         ("prefetch_num_stages = 2", "use_igemm_convolution = true")),
+        ("{gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 0>, x = 1}", ()),
+        ("#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>>", ()),
+        ("#iree_gpu.pipeline_options<reorder_workgroups_strategy = <Transpose>>",
+         ("reorder_workgroups_strategy = <Transpose>",)),
+    ],
+)  # fmt: skip
+def test_only_options_that_differ_from_their_defaults_count(
+    attribute: str, options: tuple[str, ...]
+) -> None:
+    assert pipeline_options(attribute) == options
+
+
+def test_recordings_survive_their_data_file() -> None:
+    text = dump_recordings("1.2", [RECORDING])
+    assert load_recordings(text, "1.2") == [RECORDING]
+    assert load_recordings(text, "1.3") == []
+
+
+def test_every_packaged_request_is_in_the_package() -> None:
+    store = RecordingStore(cache_directory=Path("/nonexistent"))
+    for request in packaged_requests():
+        options = pipeline_options(f"#iree_gpu.pipeline_options<{request.options}>")
+        key = RecordingKey(request.backend, request.pipeline, options)
+        assert store.find(key) is not None, key
+
+
+def check_against_installed_compiler(request: RecordingRequest) -> None:
+    taken = request.take()
+    assert RecordingStore().find(taken.key) == taken
+    assert len(taken.codegen) > 40
+    assert len(taken.lowering) > 10
+
+
+@pytest.mark.parametrize("index", [0, 1, 7, 20, 31])
+def test_packaged_recordings_equal_what_the_compiler_prints(index: int) -> None:
+    check_against_installed_compiler(list(packaged_requests())[index])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("request_", list(packaged_requests()), ids=str)
+def test_all_packaged_recordings_equal_what_the_compiler_prints(
+    request_: RecordingRequest,
+) -> None:
+    check_against_installed_compiler(request_)
+
+
+def test_a_missing_recording_is_taken_once_and_cached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[RecordingKey] = []
+
+    def take(key: RecordingKey, _module: str, _function: str) -> Recording:
+        taken.append(key)
+        return RECORDING
+
+    monkeypatch.setattr(recording_module, "record", take)
+    store = RecordingStore("0.0.test", tmp_path / "cache")
+    assert store.get(KEY, "module {}", "f") == RECORDING
+    assert RecordingStore("0.0.test", tmp_path / "cache").get(KEY, "module {}", "f") == RECORDING
+    assert taken == [KEY]
+    assert RecordingStore("0.0.other", tmp_path / "cache").find(KEY) is None
+
+
+def test_a_spoilt_cache_file_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
+    store = RecordingStore("0.0.test", tmp_path)
+    store.get(KEY, "", "f")
+    (spoilt,) = tmp_path.iterdir()
+    spoilt.write_text('{"compiler_version": "0.0.test", "recordings": [{')
+    assert store.find(KEY) is None
+    assert store.get(KEY, "", "f") == RECORDING
+
+
+def test_an_unwritable_cache_does_not_stop_a_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
+    assert RecordingStore("0.0.test", Path("/proc/none")).get(KEY, "", "f") == RECORDING
+
+
+def test_a_module_without_the_function_gives_no_recording() -> None:
+    with pytest.raises(RecordingError, match="prints no pipeline for @missing"):
+        record(KEY, "module {}", "missing")
+
+
+def test_the_packaged_data_is_for_the_installed_compiler() -> None:
+    assert RecordingStore().find(RecordingKey("rocm", "VectorDistribute")) is not None, (
+        f"no recordings for {compiler_version()}: run python -m bankwise.tools.record_pipelines"
+    )

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The registry of passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.passes.base import FunctionPass, PassOptionError
+from bankwise.passes.registry import PASSES, UnknownPassError, make_pass, registered_passes
+
+
+def test_every_pass_is_registered_under_its_name() -> None:
+    assert {
+        "bankwise-hint-vector-allocs",
+        "bankwise-flatten-swizzle-hints",
+        "bankwise-pad-unhinted-allocs",
+        "bankwise-absorb-swizzle-hints",
+        "bankwise-reinsert-swizzle-hints",
+        "bankwise-resolve-swizzle-hints",
+    } <= registered_passes().keys()
+    assert len(registered_passes()) == len(PASSES)
+
+
+@pytest.mark.parametrize("kind", PASSES)
+def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -> None:
+    default = make_pass(kind.name, "")
+    assert kind.name.startswith("bankwise-")
+    assert kind.summary
+    assert "\n" not in kind.summary
+    text = str(default)
+    name, _, options = text.removesuffix("}").partition("{")
+    assert make_pass(name, options) == default
+
+
+def test_unknown_name_suggests_the_closest() -> None:
+    with pytest.raises(UnknownPassError, match="did you mean 'bankwise-pad-unhinted-allocs'"):
+        make_pass("bankwise-pad-unhinted-alloc", "")
+    with pytest.raises(UnknownPassError) as caught:
+        make_pass("bankwise-zzz", "")
+    assert str(caught.value) == "'bankwise-zzz' does not refer to a registered pass"
+
+
+def test_unknown_option() -> None:
+    with pytest.raises(PassOptionError, match="has no option 'x'"):
+        make_pass("bankwise-pad-unhinted-allocs", "x=1")

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Resolved offsets against the documented formulas of the swizzle attributes."""
+
+from __future__ import annotations
+
+from math import lcm
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
+from bankwise.dialect_utils.swizzle_legality import contiguous_run
+from bankwise.passes.base import PassContext
+from bankwise.passes.decisions import Action
+from bankwise.passes.resolve_swizzle_hints import ResolveSwizzleHints
+from bankwise.test.unit.index_evaluator import UndefinedError, evaluate
+
+_INFO = (
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [64, 4, 1] subgroup_size = 64>"
+)
+_SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session()
+
+
+def _resolve(session: Session, text: str) -> tuple[ir.Module, PassContext, list[str]]:
+    module = ir.Module.parse(text, session.context)
+    messages: list[str] = []
+    context = PassContext(sink=DiagnosticSink(lambda d: messages.append(str(d)), remarks=True))
+    ResolveSwizzleHints.from_options("").run(module.body.operations[0].operation, context)
+    assert module.operation.verify()
+    return module, context, messages
+
+
+def _chain_text(chain: tuple[Swizzle, ...], kind: str) -> tuple[str, str]:
+    """Hints of `%a` and the name of the last one's result."""
+    lines, value = [], "%a"
+    for number, swizzle in enumerate(chain):
+        lines.append(
+            f"%h{number} = iree_codegen.swizzle_hint {value}[#iree_codegen.{swizzle}] : {kind}"
+        )
+        value = f"%h{number}"
+    return "\n".join(lines), value
+
+
+def _apply(chain: tuple[Swizzle, ...], offsets: np.ndarray) -> np.ndarray:
+    for swizzle in reversed(chain):
+        offsets = swizzle.apply(offsets)
+    return offsets
+
+
+_POWERS = st.sampled_from([1, 2, 4, 8])
+
+
+@st.composite
+def _swizzles(draw: st.DrawFn, powers_only: bool = False) -> Swizzle:
+    odd = st.just(1) if powers_only else st.sampled_from([1, 1, 1, 3, 5])
+    access = draw(_POWERS) * draw(odd)
+    if draw(st.booleans()) and not powers_only:
+        return RotateRows(access * draw(st.sampled_from([1, 2, 3, 4, 6, 8, 16])), access)
+    groups = draw(st.sampled_from([1, 2, 4, 8, 16]))
+    row = access * groups
+    stride = row * draw(st.sampled_from([1, 1, 2, 4, 8] if powers_only else [1, 1, 2, 3, 4]))
+    phase = draw(st.sampled_from([p for p in (1, 1, 2, 4, 8) if p <= groups]))
+    if not powers_only and groups > 2 and draw(st.booleans()):
+        phase = 3
+    return XorShuffle(row, access, stride, phase)
+
+
+def _chains(powers_only: bool = False) -> st.SearchStrategy[tuple[Swizzle, ...]]:
+    return st.lists(_swizzles(powers_only), min_size=1, max_size=3).map(tuple)
+
+
+@st.composite
+def _offsets(draw: st.DrawFn, align: int) -> str:
+    """Lines that define %o0, %o1, ... from %x, %y, %i (a loop's) and %p (anything)."""
+    lines: list[str] = []
+    count = draw(st.integers(1, 4))
+    constants = st.integers(-40, 400).map(lambda c: c * align)
+    for n in range(count):
+        lines.append(f"%c{n} = arith.constant {draw(constants)} : index")
+    lines.append(f"%ca = arith.constant {align} : index")
+    lines.append("%pa = arith.muli %p, %ca overflow<nsw> : index")
+    a, b = (draw(st.sampled_from(["%x", "%y", "%i", "%c0"])) for _ in range(2))
+    s, t = (draw(st.sampled_from([1, 2, 3, 4, 8, 16])) * align for _ in range(2))
+    base = draw(st.integers(0, 4))
+    lines.append("%d:2 = affine.delinearize_index %x into (8) : index, index")
+    if base == 0:
+        lines.append(
+            f"%b = affine.apply affine_map<()[s0, s1] -> (s0 * {s} + s1 * {t} + {4 * align})>()"
+            f"[{a}, {b}]"
+        )
+    elif base == 1:
+        lines.append("%z = arith.constant 0 : index")
+        lines.append(
+            f"%b = affine.linearize_index [{a}, %d#1, {b}, %z] by (8, 16, {align}) : index"
+        )
+    elif base == 2:
+        lines.append("%z = arith.constant 0 : index\n%s = arith.constant 3 : index")
+        lines.append("%a3 = arith.addi %d#0, %s : index")
+        lines.append(
+            "%b = affine.linearize_index disjoint [%s, %d#1, %a3, %z] "
+            f"by (4, 8, 16, {align}) : index"
+        )
+    elif base == 3:
+        lines.append("%b = arith.addi %pa, %c0 overflow<nsw> : index")
+    else:
+        lines.append(f"%ba = arith.muli {a}, %ca overflow<nsw> : index")
+        lines.append("%b = arith.addi %ba, %pa overflow<nsw> : index")
+    for n in range(count):
+        op = draw(st.sampled_from(["addi", "addi", "addi", "subi", "xori", "ori"]))
+        lines.append(f"%o{n} = arith.{op} %b, %c{n} : index")
+    return "\n".join(lines)
+
+
+def _accesses(offsets: str, value: str, kind: str, width: int) -> tuple[str, int]:
+    count = offsets.count("%o")
+    vector = f"vector<{width}xf16>"
+    lines: list[str] = []
+    for n in range(count):
+        lines.append(f"%v{n} = vector.load {value}[%o{n}] : {kind}, {vector}")
+        lines.append(f"vector.store %v{n}, {value}[%o{n}] : {kind}, {vector}")
+        lines.append(f"%s{n} = memref.load {value}[%o{n}] : {kind}")
+        lines.append(f"memref.store %s{n}, {value}[%o{n}] : {kind}")
+    return "\n".join(lines), count
+
+
+def _buffer_accesses(function: ir.Operation) -> list[tuple[ir.Value, int]]:
+    """(offset, elements) of all accesses in program order."""
+    found: list[tuple[ir.Value, int]] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        name = op.operation.name
+        if name in ("vector.load", "memref.load"):
+            kind = op.operation.results[0].type
+            elements = kind.shape[0] if isinstance(kind, ir.VectorType) else 1
+            found.append((op.operation.operands[1], elements))
+        elif name in ("vector.store", "memref.store"):
+            kind = op.operation.operands[0].type
+            elements = kind.shape[0] if isinstance(kind, ir.VectorType) else 1
+            found.append((op.operation.operands[2], elements))
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _program(chain: tuple[Swizzle, ...], size: int, offsets: str, width: int) -> str:
+    kind = f"memref<{size}xf16>"
+    hints, value = _chain_text(chain, kind)
+    accesses, _ = _accesses(offsets, value, kind, width)
+    return f"""
+func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{
+  %x = gpu.thread_id x
+  %y = gpu.thread_id y
+  %l = arith.constant 0 : index
+  %u = arith.constant 6 : index
+  %st = arith.constant 2 : index
+  {hints}
+  scf.for %i = %l to %u step %st {{
+    {offsets}
+    {accesses}
+  }}
+  return
+}}"""
+
+
+@_SETTINGS
+@given(chain=st.one_of(_chains(powers_only=True), _chains()), data=st.data())
+def test_resolved_offsets_equal_the_formula(session, chain, data):
+    rows = data.draw(st.integers(1, 24))
+    size = lcm(*(s.row_width for s in chain)) * rows
+    run = contiguous_run(chain)
+    width = data.draw(st.sampled_from([1, 3, run, run, 2 * run, 4 * run, max(run // 2, 1)]))
+    align = data.draw(st.sampled_from([run, run, width, max(run // 2, 1), 1]))
+    text = _program(chain, size, data.draw(_offsets(align)), width)
+    before = ir.Module.parse(text, session.context)
+    originals = _buffer_accesses(before.body.operations[0].operation)
+    module, context, _ = _resolve(session, text)
+    function = module.body.operations[0].operation
+    assert "swizzle_hint" not in str(module)
+    (decision,) = context.log
+    if decision.action is Action.DROP:
+        assert width > 1, decision.reason
+        assert str(module).count("vector.load") == str(before).count("vector.load")
+    samples = data.draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, 63),
+                st.integers(0, 3),
+                st.sampled_from([0, 2, 4]),
+                st.integers(-400, size // align),
+            ),
+            min_size=12,
+            max_size=12,
+        )
+    )
+    for x, y, i, p in samples:
+        leaves = _leaves(function, x, y, i, p)
+        old_leaves = _leaves(before.body.operations[0].operation, x, y, i, p)
+        resolved = iter(_buffer_accesses(function))
+        for offset, count in originals:
+            pieces: list[tuple[int, ir.Value, int]] = []
+            covered = 0
+            while covered < count:
+                value, elements = next(resolved)
+                pieces.append((covered, value, elements))
+                covered += elements
+            for bits in (32, 64):
+                try:
+                    logical = evaluate(offset, old_leaves, bits)
+                except UndefinedError:
+                    continue
+                if logical > size - count:
+                    continue
+                for start, value, elements in pieces:
+                    physical = evaluate(value, leaves, bits) + np.arange(elements)
+                    expected = logical + start + np.arange(elements)
+                    if decision.action is Action.RESOLVE:
+                        expected = _apply(chain, expected)
+                    assert (physical == expected).all()
+
+
+def _leaves(function: ir.Operation, x: int, y: int, i: int, p: int) -> dict[ir.Value, int]:
+    block = function.regions[0].blocks[0]
+    leaves: dict[ir.Value, int] = {block.arguments[1]: p}
+    ids = iter((x, y))
+    for op in block.operations:
+        if op.operation.name == "gpu.thread_id":
+            leaves[op.operation.results[0]] = next(ids)
+        if op.operation.name == "scf.for":
+            leaves[op.operation.regions[0].blocks[0].arguments[0]] = i
+    return leaves
+
+
+@_SETTINGS
+@given(chain=st.one_of(_chains(powers_only=True), _chains()), rows=st.integers(1, 8))
+def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
+    """Thread %p reads element %p: all threads together must read every element once."""
+    size = lcm(*(s.row_width for s in chain)) * rows
+    kind = f"memref<{size}xf16>"
+    hints, value = _chain_text(chain, kind)
+    module, context, _ = _resolve(
+        session,
+        f"func.func @f(%a: {kind}) {{\n%p = gpu.thread_id x upper_bound {size}\n{hints}\n"
+        f"%v = memref.load {value}[%p] : {kind}\nreturn\n}}",
+    )
+    assert [d.action for d in context.log] == [Action.RESOLVE]
+    function = module.body.operations[0].operation
+    ((offset, _),) = _buffer_accesses(function)
+    thread = next(
+        op.operation.results[0]
+        for op in function.regions[0].blocks[0].operations
+        if op.operation.name == "gpu.thread_id"
+    )
+    offsets = np.arange(0, size, max(1, size // 512))
+    resolved = [evaluate(offset, {thread: int(o)}) for o in offsets]
+    assert (resolved == _apply(chain, offsets)).all()
+    assert (np.sort(_apply(chain, np.arange(size))) == np.arange(size)).all()
+
+
+def test_no_division_and_no_multiplication_for_powers_of_two(session):
+    text = _program(
+        (XorShuffle(64, 8, 128, 2), XorShuffle(32, 8)),
+        8192,
+        "%o0 = affine.apply affine_map<()[s0, s1] -> (s0 * 8 + s1 * 512)>()[%x, %i]",
+        8,
+    )
+    module, _, _ = _resolve(session, text)
+    for name in ("div", "rem", "muli"):
+        assert f"arith.{name}" not in str(module)
+
+
+def test_the_pass_fails_for_gather_to_lds_and_leaves_the_function_alone(session):
+    text = """
+func.func @f(%g: memref<2048xf32>) {
+  %a = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  %h = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<64, 4>] : LDS
+  amdgpu.gather_to_lds %g[%c0], %h[%c0] : vector<4xf32>, memref<2048xf32>, LDS
+  %v = vector.load %h[%c0] : LDS, vector<5xf32>
+  return
+}""".replace("LDS", "memref<2048xf32, #gpu.address_space<workgroup>>")
+    module = ir.Module.parse(text, session.context)
+    function = module.body.operations[0].operation
+    before = str(module)
+    with pytest.raises(PassFailure, match="all swizzle hints must resolve: access of 5 elements"):
+        ResolveSwizzleHints().run(function, PassContext())
+    assert str(module) == before

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of bankwise-compile: whose flag is whose."""
+
+from pathlib import Path
+
+import pytest
+
+from bankwise.tools.compile_arguments import UsageError, parse_arguments
+
+
+def test_flags_of_the_library_pass_through_untouched() -> None:
+    settings = parse_arguments(["--iree-rocm-target=gfx942", "a.mlir", "-o", "a.vmfb", "--x"])
+    assert settings.input == "a.mlir"
+    assert settings.output == "a.vmfb"
+    assert settings.process_flags == ("--iree-rocm-target=gfx942", "--x")
+
+
+@pytest.mark.parametrize("form", [["-o", "x"], ["-o=x"], ["--o=x"], ["--o", "x"]])
+def test_the_output_may_be_given_in_every_llvm_form(form: list[str]) -> None:
+    assert parse_arguments(["a.mlir", *form]).output == "x"
+
+
+def test_our_flags_are_read() -> None:
+    settings = parse_arguments(
+        ["-", "--bankwise-mitigation=pad", "--bankwise-remarks", "--bankwise-decisions=d.json",
+         "-bankwise-dump-ir=ir", "--verify=false", "--compile-to=hal"]
+    )  # fmt: skip
+    assert settings.input == "-"
+    assert (settings.mitigation, settings.remarks, settings.verify) == ("pad", True, False)
+    assert (settings.decisions, settings.dump_ir, settings.compile_to) == ("d.json", "ir", "hal")
+    assert settings.process_flags == ()
+
+
+def test_a_separate_value_is_not_taken_for_the_input(tmp_path: Path) -> None:
+    source = tmp_path / "a.mlir"
+    source.write_text("")
+    for words in (
+        ["--iree-hal-target-device", "hip", str(source)],
+        [str(source), "--iree-hal-target-device", "hip"],
+        ["--mlir-disable-threading", str(source)],
+        ["--mlir-disable-threading", str(source), "--iree-hal-target-device", "hip"],
+    ):
+        settings = parse_arguments(words)
+        assert settings.input == str(source)
+        assert [*settings.process_flags] == [word for word in words if word != str(source)]
+
+
+def test_passes_of_ours_are_taken_out_of_print_lists() -> None:
+    settings = parse_arguments(["a.mlir", "--mlir-print-ir-after=cse,bankwise-x", "-o=b"])
+    assert settings.print_after == ("bankwise-x",)
+    assert settings.process_flags == ("--mlir-print-ir-after=cse",)
+
+
+def test_response_files_are_read(tmp_path: Path) -> None:
+    response = tmp_path / "flags"
+    response.write_text("--bankwise-mitigation=none '--a=b c'\n")
+    settings = parse_arguments(["a.mlir", f"@{response}"])
+    assert settings.mitigation == "none"
+    assert settings.process_flags == ("--a=b c",)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--bankwise-mitigation=best"], "'best' is not one of auto, swizzle, pad, none, stock"),
+        (["--bankwise-remark"], r"unknown flag '--bankwise-remark' \(known: .*--bankwise-remarks"),
+        (["a.mlir", "-o"], "-o needs a value"),
+        (["a.mlir", "b.mlir"], "several input files: 'a.mlir', 'b.mlir'"),
+        (["--compile-mode=hal-executable"], "--compile-mode=hal-executable runs codegen in one"),
+        (["--output-format=elf"], "'elf' is not one of vm-bytecode"),
+        (["--verify=maybe"], "--verify expects true or false, got 'maybe'"),
+        (["--emit-mlir-bytecode-version=x"], "expects an integer, got 'x'"),
+    ],
+)
+def test_wrong_flags_are_named(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_arguments(words)

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-opt`: runs Bankwise passes, mixed with the compiler's own, on MLIR text."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import get_type_hints
+
+from .. import __version__
+from ..bank_model.targets import UnknownTargetError
+from ..iree_plugin import embedding
+from ..iree_plugin.native_passes import (
+    NativePassError,
+    check_native_pass,
+    is_native_pass,
+    nest_for_module,
+)
+from ..iree_plugin.opt_driver import SPLIT_MARKER, OptError, OptSettings, optimize
+from ..iree_plugin.replay import IrPrinting
+from ..passes.base import FunctionPass, PassOptionError
+from ..passes.pipeline_text import (
+    NativeText,
+    OurPass,
+    Piece,
+    PipelineTextError,
+    cut_pipeline,
+    is_ours,
+    join_native,
+    native_passes,
+    parse_pipeline,
+)
+from ..passes.registry import UnknownPassError, make_pass, registered_passes
+
+PROGRAM = "bankwise-opt"
+HELP = """\
+OVERVIEW: Bankwise modular optimizer driver
+
+USAGE: bankwise-opt [options] <input file or '-' for stdin>
+
+OPTIONS:
+
+  -o <filename>                          Output file, '-' (default) for stdout
+  --pass-pipeline=<string>               Passes to run, such as
+                                         'builtin.module(func.func(bankwise-...,canonicalize))'
+  --<pass>[=<options>]                   Run a pass, ours or the compiler's, in the order given;
+                                         ours run on every func.func
+  --list-passes                          Print the Bankwise passes and exit
+  --split-input-file[=<marker>]          Process the parts between '// -----' separately
+  --output-split-marker=<marker>         What to print between the results of the parts
+  --verify-diagnostics[=only-expected]   Compare diagnostics with `expected-*` comments
+  --verify-each[=<bool>]                 Verify the IR after each pass (default true)
+  --allow-unregistered-dialect           Allow operations of unknown dialects
+  --bankwise-remarks                     Print what each allocation got and why, as remarks
+  --bankwise-decisions=<file>            Write the same as JSON
+  --iree-gpu-test-target=<arch>          Target of functions that name none, such as gfx942
+  --mlir-print-ir-before=<passes>, --mlir-print-ir-after=<passes>
+  --mlir-print-ir-before-all, --mlir-print-ir-after-all, --mlir-print-ir-module-scope
+  --mlir-print-local-scope, --mlir-print-op-generic, --mlir-print-debuginfo, --mlir-timing
+  --help, --version
+
+PASSES:
+
+{passes}
+The compiler's own passes: iree-opt --list-passes
+
+IREE AND LLVM OPTIONS:
+"""
+
+
+class UsageError(ValueError):
+    """A command line that cannot be understood."""
+
+
+@dataclass
+class _CommandLine:
+    """What has been read of the command line.
+
+    Attributes:
+        settings: what the driver needs.
+        pipeline: the text of `--pass-pipeline`, if given.
+        shorthands: the passes that were named by flags, in order.
+        library_flags: what LLVM's option parser will read.
+        inputs: the positional arguments.
+    """
+
+    settings: OptSettings = field(default_factory=OptSettings)
+    pipeline: str | None = None
+    shorthands: list[Piece] = field(default_factory=list)
+    library_flags: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    names = {word.lstrip("-") for word in arguments if word.startswith("-")}
+    try:
+        if "list-passes" in names:
+            print(f"Passes:\n{pass_list()}", end="")
+            return 0
+        if "version" in names:
+            print(f"{PROGRAM} {__version__}", flush=True)
+        if any(name.startswith("help") for name in names):
+            print(HELP.format(passes=pass_list()), flush=True)
+        return _run(arguments)
+    except (UsageError, OptError, UnknownTargetError) as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has left; nothing more must be written to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written")
+
+
+def _fail(message: str) -> int:
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
+    line = _parse(arguments)
+    if len(line.inputs) > 1:
+        raise UsageError(
+            f"too many positional arguments: {', '.join(map(repr, line.inputs))}; "
+            "write a flag's value as --flag=value"
+        )
+    pieces = tuple(join_native(line.shorthands))
+    anchor = "builtin.module"
+    if line.pipeline is not None:
+        if pieces:
+            raise UsageError("--pass-pipeline can't be used with individual pass options")
+        try:
+            anchor, pieces = _read_pipeline(line.pipeline)
+        except PipelineTextError as error:
+            print_in_pipeline(line.pipeline, error)
+            return 1
+    source = line.inputs[0] if line.inputs else "-"
+    embedding.set_process_flags(PROGRAM, line.library_flags)
+    settings = replace(line.settings, input=source, anchor=anchor, pieces=pieces)
+    return 0 if optimize(settings) else 1
+
+
+def _read_pipeline(text: str) -> tuple[str, tuple[Piece, ...]]:
+    """The anchor and the pieces of a textual pipeline.
+
+    Raises:
+        PipelineTextError: the pipeline cannot be read or run.
+    """
+    root = parse_pipeline(text)
+    for element, anchor in native_passes(root):
+        try:
+            check_native_pass(text[element.start : element.stop], anchor)
+        except NativePassError as error:
+            raise PipelineTextError(str(error), element.start) from None
+    return root.anchor, tuple(cut_pipeline(text, root))
+
+
+def print_in_pipeline(text: str, error: PipelineTextError) -> None:
+    """Prints an error with its place in the pipeline, as the compiler does for a source file."""
+    before = text[: error.position]
+    line = before.count("\n")
+    column = len(before) - (before.rfind("\n") + 1)
+    print(f"<pass-pipeline>:{line + 1}:{column + 1}: error: {error}", file=sys.stderr)
+    if text:
+        print(f"{text.splitlines()[line]}\n{' ' * column}^", file=sys.stderr)
+
+
+_VALUES = {
+    "o": "output",
+    "bankwise-decisions": "decisions",
+    "output-split-marker": "output_split_marker",
+    "iree-gpu-test-target": "test_target",
+}
+_SWITCHES = {
+    "bankwise-remarks": "remarks",
+    "allow-unregistered-dialect": "allow_unregistered_dialects",
+    "verify-each": "verify_each",
+    "mlir-timing": "timing",
+}
+_PRINT_SWITCHES = {
+    "mlir-print-ir-before-all": "before_all",
+    "mlir-print-ir-after-all": "after_all",
+    "mlir-print-ir-module-scope": "module_scope",
+}
+_PRINT_LISTS = {"mlir-print-ir-before": "before", "mlir-print-ir-after": "after"}
+# Flags that our passes and the compiler's library must both know.
+_SHARED = {"iree-gpu-test-target", "mlir-timing", *_PRINT_SWITCHES}
+
+
+def _parse(arguments: Sequence[str]) -> _CommandLine:
+    line = _CommandLine()
+    words = iter(arguments)
+    for word in words:
+        name, separator, text = word.lstrip("-").partition("=")
+        if not word.startswith("-") or word == "-":
+            line.inputs.append(word)
+            continue
+        if not separator and name in ("pass-pipeline", *_VALUES, *_PRINT_LISTS):
+            text = next(words, "")
+            if not text:
+                raise UsageError(f"for the {word} option: requires a value!")
+        _read_flag(line, word, name, text if separator or text else None)
+        if name in _SHARED:
+            line.library_flags.append(f"--{name}={text}" if text else word)
+    return line
+
+
+def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> None:
+    """Reads one flag; `text` is None for a flag without a value."""
+    if name == "pass-pipeline":
+        line.pipeline = text or ""
+    elif name in _VALUES:
+        line.settings = replace(line.settings, **{_VALUES[name]: text})
+    elif name in _SWITCHES:
+        line.settings = replace(line.settings, **{_SWITCHES[name]: _switch(word, text)})
+    elif name in _PRINT_SWITCHES:
+        _set_printing(line, **{_PRINT_SWITCHES[name]: _switch(word, text)})
+    elif name in _PRINT_LISTS:
+        _print_around(line, name, (text or "").split(","))
+    elif name == "split-input-file":
+        line.settings = replace(line.settings, split_marker=text or SPLIT_MARKER)
+    elif name == "verify-diagnostics":
+        if text not in (None, "all", "only-expected"):
+            raise UsageError(f"{word}: expected 'all' or 'only-expected'")
+        line.settings = replace(
+            line.settings, verify_diagnostics=True, only_expected=text == "only-expected"
+        )
+    elif is_ours(name):
+        line.shorthands.append(OurPass(_our_shorthand(name, text or ""), None))
+    elif is_native_pass(name):
+        line.shorthands.append(NativeText(_native_shorthand(word, name, text)))
+    else:
+        line.library_flags.append(word)
+
+
+def _switch(word: str, text: str | None) -> bool:
+    if text is None or text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise UsageError(
+        f"for the {word.partition('=')[0]} option: '{text}' is invalid value for boolean "
+        "argument! Try 0 or 1"
+    )
+
+
+def _set_printing(line: _CommandLine, **changes: bool | frozenset[str]) -> None:
+    printing: IrPrinting = replace(line.settings.printing, **changes)
+    line.settings = replace(line.settings, printing=printing)
+
+
+def _print_around(line: _CommandLine, flag: str, names: Sequence[str]) -> None:
+    """Notes where to print our passes' IR and leaves the compiler's own to the library."""
+    ours = frozenset(name for name in names if is_ours(name))
+    for name in ours:
+        if name not in registered_passes():
+            raise UsageError(f"for the --{flag} option: Cannot find option named '{name}'!")
+    known: frozenset[str] = getattr(line.settings.printing, _PRINT_LISTS[flag])
+    _set_printing(line, **{_PRINT_LISTS[flag]: known | ours})
+    native = ",".join(name for name in names if name not in ours)
+    if native:
+        line.library_flags.append(f"--{flag}={native}")
+
+
+def _our_shorthand(name: str, options: str) -> FunctionPass:
+    try:
+        return make_pass(name, options)
+    except UnknownPassError as error:
+        raise UsageError(f"Unknown command line argument '--{name}': {error}") from None
+    except PassOptionError as error:
+        raise UsageError(str(error)) from None
+
+
+def _native_shorthand(word: str, name: str, options: str | None) -> str:
+    try:
+        return nest_for_module(f"{name}{{{options}}}" if options else name)
+    except NativePassError as error:
+        raise UsageError(f"{word}: {error}") from None
+
+
+def pass_list() -> str:
+    """Every pass of ours with its summary and its options, one line each."""
+    return "".join(f"{line}\n" for each in registered_passes().values() for line in _describe(each))
+
+
+def _describe(kind: type[FunctionPass]) -> Iterator[str]:
+    yield f"  --{kind.name:<36} - {kind.summary}"
+    hints = get_type_hints(kind)
+    default = kind.from_options("")
+    for option in dataclasses.fields(kind):
+        value = getattr(default, option.name)
+        flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"
+        yield f"    {flag:<36} - default: {_text(value)}"
+
+
+def _values(kind: type) -> str:
+    if issubclass(kind, Enum):
+        return "|".join(str(member.value) for member in kind)
+    return {bool: "bool", int: "int", str: "string"}[kind]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
