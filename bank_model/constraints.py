@@ -23,6 +23,7 @@ take the place of U. Then zero cost still says exactly "no conflict"; other cost
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,8 @@ class BankConstraints:
     exact: bool
     subspaces: tuple[tuple[tuple[int, ...], int, int], ...]
     """(reduced basis, bank mask, weight) of the linear phases."""
+    uneven_sets: tuple[tuple[tuple[int, ...], int, int], ...]
+    """(words, bank mask, weight) of the other phases."""
     phases: int
     """Weighted phases that the accesses run: their cycles without any conflict."""
 
@@ -73,6 +76,7 @@ class BankConstraints:
         Of a phase's U, the vectors with 0 in all bank bits that stay as they are form a
         subspace. Mapped into the remaining t bank bits, at least 2**(dimension - t) of its
         vectors go to 0. For example four row bits do not fit into three changeable bank bits.
+        Likewise for any set of words with equal fixed bits.
         """
         bound = 0
         for basis, bank_mask, weight in self.subspaces:
@@ -80,6 +84,11 @@ class BankConstraints:
             dimension = len(basis) - f2.rank(v & fixed for v in basis)
             room = (bank_mask & target_mask).bit_count()
             bound += weight * ((1 << max(dimension - room, 0)) - 1)
+        for words, bank_mask, weight in self.uneven_sets:
+            fixed = bank_mask & ~target_mask
+            room = (bank_mask & target_mask).bit_count()
+            crowd = max(Counter(word & fixed for word in words).values())
+            bound += weight * ((crowd - 1) >> room)
         return bound
 
 
@@ -92,7 +101,7 @@ def bank_constraints(
     """
     total: dict[tuple[int, int], int] = {}
     subspaces: dict[tuple[tuple[int, ...], int], int] = {}
-    exact = True
+    uneven: dict[tuple[tuple[int, ...], int], int] = {}
     phases = 0
     weights = np.array([a.weight for a in accesses], dtype=np.int64)
     for machine, owner in machine_batches(target, tile, PlainInGroups(group), accesses):
@@ -104,11 +113,13 @@ def bank_constraints(
             if len(words) == 1 << len(basis):
                 subspaces[basis, bank_mask] = subspaces.get((basis, bank_mask), 0) + weight
             else:
-                exact = False
-                for i, first in enumerate(words):
-                    for second in words[:i]:
-                        key = (first ^ second, bank_mask)
-                        total[key] = total.get(key, 0) + weight
+                key = (tuple(words), bank_mask)
+                uneven[key] = uneven.get(key, 0) + weight
+    for (words, bank_mask), weight in uneven.items():
+        for i, first in enumerate(words):
+            for second in words[:i]:
+                pair = (first ^ second, bank_mask)
+                total[pair] = total.get(pair, 0) + weight
     for (basis, bank_mask), weight in subspaces.items():
         for vector in f2.span(basis)[1:]:
             total[vector, bank_mask] = total.get((vector, bank_mask), 0) + weight
@@ -117,8 +128,9 @@ def bank_constraints(
         np.array([v for (v, _), _ in items], dtype=np.int64),
         np.array([m for (_, m), _ in items], dtype=np.int64),
         np.array([w for _, w in items], dtype=np.int64),
-        exact,
+        not uneven,
         tuple((basis, mask, weight) for (basis, mask), weight in subspaces.items()),
+        tuple((words, mask, weight) for (words, mask), weight in uneven.items()),
         phases,
     )
 

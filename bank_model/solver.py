@@ -534,7 +534,7 @@ class _Solver:
 
 
 # Bounds on exact counts, so that a decision stays within some milliseconds.
-_MAX_EQUALS = 24
+_MAX_EQUALS = 16
 _MAX_INEXACT = 12
 _MAX_COUNTED = 24
 
@@ -572,20 +572,13 @@ class _AddressPatterns:
 
     def __init__(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
         self.tile = tile
-        families: dict[tuple[object, ...], tuple[LdsAccess, list[int]]] = {}
+        families: dict[tuple[int, bytes], tuple[LdsAccess, list[int]]] = {}
         for access in accesses:
             if access.elements.size:
                 origin = int(access.elements[0, 0])
-                relative = access.elements - origin
-                key = (access.count, relative.shape, relative.tobytes())
+                key = (access.count, (access.elements - origin).tobytes())
                 families.setdefault(key, (access, []))[1].append(origin)
-        self.families: list[tuple[LdsAccess, npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
-        for access, origins in families.values():
-            differences = np.unique(access.elements ^ access.elements[0, 0])
-            basis = f2.reduced_basis(differences.tolist())
-            self.families.append(
-                (access, np.array(sorted(set(origins))), np.array(basis, dtype=np.int64))
-            )
+        self.families = [_Family.of(access, origins) for access, origins in families.values()]
 
     def count(self, layout: Layout) -> int:
         """The number of registers under `layout`."""
@@ -596,22 +589,55 @@ class _AddressPatterns:
         )
         group = layout.group_elements(self.tile)
         total = 0
-        for access, origins, basis in self.families:
-            starts = (origins[:, None] + np.arange(0, access.count, group)).ravel()
+        for family in self.families:
+            starts = family.origins
+            if family.count > group:
+                starts = (starts[:, None] + np.arange(0, family.count, group)).ravel()
             constants = starts ^ starts[0]
-            vary = int(np.bitwise_or.reduce(basis)) if basis.size else 0
-            if linear and not (constants & vary).any():
-                moved = layout.offsets(self.tile, basis)
-                moved_vary = np.bitwise_or.reduce(moved) if moved.size else 0
-                total += len(np.unique(layout.offsets(self.tile, constants) & moved_vary))
+            if linear and not (constants & family.vary).any():
+                vary = 0
+                for vector in layout.offsets(self.tile, family.basis).tolist():
+                    vary |= vector
+                total += len(set((layout.offsets(self.tile, constants) & vary).tolist()))
             else:
-                relative = access.elements - access.elements[0, 0]
-                offsets = relative + starts[:, None, None]
+                offsets = starts[:, None] + family.relative
                 # Masked lanes may point anywhere.
                 offsets = layout.offsets(self.tile, offsets.clip(0, self.tile.elements - 1))
-                offsets = offsets - offsets[:, :1, :1]
-                total += len({pattern.tobytes() for pattern in offsets})
+                total += len({row.tobytes() for row in offsets - offsets[:, :1]})
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """Accesses whose lanes' offsets differ by a constant."""
+
+    count: int
+    origins: npt.NDArray[np.int64]
+    """The first lane's element of each access, distinct."""
+    relative: npt.NDArray[np.int64]
+    """The distinct offsets of the lanes from the first lane."""
+    basis: npt.NDArray[np.int64]
+    """A basis of the XOR differences between lanes."""
+    vary: int
+    """The bits in which lanes differ."""
+
+    @staticmethod
+    def of(access: LdsAccess, origins: list[int]) -> _Family:
+        """The family of `access`."""
+        first = int(access.elements[0, 0])
+        relative = np.array(sorted(set((access.elements - first).ravel().tolist()) - {0}))
+        relative = np.concatenate([np.zeros(1, np.int64), relative.astype(np.int64)])
+        basis = f2.reduced_basis(abs(int(x)) for x in (relative + first) ^ first)
+        vary = 0
+        for vector in basis:
+            vary |= vector
+        return _Family(
+            access.count,
+            np.array(sorted(set(origins))),
+            relative,
+            np.array(basis, dtype=np.int64),
+            vary,
+        )
 
 
 def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization:

@@ -159,21 +159,19 @@ def cheapest_swizzles(
     x = constraints.vectors
     columns = range(min(_bank_bits(constraints), space.bits), space.bits)
     tops = np.array([int(v).bit_length() - 1 for v in x])
-    plan = [
-        _Column(
-            j,
-            np.flatnonzero(tops == j),
-            np.flatnonzero((x >> j & 1 == 1) & (tops > j)),
-            _allowed_values(space, j),
-        )
-        for j in columns
-    ]
+    plan: list[_Column] = []
+    for j in columns:
+        finished = np.flatnonzero(tops == j)
+        masks = constraints.bank_masks[finished]
+        weights = np.where(masks >> j & 1, 0, constraints.weights[finished])
+        passing = np.flatnonzero((x >> j & 1 == 1) & (tops > j))
+        plan.append(_Column(j, finished, masks, weights, passing, _allowed_values(space, j)))
     walk = _Walk(below, bound, max_nodes, max_solutions)
     need = 1 << space.group_bit if uses_group else 0
     permute_banks = bool(
         space.target_mask & need and space.group_bit + 1 < min(_bank_bits(constraints), space.bits)
     )
-    _descend(constraints, plan, 0, x.copy(), 0, [], need, permute_banks, walk)
+    _descend(plan, 0, x.copy(), 0, [], need, permute_banks, walk)
     return SearchResult(walk.best_cost, tuple(walk.solutions), walk.complete)
 
 
@@ -182,6 +180,9 @@ class _Column:
     source: int
     finished: npt.NDArray[np.intp]
     """Vectors whose highest bit is this column's."""
+    masks: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    """Their bank masks and weights."""
     passing: npt.NDArray[np.intp]
     """Vectors with a higher bit that also have this one."""
     values: npt.NDArray[np.int64]
@@ -203,7 +204,6 @@ def _allowed_values(space: SearchSpace, source: int) -> npt.NDArray[np.int64]:
 
 
 def _descend(
-    constraints: BankConstraints,
     plan: Sequence[_Column],
     depth: int,
     images: npt.NDArray[np.int64],
@@ -237,42 +237,38 @@ def _descend(
     column = plan[depth]
     values = column.values
     if column.finished.size:
-        forbidden = images[column.finished] ^ (1 << column.source)
-        masks = constraints.bank_masks[column.finished]
-        weights = constraints.weights[column.finished]
         # A vector hits bank 0 if the value equals its image in the bank bits; if the column's
-        # own bit is a bank bit, that bit is set and it never does.
-        free = (masks >> column.source & 1) == 0
-        equal = ((values[:, None] ^ forbidden) & masks) == 0
-        costs = ((equal & free) @ weights).tolist()
+        # own bit is a bank bit, that bit is set and it never does (its weight is 0 here).
+        forbidden = images[column.finished]
+        costs = (((values[:, None] ^ forbidden) & column.masks) == 0) @ column.weights
+        affordable = np.flatnonzero(costs <= walk.best_cost - cost)
+        order = affordable[np.argsort(costs[affordable], kind="stable")].tolist()
+    elif column.passing.size:
+        costs = np.zeros(len(values), dtype=np.int64)
+        order = range(len(values))
     else:
-        costs = [0] * len(values)
-    last = chosen[-1] if chosen else None
-    follow = last[1] << 1 if last and last[0] == column.source - 1 else 0
-    order = sorted(range(len(values)), key=lambda i: (costs[i], i > 0, int(values[i]) != follow, i))
-    pointless = not column.finished.size and not column.passing.size
+        # No vector has this bit: it can only serve to change the bits of `need`.
+        costs = np.zeros(len(values), dtype=np.int64)
+        order = [i for i, value in enumerate(values.tolist()) if value in (0, need)]
     for i in order:
-        total = cost + costs[i]
+        total = cost + int(costs[i])
         # Equals of the best are collected only when nothing cheaper can be left to find.
         collecting = walk.best_cost == walk.bound and len(walk.solutions) < walk.max_solutions
-        if total > walk.best_cost or (
-            total == walk.best_cost and not (walk.solutions and collecting)
-        ):
+        worth = total < walk.best_cost or (
+            total == walk.best_cost and collecting and bool(walk.solutions)
+        )
+        if not worth:
             return
         value = int(values[i])
-        if pointless and value not in (0, need):
-            continue
         if walk.nodes_left <= 0:
             walk.complete = walk.best_cost == walk.bound
             return
         walk.nodes_left -= 1
+        following = images
         if value:
             following = images.copy()
             following[column.passing] ^= value
             chosen.append((column.source, value))
-            _descend(
-                constraints, plan, depth + 1, following, total, chosen, need, permute_banks, walk
-            )
+        _descend(plan, depth + 1, following, total, chosen, need, permute_banks, walk)
+        if value:
             chosen.pop()
-        else:
-            _descend(constraints, plan, depth + 1, images, total, chosen, need, permute_banks, walk)

@@ -8,12 +8,12 @@ operations end a trace; `root_allocations` then says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from iree.compiler import ir
 
+from .index_bits import Congruence, IndexBits
 from .lds_accesses import element_bits
 from .swizzle_hint import HINT_NAME, is_hint
 
@@ -195,24 +195,145 @@ def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
     return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
 
 
-def meeting_points(allocation: ir.Value) -> list[ir.Value]:
-    """All values at which `allocation`, or a view of it, may meet other memory."""
-    found: dict[ir.Value, None] = {}
+@dataclass(frozen=True)
+class Reach:
+    """Everywhere that an allocation gets to.
+
+    Attributes:
+        meetings: the values in which it, or a view of it, may meet other memory.
+        uses: the operations that take it or such a value for anything but a view or a meeting, as
+            (operation, operand number).
+    """
+
+    meetings: tuple[ir.Value, ...]
+    uses: tuple[tuple[ir.Operation, int], ...]
+
+
+def reach_of(allocation: ir.Value) -> Reach:
+    """Follows `allocation` through views, choices and loops; deallocations are no uses."""
+    meetings: dict[ir.Value, None] = {}
+    uses: list[tuple[ir.Operation, int]] = []
     pending, seen = [allocation], {allocation}
     while pending:
         value = pending.pop()
-        carried = list(carried_by(value))
-        found.update(dict.fromkeys(carried))
-        views = [
-            use.owner.operation.results[0]
-            for use in value.uses
-            if use.owner.operation.name in VIEWS and use.operand_number == 0
-        ]
-        for each in (*carried, *views):
-            if each not in seen:
-                seen.add(each)
-                pending.append(each)
-    return list(found)
+        for use in reversed(list(value.uses)):
+            user, number = use.owner.operation, use.operand_number
+            if user.name == "memref.dealloc":
+                continue
+            becomes = _meetings(user, number)
+            meetings.update(dict.fromkeys(becomes))
+            if user.name in VIEWS and number == 0:
+                becomes = (user.results[0],)
+            if not becomes:
+                uses.append((user, number))
+            new = [each for each in becomes if each not in seen]
+            seen.update(new)
+            pending += new
+    return Reach(tuple(meetings), tuple(uses))
+
+
+def _meetings(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
+    """The values that operand `number` of `user` becomes where others may meet it.
+
+    `arith.select %c, %value, %other` gives its result; an initial or yielded value of an `scf.for`
+    gives the loop's argument and its result.
+    """
+    if user.name == "arith.select":
+        return (user.results[0],)
+    if user.name == "scf.for" and number >= _FOR_BOUNDS:
+        return _loop_values(user, number - _FOR_BOUNDS)
+    if user.name == "scf.yield":
+        parent = user.parent.operation
+        if parent.name == "scf.for":
+            return _loop_values(parent, number)
+        if parent.name == "scf.if":
+            return (parent.results[number],)
+    return ()
+
+
+def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
+    return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
+
+
+# Where in its allocation a value starts.
+
+
+def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence] | Untraceable:
+    """For each root of `value`, what is known of the element of the root that `value` starts at.
+
+    A view adds to the offset of its source; where values meet, what holds for all of them remains:
+    a loop that alternates between the elements 0 and 2048 carries 0 (mod 2048).
+    """
+    sources: dict[ir.Value, tuple[ir.Value, ...]] = {}
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current in sources:
+            continue
+        found = sources_of(current)
+        if isinstance(found, Untraceable):
+            return found
+        sources[current] = found
+        pending += found
+    starts: dict[ir.Value, dict[ir.Value, Congruence]] = {
+        each: {} if found else {each: Congruence(0, 0)} for each, found in sources.items()
+    }
+    changed = True
+    # A modulus only ever becomes one of its divisors, so this ends.
+    while changed:
+        changed = False
+        for each, found in sources.items():
+            shift = _view_shift(each, bits)
+            for source in found:
+                for root, start in starts[source].items():
+                    known = starts[each].get(root)
+                    moved = _sum(start, shift)
+                    joined = moved if known is None else _join(known, moved)
+                    if joined != known:
+                        starts[each][root] = joined
+                        changed = True
+    return starts[value]
+
+
+def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
+    """How far behind its source `value` starts, if it is a view; 0 otherwise."""
+    view = defining_operation(value)
+    if view is None or view.name not in VIEWS or view.name in REORDERING_FREE_VIEWS:
+        return Congruence(0, 0)
+    if view.name in (HINT_NAME, "memref.transpose"):
+        return Congruence(0, 0)
+    if view.name != "memref.subview":
+        return _UNKNOWN
+    source = ir.MemRefType(view.operands[0].type)
+    strides, _ = source.get_strides_and_offset()
+    dynamic_stride = ir.ShapedType.get_dynamic_stride_or_offset()
+    dynamic_offsets = iter(list(view.operands)[1:])
+    total = Congruence(0, 0)
+    static_offsets = ir.DenseI64ArrayAttr(view.attributes["static_offsets"])
+    for number, stride in zip(static_offsets, strides, strict=True):
+        dynamic = number == ir.ShapedType.get_dynamic_size()
+        known = bits.of(next(dynamic_offsets)).congruence if dynamic else Congruence(0, number)
+        if stride == dynamic_stride:
+            total = _sum(total, Congruence(0, 0) if known == Congruence(0, 0) else _UNKNOWN)
+        else:
+            total = _sum(total, Congruence(known.modulus * abs(stride), known.residue * stride))
+    return total
+
+
+_UNKNOWN = Congruence(1, 0)
+
+
+def _reduced(modulus: int, residue: int) -> Congruence:
+    return Congruence(modulus, residue % modulus if modulus else residue)
+
+
+def _sum(a: Congruence, b: Congruence) -> Congruence:
+    return _reduced(gcd(a.modulus, b.modulus), a.residue + b.residue)
+
+
+def _join(a: Congruence, b: Congruence) -> Congruence:
+    """What a value satisfies that satisfies `a` or `b`: 0 and 6 (mod 8) give 0 (mod 2)."""
+    return _reduced(gcd(a.modulus, b.modulus, a.residue - b.residue), a.residue)
 
 
 # Flat allocations.

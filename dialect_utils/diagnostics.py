@@ -42,10 +42,20 @@ class SourceLocation:
         match = _FILE_LOCATION.search(str(location))
         if match is None:
             return None
-        return SourceLocation(match[1], int(match[2]), int(match[3]))
+        return SourceLocation(_unescape(match[1]), int(match[2]), int(match[3]))
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+def _unescape(text: str) -> str:
+    """Undoes the escapes of an MLIR string: `\\\\` and two hexadecimal digits for a UTF-8 byte."""
+    plain = re.sub(
+        rb"\\(\\|[0-9A-Fa-f]{2})",
+        lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 16)]),
+        text.encode(),
+    )
+    return plain.decode(errors="replace")
 
 
 @dataclass(frozen=True)

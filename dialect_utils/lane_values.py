@@ -337,7 +337,7 @@ def _dimension(operation: ir.Operation) -> int:
 def _thread_id(operation: ir.Operation, launch: Launch) -> LaneValues:
     x, y = _size(launch, 0), _size(launch, 1)
     ids = thread_ids(launch)
-    return LaneValues((ids % x, ids // x, ids // (x * y))[_dimension(operation)])
+    return LaneValues((ids % x, ids // x % y, ids // (x * y))[_dimension(operation)])
 
 
 def _constant(operation: ir.Operation, launch: Launch) -> LaneValues | Unknown:

@@ -169,7 +169,7 @@ class NestedLayout:
             for size, stride in zip(self.subgroup_tile, self.subgroup_strides, strict=True)
         ]
         thread = [
-            thread_ids % subgroup_size // stride % size if stride else zero
+            thread_ids // stride % size if stride else zero
             for size, stride in zip(self.thread_tile, self.thread_strides, strict=True)
         ]
         shape = (self.rank, *thread_ids.shape)

@@ -179,8 +179,9 @@ class SwizzledOffsets:
         """Moves constant bits into the base until the two have no bit in common."""
         facts = self.bits.of(base)
         inner = constant & facts.may
-        return base, constant
-        while overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may:
+        if not inner:
+            return base, constant
+        while False and (overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may):
             inner |= overlap
         return self._plus(base, inner), constant & ~inner
 

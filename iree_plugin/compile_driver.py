@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from iree.compiler.api import Output, Session, Source
 
 from ..dialect_utils.diagnostics import DiagnosticSink
 from ..passes.base import PassContext
+from .atomic_file import AtomicFile, is_stream_or_device
 from .compile_settings import PHASES, CompileSettings
 from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
 from .mitigation import Mitigation, mitigation_edits
@@ -44,7 +42,7 @@ def compile_to_output(options: CompileSettings) -> bool:
         source = _open_source(session, options.input)
         output = stack.enter_context(_atomic_output(options.output))
         decisions = (
-            stack.enter_context(_atomic_path(options.decisions)) if options.decisions else None
+            stack.enter_context(_atomic_file(options.decisions)) if options.decisions else None
         )
         sources = split_source(session, source) if options.split_input else [source]
         compiled = [_compile_one(session, context, options, each, output.file) for each in sources]
@@ -158,36 +156,12 @@ def _directory(path: str) -> Path:
     return directory
 
 
-class _AtomicPath:
-    """A file that appears under its name only when it is kept."""
-
-    def __init__(self, path: str) -> None:
-        self._target = Path(path)
-        try:
-            # A directory entry of the same file system, so that the replace is atomic.
-            handle, name = tempfile.mkstemp(
-                dir=self._target.parent, prefix=f".{self._target.name}."
-            )
-        except OSError as error:
-            raise DriverError(f"cannot write '{path}': {error.strerror}") from None
-        os.close(handle)
-        self.temporary = Path(name)
-
-    def keep(self) -> None:
-        mask = os.umask(0)
-        os.umask(mask)
-        self.temporary.chmod(0o666 & ~mask)
-        self.temporary.replace(self._target)
-
-    def discard(self) -> None:
-        self.temporary.unlink(missing_ok=True)
-
-
 @contextlib.contextmanager
-def _atomic_path(path: str) -> Iterator[_AtomicPath]:
-    if Path(path).is_dir():
-        raise DriverError(f"cannot write '{path}': Is a directory")
-    atomic = _AtomicPath(path)
+def _atomic_file(path: str) -> Iterator[AtomicFile]:
+    try:
+        atomic = AtomicFile(path)
+    except OSError as error:
+        raise DriverError(f"cannot write '{path}': {error.strerror}") from None
     try:
         yield atomic
     finally:
@@ -197,7 +171,7 @@ def _atomic_path(path: str) -> Iterator[_AtomicPath]:
 class _OutputFile:
     """A compiler output, on a stream or device directly, on a file atomically."""
 
-    def __init__(self, file: Output, atomic: _AtomicPath | None) -> None:
+    def __init__(self, file: Output, atomic: AtomicFile | None) -> None:
         self.file = file
         self._atomic = atomic
 
@@ -210,22 +184,10 @@ class _OutputFile:
 
 @contextlib.contextmanager
 def _atomic_output(path: str) -> Iterator[_OutputFile]:
-    if path == "-" or _is_special(path):
-        with Output.open_file(path) as file:  # pyright: ignore[reportGeneralTypeIssues]
-            yield _OutputFile(file, None)  # pyright: ignore[reportArgumentType]
-        return
-    with _atomic_path(path) as atomic:
-        file = Output.open_file(str(atomic.temporary))
-        try:
-            yield _OutputFile(file, atomic)
-        finally:
-            file.close()
-
-
-def _is_special(path: str) -> bool:
-    """Whether `path` is a device or pipe, which cannot be replaced by a file."""
-    try:
-        mode = Path(path).stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    with contextlib.ExitStack() as stack:
+        atomic = None
+        if not is_stream_or_device(path):
+            atomic = stack.enter_context(_atomic_file(path))
+        file = Output.open_file(path if atomic is None else str(atomic.temporary))
+        stack.callback(file.close)
+        yield _OutputFile(file, atomic)

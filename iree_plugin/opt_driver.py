@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, So
 from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
 from ..passes.base import PassContext
 from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
+from .atomic_file import AtomicFile, is_stream_or_device
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .replay import IrPrinting, PassRunner, ReplayError
@@ -163,7 +162,9 @@ class _Run:
         return text
 
     def _run_passes(self, part: _Part) -> bytes | None:
-        source = Source.wrap_buffer(self.session, part.text + b"\0", buffer_name=part.file)
+        # Text is read up to a final zero, bytecode up to the length of the buffer.
+        end = b"" if part.text.startswith(_BYTECODE_MAGIC) else b"\0"
+        source = Source.wrap_buffer(self.session, part.text + end, buffer_name=part.file)
         parsed = self._invocation()
         try:
             # The invocation stays open: its handler prints the later diagnostics too.
@@ -200,7 +201,12 @@ class _Run:
                 "operation"
             )
             return False
-        runner = PassRunner(self.session, self.context, self.settings.printing)
+        runner = PassRunner(
+            self.session,
+            self.context,
+            self.settings.printing,
+            verify=self.settings.verify_each,
+        )
         start = time.perf_counter()
         try:
             for function in _functions(root, piece.path):
@@ -325,22 +331,15 @@ class _Output:
 
     def __init__(self, path: str) -> None:
         self._name = path
-        self._path = Path(path).resolve()
-        self._temporary: Path | None = None
+        self._atomic: AtomicFile | None = None
         try:
             if path in ("-", "/dev/stdout"):
                 self._stream = sys.stdout.buffer
-            elif _is_special(self._path):
-                self._stream = self._path.open("wb")
-            elif self._path.is_dir():
-                raise OptError(f"cannot open output file '{path}': Is a directory")
+            elif is_stream_or_device(path):
+                self._stream = Path(path).open("wb")
             else:
-                # A neighbour, so that the final rename stays within one file system.
-                handle, name = tempfile.mkstemp(
-                    dir=self._path.parent, prefix=f".{self._path.name}."
-                )
-                self._stream = os.fdopen(handle, "wb")
-                self._temporary = Path(name)
+                self._atomic = AtomicFile(path)
+                self._stream = self._atomic.temporary.open("wb")
         except OSError as error:
             raise OptError(f"cannot open output file '{path}': {error.strerror}") from None
 
@@ -356,19 +355,14 @@ class _Output:
             raise OptError(f"cannot write '{self._name}': {error.strerror}") from None
 
     def keep(self) -> None:
-        if self._temporary is None:
-            return
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = self._path.stat().st_mode & 0o777 if self._path.exists() else 0o666 & ~mask
-        self._temporary.chmod(mode)
-        self._temporary.replace(self._path)
+        if self._atomic is not None:
+            self._atomic.keep()
 
     def discard(self) -> None:
         if self._stream is not sys.stdout.buffer:
             self._stream.close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
+        if self._atomic is not None:
+            self._atomic.discard()
 
 
 @contextlib.contextmanager
@@ -379,11 +373,3 @@ def _open_output(path: str) -> Iterator[_Output]:
     finally:
         output.discard()
 
-
-def _is_special(path: Path) -> bool:
-    """Whether `path` is a device or pipe, which cannot be replaced by a file."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

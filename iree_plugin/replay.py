@@ -65,12 +65,14 @@ class PassRunner:
         context: shared with every Python pass.
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
+        verify: whether the IR is verified after each of our passes.
     """
 
     session: Session
     context: PassContext
     printing: IrPrinting = field(default_factory=IrPrinting)
     dumps: IrDumps | None = None
+    verify: bool = True
 
     def run(self, function: ir.Operation, steps: Sequence[PipelineStep]) -> None:
         """Runs `steps` on `function`, in order.
@@ -100,6 +102,7 @@ class PassRunner:
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
         manager = PassManager("any", function.context)
+        manager.enable_verifier(self.verify)
         before, after = self.printing.applies_to(step.name)
         if before or after:
             function.context.enable_multithreading(False)
@@ -115,10 +118,16 @@ class PassRunner:
             for failure in failures:
                 failure.location.emit_error(failure.message)
             for diagnostic in error.error_diagnostics:
-                diagnostic.location.emit_error(f"{step.name}: {diagnostic.message}")
+                _emit_again(diagnostic)
             raise ReplayError(f"{step.name} failed") from error
         if self.dumps is not None:
             self.dumps.write(function, step.name)
+
+
+def _emit_again(diagnostic: ir.DiagnosticInfo) -> None:
+    """Emits an error that the pass manager has caught; notes go along as text."""
+    notes = [f"\nnote: {note.message}" for note in diagnostic.notes]
+    diagnostic.location.emit_error(diagnostic.message + "".join(notes))
 
 
 @dataclass(frozen=True)

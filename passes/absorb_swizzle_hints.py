@@ -25,14 +25,11 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
-from ..dialect_utils.allocations import (
-    REORDERING_FREE_VIEWS,
-    VIEWS,
-    allocations_in,
-)
+from ..bank_model.swizzles import Swizzle
+from ..dialect_utils.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hints_in, is_hint, parse_swizzle
+from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hint_swizzle, hints_in, is_hint
 from .base import FunctionPass, PassContext
 
 PERMUTED_ELEMENTS = "bankwise.permuted_elements"
@@ -107,8 +104,16 @@ class _Access:
     hints: tuple[ir.Operation, ...]
 
     @property
-    def chain(self) -> tuple[ir.Attribute, ...]:
-        return tuple(hint.attributes["swizzle"] for hint in self.hints)
+    def chain(self) -> tuple[Swizzle, ...]:
+        """The swizzles from the allocation outwards: `<64, 8>` and `<64, 8, 64, 1>` are equal."""
+        return tuple(_swizzle(hint) for hint in self.hints)
+
+
+def _swizzle(hint: ir.Operation) -> Swizzle:
+    try:
+        return hint_swizzle(hint)
+    except (UnknownSwizzleError, InvalidParameterError) as error:
+        raise PassFailure(hint.location, str(error)) from None
 
 
 def _plan(allocation: ir.Operation, order: dict[ir.Operation, int]) -> _Plan:
@@ -138,9 +143,10 @@ def _plan(allocation: ir.Operation, order: dict[ir.Operation, int]) -> _Plan:
     if not met:
         return _Plan(allocation, (), (), None)
     met.sort(key=lambda hint: order[hint])
-    chain = _common_chain(accesses or unused, met, order)
+    access = _representative(accesses or unused, met, order)
     gathers = any(access.operation.name == _GATHER for access in accesses)
-    permuted = _permuted_elements(allocation, chain) if gathers else None
+    permuted = _permuted_elements(allocation, access.chain) if gathers else None
+    chain = tuple(hint.attributes["swizzle"] for hint in access.hints)
     return _Plan(allocation, tuple(met), chain, permuted)
 
 
@@ -150,8 +156,6 @@ def _check_hint(hint: ir.Operation, allocation: ir.Operation, part: str | None) 
             hint.location,
             f"swizzle_hint is not on a whole allocation: {part} is between them",
         )
-    if hint.results[0].type != hint.operands[0].type:
-        raise PassFailure(hint.location, "swizzle_hint changes the type of its operand")
     if STOWED_SWIZZLE in allocation.attributes:
         raise PassFailure(
             hint.location,
@@ -159,10 +163,10 @@ def _check_hint(hint: ir.Operation, allocation: ir.Operation, part: str | None) 
         )
 
 
-def _common_chain(
+def _representative(
     accesses: Sequence[_Access], met: Sequence[ir.Operation], order: dict[ir.Operation, int]
-) -> tuple[ir.Attribute, ...]:
-    """The chain that all accesses have."""
+) -> _Access:
+    """One of the accesses, after a check that all have the same chain."""
     first = min(accesses, key=lambda access: [order[hint] for hint in access.hints] or [-1])
     for access in accesses:
         if access.chain == first.chain:
@@ -178,14 +182,14 @@ def _common_chain(
             f"accesses to one allocation go through different swizzle hints: "
             f"{_text(first.chain)} and {_text(access.chain)}",
         )
-    return first.chain
+    return first
 
 
-def _text(chain: Sequence[ir.Attribute]) -> str:
+def _text(chain: Sequence[Swizzle]) -> str:
     return f"[{', '.join(map(str, chain))}]"
 
 
-def _permuted_elements(allocation: ir.Operation, chain: Sequence[ir.Attribute]) -> int | None:
+def _permuted_elements(allocation: ir.Operation, chain: Sequence[Swizzle]) -> int | None:
     """The size of an allocation whose swizzles do not repeat from one copy of it to the next.
 
     Swizzles repeat after the least common multiple of their periods. If that divides the size N,
@@ -193,11 +197,7 @@ def _permuted_elements(allocation: ir.Operation, chain: Sequence[ir.Attribute]) 
     wrote in each. Otherwise the rows of the second buffer are counted on from the first.
     """
     kind = ir.MemRefType(allocation.results[0].type)
-    try:
-        period = lcm(*(parse_swizzle(each).period for each in chain))
-    except (UnknownSwizzleError, InvalidParameterError):
-        period = 0
-    if not kind.has_static_shape:
+    if not chain or not kind.has_static_shape:
         return None
     size = prod(kind.shape)
-    return None if period and size % period == 0 else size
+    return size if size % lcm(*(swizzle.period for swizzle in chain)) else None

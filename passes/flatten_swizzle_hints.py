@@ -40,7 +40,7 @@ class FlattenSwizzleHints(FunctionPass):
                 kind = ir.MemRefType(hinted.type)
                 if kind.rank == 1:
                     continue
-                reason = _why_left(hinted, hints)
+                reason = _why_left(hinted)
                 if reason is not None:
                     text = f"swizzle hint of {_without_space(kind)} is left as it is: {reason}"
                     context.sink.remark(hints[0].location, text)
@@ -60,7 +60,7 @@ def _hints_by_buffer(function: ir.Operation) -> dict[ir.Value, list[ir.Operation
     return grouped
 
 
-def _why_left(buffer: ir.Value, hints: list[ir.Operation]) -> str | None:
+def _why_left(buffer: ir.Value) -> str | None:
     """Why the hinted buffer stays as it is; None when it can be flattened."""
     allocation = defining_operation(buffer)
     if allocation is None:
@@ -69,8 +69,6 @@ def _why_left(buffer: ir.Value, hints: list[ir.Operation]) -> str | None:
         return f"its operand is an argument of {block.owner.operation.name}, not a memref.alloc"
     if allocation.name != "memref.alloc":
         return f"its operand comes from {allocation.name}, not from a memref.alloc"
-    if any(hint.results[0].type != buffer.type for hint in hints):
-        return "a hint changes the type"
     return why_not_flat(ir.MemRefType(buffer.type))
 
 

@@ -175,7 +175,7 @@ def merge_translates(tile: LdsTile, accesses: Iterable[LdsAccess]) -> tuple[LdsA
         moved = access.elements - (row * tile.row_elements + column)
         if active is not None:
             moved = np.where(active, moved, -1)
-        key = (access.kind, access.count, crosses, moved.shape, moved.tobytes())
+        key = (access.kind, access.count, moved.shape, moved.tobytes())
         if key in merged:
             merged[key] = replace(merged[key], weight=merged[key].weight + access.weight)
         else:

@@ -4,46 +4,88 @@
 The attribute that `bankwise-absorb-swizzle-hints` (or the stock pass) left on an allocation becomes
 a chain of hints directly on it, and the allocation becomes flat:
 
-    %a = memref.alloc() {iree_codegen.swizzle = S} : memref<2x1024xf16>
+    %a = memref.alloc() {iree_codegen.swizzle = S} : memref<32x64xf16>
 
     %f = memref.alloc() : memref<2048xf16>
     %h = swizzle_hint %f[S]
-    %a = expand_shape %h into memref<2x1024xf16>
+    %a = expand_shape %h into memref<32x64xf16>
 
-Everything that uses `%a`, views and loops included, then goes through the hint, and all accesses
-count offsets from the same place. The stock pass (ReinsertSwizzleHints.cpp) puts a hint on the
-memref of each access instead, which may be a view: with a store through `%a` and a load through
-`subview %a[1, 0] [4, 128] [1, 1]`, row 1 of the one is row 0 of the other, they are swizzled
-differently, and the load finds other data than was stored.
+Everything that uses `%a` then goes through the hint, and all accesses count offsets from the same
+place. The stock pass (ReinsertSwizzleHints.cpp) puts a hint on the memref of each access instead,
+which may be a view: with a store through `%a` and a load through `subview %a[1, 0] [4, 64] [1, 1]`,
+row 1 of the one is row 0 of the other, they are swizzled differently, and the load finds other data
+than was stored.
+
+Views that meet in one value, as the copies of a multi-buffered allocation in a loop do, cannot be
+folded into the accesses. There the hints go to the memref of each access,
+
+    %c = collapse_shape %v ;  %h = swizzle_hint %c[S] ;  %w = expand_shape %h ;  load %w[...]
+
+once for each memref, provided that all these memrefs are *frames* of the allocation: contiguous, of
+the same N elements, and starting at multiples of N. Two frames are then the same elements or have
+none in common, and each is permuted in itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.swizzles import Swizzle
 from ..dialect_utils.allocations import (
+    VIEWS,
+    Reach,
     Untraceable,
     allocations_in,
     defining_operation,
     flatten_allocation,
     is_row_major,
-    meeting_points,
+    reach_of,
     root_allocations,
+    sources_of,
+    start_offsets,
     why_not_flat,
 )
 from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext
 
-Chain = tuple[ir.Attribute, ...]
+_ACCESSES = frozenset(
+    {
+        "amdgpu.gather_to_lds",
+        "memref.load",
+        "memref.store",
+        "vector.load",
+        "vector.maskedload",
+        "vector.maskedstore",
+        "vector.store",
+        "vector.transfer_read",
+        "vector.transfer_write",
+    }
+)
+"""Operations that take a memref of any layout."""
+
+
+@dataclass(frozen=True)
+class _Stowed:
+    """The swizzles on an allocation, from it outwards.
+
+    Compared by what they do: `xor_shuffle<64, 8>` is `xor_shuffle<64, 8, 64, 1>`.
+    """
+
+    chain: tuple[Swizzle, ...] = ()
+    attributes: tuple[ir.Attribute, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.chain))}]" if self.chain else "none"
 
 
 @dataclass(frozen=True)
@@ -63,55 +105,161 @@ class ReinsertSwizzleHints(FunctionPass):
         """
         function = function.operation
         with function.context:
-            chains: dict[ir.Value, Chain] = {}
+            stowed: dict[ir.Value, _Stowed] = {}
             for allocation in allocations_in(function):
                 if STOWED_SWIZZLE in allocation.attributes:
-                    chains[allocation.results[0]] = _stowed_chain(allocation)
-                    _check_allocation(allocation)
-            for allocated in chains:
-                for value in meeting_points(allocated):
-                    _check_meeting(value, chains)
-            for allocated, chain in chains.items():
-                _reinsert(allocated, chain)
+                    stowed[allocation.results[0]] = _stowed(allocation)
+            bits = IndexBits(function)
+            plans = [_plan(allocated, stowed, bits) for allocated in stowed]
+            wrapped: dict[ir.Value, ir.Value] = {}
+            for plan in plans:
+                plan.apply(wrapped)
 
 
-def _stowed_chain(allocation: ir.Operation) -> Chain:
-    """The swizzles from the allocation outwards."""
-    stowed = allocation.attributes[STOWED_SWIZZLE]
-    chain = tuple(stowed) if isinstance(stowed, ir.ArrayAttr) else (stowed,)
-    if not chain:
+def _stowed(allocation: ir.Operation) -> _Stowed:
+    attribute = allocation.attributes[STOWED_SWIZZLE]
+    attributes = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+    if not attributes:
         raise PassFailure(allocation.location, f"{STOWED_SWIZZLE} is empty")
     try:
-        for swizzle in chain:
-            parse_swizzle(swizzle)
+        return _Stowed(tuple(map(parse_swizzle, attributes)), attributes)
     except (UnknownSwizzleError, InvalidParameterError) as error:
         raise PassFailure(allocation.location, f"{STOWED_SWIZZLE}: {error}") from None
-    return chain
 
 
-def _check_allocation(allocation: ir.Operation) -> None:
-    """Fails where hints cannot be put on the allocation."""
-    kind = ir.MemRefType(allocation.results[0].type)
-    if kind.rank == 1:
-        reason = None if is_row_major(kind) else f"its layout {kind.layout} is not the identity"
-    else:
-        reason = why_not_flat(kind)
+@dataclass(frozen=True)
+class _Plan:
+    """Where the hints of one allocation go: on itself, or on the memref of each use."""
+
+    allocation: ir.Operation
+    swizzles: tuple[ir.Attribute, ...]
+    frame_uses: tuple[tuple[ir.Operation, int], ...] | None
+
+    def apply(self, wrapped: dict[ir.Value, ir.Value]) -> None:
+        """Inserts the hints; `wrapped` remembers the memrefs that have got theirs."""
+        for name in (STOWED_SWIZZLE, PERMUTED_ELEMENTS):
+            if name in self.allocation.attributes:
+                del self.allocation.attributes[name]
+        if self.frame_uses is None:
+            _hint_allocation(self.allocation, self.swizzles)
+            return
+        for user, number in self.frame_uses:
+            base = user.operands[number]
+            if base in wrapped.values():
+                # It is shared with another allocation of the same swizzle.
+                continue
+            if base not in wrapped:
+                wrapped[base] = _wrap(base, self.swizzles)
+            user.operands[number] = wrapped[base]
+
+
+def _plan(allocated: ir.Value, stowed: Mapping[ir.Value, _Stowed], bits: IndexBits) -> _Plan:
+    allocation = defining_operation(allocated)
+    assert allocation is not None
+    reach = reach_of(allocated)
+    for value in reach.meetings:
+        _check_meeting(value, stowed)
+    swizzles = stowed[allocated]
+    kind = ir.MemRefType(allocated.type)
+    if reach.meetings and not _meets_whole(allocated, reach):
+        elements = _check_frames(allocated, reach, swizzles, bits)
+        _check_permuted(allocation, elements)
+        return _Plan(allocation, swizzles.attributes, reach.uses)
+    reason = why_not_flat(kind)
+    if kind.rank == 1 and is_row_major(kind):
+        reason = None
     if reason is not None:
         raise PassFailure(
             allocation.location, f"the swizzle of an allocation cannot be reinserted: {reason}"
         )
-    if PERMUTED_ELEMENTS in allocation.attributes:
-        size = prod(kind.shape) if kind.has_static_shape else "a dynamic number of"
-        wanted = ir.IntegerAttr(allocation.attributes[PERMUTED_ELEMENTS]).value
-        if size != wanted:
+    _check_permuted(allocation, prod(kind.shape) if kind.has_static_shape else None)
+    return _Plan(allocation, swizzles.attributes, None)
+
+
+def _meets_whole(allocated: ir.Value, reach: Reach) -> bool:
+    """Whether the allocation is flat and carried around as a whole, never as a view of it.
+
+    Such values keep the rank-1 type of the allocation, and a hint on it is as good.
+    """
+    if ir.MemRefType(allocated.type).rank != 1:
+        return False
+    for value in reach.meetings:
+        sources = sources_of(value)
+        assert not isinstance(sources, Untraceable)
+        definitions = [defining_operation(source) for source in sources]
+        if any(each is not None and each.name in VIEWS for each in definitions):
+            return False
+    return True
+
+
+def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:
+    """Fails where gather_to_lds has written an order that the hints would not read."""
+    if PERMUTED_ELEMENTS not in allocation.attributes:
+        return
+    wanted = ir.IntegerAttr(allocation.attributes[PERMUTED_ELEMENTS]).value
+    if elements != wanted:
+        raise PassFailure(
+            allocation.location,
+            f"amdgpu.gather_to_lds writes data swizzled for {wanted} elements, but the allocation "
+            f"is now used as {elements} elements and the swizzle does not repeat in it",
+        )
+
+
+def _check_frames(
+    allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits
+) -> int | None:
+    """The size of the frames that all uses go through; None without uses."""
+    frame: int | None = None
+    for user, number in reach.uses:
+        base = user.operands[number]
+        reason = _why_no_frame(base, allocated, frame, swizzles, bits)
+        if reason is None and user.name not in _ACCESSES and _wrapped_type(base) != base.type:
+            reason = "its type would change"
+        if reason is not None:
             raise PassFailure(
-                allocation.location,
-                f"amdgpu.gather_to_lds writes data swizzled for {wanted} elements, but the "
-                f"allocation now has {size} elements and the swizzle does not repeat in it",
+                user.location,
+                f"{user.name} uses part of an allocation with a swizzle that cannot be hinted: "
+                f"{reason}",
             )
+        frame = prod(ir.MemRefType(base.type).shape)
+    return frame
 
 
-def _check_meeting(value: ir.Value, chains: Mapping[ir.Value, Chain]) -> None:
+def _why_no_frame(
+    base: ir.Value,
+    allocated: ir.Value,
+    frame: int | None,
+    swizzles: _Stowed,
+    bits: IndexBits,
+) -> str | None:
+    """Why `base` is no frame of the allocation, of `frame` elements if that is known."""
+    if not isinstance(base.type, ir.MemRefType):
+        return f"{base.type} is not a ranked memref"
+    kind = base.type
+    if kind.rank == 0:
+        return "it has rank 0"
+    if not kind.has_static_shape:
+        return "its shape is dynamic"
+    if kind.element_type != ir.MemRefType(allocated.type).element_type:
+        return f"its elements are {kind.element_type}"
+    if not _is_contiguous(kind):
+        return f"{_without_space(kind)} is not contiguous"
+    elements = prod(kind.shape)
+    if frame is not None and elements != frame:
+        return f"it has {elements} elements, another part that is used has {frame}"
+    for swizzle in swizzles.chain:
+        if elements % swizzle.row_width:
+            return f"its {elements} elements are not whole rows of {swizzle}"
+    starts = start_offsets(base, bits)
+    if isinstance(starts, Untraceable):
+        return starts.reason
+    start = starts[allocated]
+    if start.modulus % elements or start.residue % elements:
+        return f"it may start elsewhere than at a multiple of its {elements} elements"
+    return None
+
+
+def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
     """Fails where one value may stand for memory with different swizzles."""
     operation = defining_operation(value)
     if operation is None:
@@ -125,26 +273,17 @@ def _check_meeting(value: ir.Value, chains: Mapping[ir.Value, Chain]) -> None:
             f"{operation.name} carries an allocation with a swizzle and memory that cannot be "
             f"traced: {roots.reason}",
         )
-    found = dict.fromkeys(chains.get(root, ()) for root in roots)
+    found = list(dict.fromkeys(stowed.get(root, _Stowed()) for root in roots))
     if len(found) > 1:
-        texts = [_text(chain) for chain in found]
         raise PassFailure(
             operation.location,
-            f"{operation.name} carries memory with different swizzles: {' and '.join(texts[:2])}",
+            f"{operation.name} carries memory with different swizzles: {found[0]} and {found[1]}",
         )
 
 
-def _text(chain: Chain) -> str:
-    return f"[{', '.join(map(str, chain))}]" if chain else "none"
-
-
-def _reinsert(allocated: ir.Value, chain: Chain) -> None:
+def _hint_allocation(allocation: ir.Operation, swizzles: Sequence[ir.Attribute]) -> None:
     """Puts the hints between an allocation and its users, and makes it flat."""
-    allocation = defining_operation(allocated)
-    assert allocation is not None
-    for name in (STOWED_SWIZZLE, PERMUTED_ELEMENTS):
-        if name in allocation.attributes:
-            del allocation.attributes[name]
+    allocated = allocation.results[0]
     users = [
         (use.owner.operation, use.operand_number)
         for use in allocated.uses
@@ -152,18 +291,98 @@ def _reinsert(allocated: ir.Value, chain: Chain) -> None:
     ]
     if not users:
         return
-    hinted, last = allocated, allocation
-    for swizzle in chain:
-        last = ir.Operation.create(
-            HINT_NAME,
-            results=[allocated.type],
-            operands=[hinted],
-            attributes={"swizzle": swizzle},
-            loc=allocation.location,
-            ip=ir.InsertionPoint.after(last),
-        )
-        hinted = last.results[0]
+    hinted = _hint(allocated, swizzles, ir.InsertionPoint.after(allocation))
     for user, number in users:
         user.operands[number] = hinted
     if ir.MemRefType(allocated.type).rank > 1:
         flatten_allocation(allocation)
+
+
+def _hint(buffer: ir.Value, swizzles: Sequence[ir.Attribute], point: ir.InsertionPoint) -> ir.Value:
+    """`buffer` behind hints, the first of them on it."""
+    for swizzle in swizzles:
+        buffer = ir.Operation.create(
+            HINT_NAME,
+            results=[buffer.type],
+            operands=[buffer],
+            attributes={"swizzle": swizzle},
+            loc=buffer.location,
+            ip=point,
+        ).results[0]
+    return buffer
+
+
+def _wrap(base: ir.Value, swizzles: Sequence[ir.Attribute]) -> ir.Value:
+    """A contiguous memref behind hints on its elements in row-major order."""
+    definition = defining_operation(base)
+    if definition is None:
+        block = base.owner
+        assert isinstance(block, ir.Block)
+        point = ir.InsertionPoint.at_block_begin(block)
+    else:
+        following = list(definition.block.operations)
+        point = ir.InsertionPoint(following[following.index(definition.opview) + 1])
+    kind = ir.MemRefType(base.type)
+    if kind.rank == 1:
+        return _hint(base, swizzles, point)
+    index = ir.IntegerType.get_signless(64)
+    dims = ir.ArrayAttr.get([ir.IntegerAttr.get(index, d) for d in range(kind.rank)])
+    reassociation = ir.ArrayAttr.get([dims])
+    collapsed = ir.Operation.create(
+        "memref.collapse_shape",
+        results=[_contiguous(kind, [prod(kind.shape)])],
+        operands=[base],
+        attributes={"reassociation": reassociation},
+        loc=base.location,
+        ip=point,
+    ).results[0]
+    return ir.Operation.create(
+        "memref.expand_shape",
+        results=[_wrapped_type(base)],
+        operands=[_hint(collapsed, swizzles, point)],
+        attributes={
+            "reassociation": reassociation,
+            "static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape)),
+        },
+        loc=base.location,
+        ip=point,
+    ).results[0]
+
+
+def _row_major_strides(shape: Sequence[int]) -> list[int]:
+    return [prod(shape[d + 1 :]) for d in range(len(shape))]
+
+
+def _is_contiguous(kind: ir.MemRefType) -> bool:
+    """Whether the elements lie in a row; the stride of a dimension of size 1 is of no account."""
+    try:
+        strides, _ = kind.get_strides_and_offset()
+    except (RuntimeError, ValueError):
+        return False
+    wanted = _row_major_strides(kind.shape)
+    return all(
+        size == 1 or stride == want
+        for size, stride, want in zip(kind.shape, strides, wanted, strict=True)
+    )
+
+
+def _contiguous(kind: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
+    """The type of `shape` that starts where `kind` starts and is contiguous."""
+    layout = None
+    if not is_row_major(kind):
+        _, offset = kind.get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, _row_major_strides(shape))
+    return ir.MemRefType.get(
+        shape, kind.element_type, layout, kind.memory_space, loc=ir.Location.unknown()
+    )
+
+
+def _wrapped_type(base: ir.Value) -> ir.MemRefType:
+    kind = ir.MemRefType(base.type)
+    return kind if kind.rank == 1 else _contiguous(kind, kind.shape)
+
+
+def _without_space(kind: ir.MemRefType) -> str:
+    """The type without its memory space."""
+    location = ir.Location.unknown()
+    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))

@@ -1,4 +1,4 @@
-// Bad input: one line, exit code 1, and no output file.
+// Bad input: one located line on stderr, and the tool fails.
 // RUN: not bankwise-opt %s --pass-pipeline='builtin.module(func.func(cse,bankwise-pad-unhinted-alloc))' 2>&1 | FileCheck %s --check-prefix=PASS
 // RUN: not bankwise-opt %s --pass-pipeline='builtin.module(cse,foo)' 2>&1 | FileCheck %s --check-prefix=NATIVE
 // RUN: not bankwise-opt %s --pass-pipeline='builtin.module(canonicalize{max-iterations=x})' 2>&1 | FileCheck %s --check-prefix=OPTION

@@ -370,6 +370,25 @@ def test_every_lane_and_trip_equals_plain_python(
     }
 
 
+@pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED, "shli", "shrsi", "shrui"])
+@pytest.mark.parametrize("kind", ["index", "i32", "i8"])
+def test_every_operation_on_both_signs(context: ir.Context, kind: str, name: str) -> None:
+    # Lanes hold -120, -83, ... 139 (which wraps as i8): multiples of nothing below.
+    steps = binary("index", "muli", leaf("lane"), number("index", 37))
+    left = binary("index", "subi", steps, number("index", 120))
+    if kind != "index":
+        left = cast("index_cast", "index", kind, left)
+    shifts = name.startswith("sh")
+    for right in (1, 5, 7) if shifts else (-7, -1, 1, 7, 120):
+        expression = binary(kind, name, left, number(kind, right))
+        emitter = Emitter()
+        expression.emit(emitter)
+        value = evaluated(context, function_text(emitter.lines))
+        assert isinstance(value, LaneValues)
+        lanes = [expression.run(Point(lane, (0, 0))) for lane in range(8)]
+        assert value.full(LAUNCH)[0].tolist() == lanes
+
+
 def test_threads_fill_waves_x_first() -> None:
     ids = thread_ids(LAUNCH)
     assert ids.shape == (4, 8)

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsTile
@@ -23,6 +23,7 @@ TEXT = (
     "subgroup_strides = [0, 0], thread_strides = [16, 1]>"
 )
 WAVE = 8
+CHECKED = settings(max_examples=60, deadline=None)
 
 
 @st.composite
@@ -120,6 +121,7 @@ def test_rank_0() -> None:
     assert NestedLayout.parse(text).shape == ()
 
 
+@CHECKED
 @given(layouts(), st.integers(1, 40), st.data())
 def test_reads_touch_what_the_definition_says(
     layout: NestedLayout, threads: int, data: st.DataObject
@@ -147,6 +149,7 @@ def test_reads_touch_what_the_definition_says(
     assert {a.count for a in accesses} == {run}
 
 
+@CHECKED
 @given(layouts())
 def test_every_element_is_written_by_exactly_one_thread(layout: NestedLayout) -> None:
     used = (t * stride for t, stride in zip(layout.thread_tile, layout.thread_strides, strict=True))
@@ -216,6 +219,7 @@ def test_distributed_dimension_without_stride() -> None:
         layout.accesses(LdsTile((4,), 32), AccessKind.READ, threads=8, wave_size=WAVE)
 
 
+@CHECKED
 @given(layouts(), st.data())
 def test_permute_moves_every_element(layout: NestedLayout, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(layout.rank)))
@@ -225,6 +229,7 @@ def test_permute_moves_every_element(layout: NestedLayout, data: st.DataObject) 
         assert set(elements_of(permuted, thread).values()) == expected
 
 
+@CHECKED
 @given(layouts(), st.data())
 def test_project_forgets_dimensions(layout: NestedLayout, data: st.DataObject) -> None:
     dropped = data.draw(st.lists(st.booleans(), min_size=layout.rank, max_size=layout.rank))
@@ -248,6 +253,7 @@ def reshapes(draw: st.DrawFn) -> tuple[NestedLayout, list[int]]:
     return layout, draw(st.permutations(shape))
 
 
+@CHECKED
 @given(reshapes())
 def test_reshape_leaves_every_element_with_its_thread(case: tuple[NestedLayout, list[int]]) -> None:
     layout, shape = case
@@ -265,6 +271,7 @@ def test_reshape_leaves_every_element_with_its_thread(case: tuple[NestedLayout, 
         assert linear(reshaped, thread) == linear(layout, thread)
 
 
+@CHECKED
 @given(layouts(max_rank=2))
 def test_reshape_to_the_same_shape_with_unit_dimensions(layout: NestedLayout) -> None:
     wide = layout.reshape([1, *layout.shape, 1])
@@ -297,3 +304,10 @@ def test_reshape_that_no_layout_describes() -> None:
     # Elements after threads in one dimension.
     rows = NestedLayout((1, 1), (1, 1), (1, 1), (4, 2), (2, 1), (0, 0), (2, 1))
     assert rows.reshape([16]) is None
+    # Threads of two dimensions merge only where their ids are contiguous.
+    ones, tile = (1, 1), (4, 4)
+    inner_first = NestedLayout(ones, ones, ones, tile, ones, (0, 0), (4, 1))
+    merged = inner_first.reshape([16])
+    assert merged == NestedLayout((1,), (1,), (1,), (16,), (1,), (0,), (1,))
+    outer_first = NestedLayout(ones, ones, ones, tile, ones, (0, 0), (1, 4))
+    assert outer_first.reshape([16]) is None

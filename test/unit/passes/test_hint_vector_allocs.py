@@ -258,6 +258,7 @@ def test_chain_order_and_counts(context: ir.Context) -> None:
     chain = hint_chain(write.operation.operands[1])
     assert len(chain) > 1
     (decision,) = pass_context.log
+    assert " of ".join(map(str, chain)) == decision.detail
     lds = target("gfx942")
     before = layout_conflicts(lds, tile, PlainLayout(), accesses)
     after = layout_conflicts(lds, tile, SwizzledLayout(chain), accesses)

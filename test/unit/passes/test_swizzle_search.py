@@ -255,8 +255,12 @@ def test_inactive_lanes_do_not_conflict(stride: int) -> None:
         assert choice is not None
         assert choice.plain_conflict_cycles == (15 if active is not None else 31)
         assert choice.conflict_cycles == 0
-    one = (LdsAccess(READ, lanes, 1, active=np.arange(32)[None] == 5),)
-    assert best_swizzle(chip, tile, one) is None
+    one = LdsAccess(READ, lanes, 1, active=np.arange(32)[None] == 5)
+    assert best_swizzle(chip, tile, (one,)) is None
+    # Issues with the same addresses and other masks are counted apart.
+    both = best_swizzle(chip, tile, (one, LdsAccess(READ, lanes, 1, active=half)))
+    assert both is not None
+    assert both.plain_conflict_cycles == 15
 
 
 def test_unaligned_accesses_are_counted_as_they_are() -> None:

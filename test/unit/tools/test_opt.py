@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 from iree.compiler import ir
+from iree.compiler.api import Session
 
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.iree_plugin.native_passes import (
@@ -178,6 +179,17 @@ def test_our_pass_on_a_module_is_an_error(
 def test_unregistered_dialects(tmp_path: Path, allowed: bool) -> None:
     text = '"foo.bar"() : () -> ()\n'
     assert run(tmp_path, text, allow_unregistered_dialects=allowed)[0] == allowed
+
+
+def test_bytecode_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.json"
+    with Session().context as context, ir.Location.unknown(context), path.open("wb") as file:
+        ir.Module.parse(FUNCTION).operation.write_bytecode(file)
+    options = {"split_marker": "// -----", "input": str(path)}
+    passed, text = run(tmp_path, "", report(), **options)
+    assert passed
+    assert text is not None
+    assert "arith.addi" in text
 
 
 def test_decisions_are_written_only_on_success(tmp_path: Path) -> None:

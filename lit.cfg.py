@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""lit configuration: `lit -q test` from the repository root runs every .mlir test."""
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+# `config` is what lit executes this file with.
+config = globals()["config"]
+
+_source = Path(__file__).resolve().parent
+_tools = Path(sys.executable).parent
+
+config.name = "bankwise"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["unit", "e2e", "Inputs", ".venv", "build", "examples", "out"]
+config.test_source_root = str(_source)
+# Temporary files of the tests stay out of the sources; `out` is ignored by git.
+config.test_exec_root = str(_source / "out" / "lit")
+
+config.environment["PATH"] = os.pathsep.join([str(_tools), os.environ.get("PATH", os.defpath)])
+for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR", "LD_LIBRARY_PATH"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# Whole words, and not as part of a path or of a pass name such as bankwise-opt-something.
+for name, tool in (
+    ("FileCheck", "filecheck"),
+    ("bankwise-opt", "bankwise-opt"),
+    ("bankwise-compile", "bankwise-compile"),
+    ("iree-opt", "iree-opt"),
+    ("iree-compile", "iree-compile"),
+):
+    config.substitutions.append((rf"(?<![-\w/.]){name}(?![-\w/.])", str(_tools / tool)))
