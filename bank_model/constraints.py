@@ -18,7 +18,7 @@ Worked example: 32 banks, lanes 0-31 read the words 0, 32, 64, ... of a column. 
 XORed with bits 5-9 no nonzero vector does: none.
 
 Where a phase is not linear (odd strides, masked lanes), the differences of all pairs of words
-take the place of U. Then zero cost still says exactly "no conflict"; other costs only rank.
+take the place of U, up to `MAX_DIFFERENCES`. Then costs only rank swizzles, for an exact count.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ from . import f2
 from .accesses import LdsAccess, LdsTile
 from .layouts import MachineAccess, PlainLayout, machine_batches
 from .targets import Target
+
+# Differences beyond these are left out: gathers without any structure have tens of thousands, and
+# no layout helps them.
+MAX_DIFFERENCES = 1500
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ def bank_constraints(
                 key = (tuple(words), bank_mask)
                 uneven[key] = uneven.get(key, 0) + weight
     for (words, bank_mask), weight in uneven.items():
+        if len(total) > MAX_DIFFERENCES:
+            break
         for i, first in enumerate(words):
             for second in words[:i]:
                 pair = (first ^ second, bank_mask)

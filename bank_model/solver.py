@@ -288,7 +288,8 @@ class _Solver:
         if there is none, the fewest conflicts are searched.
         """
         bits_per_word = self.target.bank_width_bytes * 8
-        if not is_power_of_two(self.tile.element_bits) or not self.accesses:
+        linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
+        if not linear_kinds or not is_power_of_two(self.tile.element_bits):
             return [], None
         # Element bit i is word bit i + to_words.
         to_words = self.tile.element_bits.bit_length() - bits_per_word.bit_length()
@@ -340,6 +341,8 @@ class _Solver:
             if any(c.conflicts == 0 for c in found):
                 return found, True
         if LayoutKind.CHAIN not in kinds or self.options.max_chain < 2:
+            return found, False
+        if len(constraints.vectors) > _MAX_VECTORS:
             return found, False
         pairs = free_pairs(constraints, ranked, space.group_bit if level.splits else None)
         if pairs:
@@ -536,7 +539,8 @@ class _Solver:
 # Bounds on exact counts, so that a decision stays within some milliseconds.
 _MAX_EQUALS = 16
 _MAX_INEXACT = 12
-_MAX_COUNTED = 24
+_MAX_VECTORS = 1000
+_MAX_COUNTED = 16
 
 
 def _arithmetic(layout: Layout) -> tuple[int, ...]:

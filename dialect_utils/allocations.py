@@ -171,47 +171,25 @@ def root_allocations(value: ir.Value) -> tuple[ir.Value, ...] | Untraceable:
     return tuple(roots)
 
 
-def carried_by(value: ir.Value) -> Iterator[ir.Value]:
-    """The values that `value` directly becomes where others may meet it.
-
-    `%r = arith.select %c, %value, %other` yields `%r`; an initial or yielded value of an `scf.for`
-    yields the loop's argument and its result.
-    """
-    for use in list(value.uses):
-        user, number = use.owner.operation, use.operand_number
-        if user.name == "arith.select":
-            yield user.results[0]
-        elif user.name == "scf.for" and number >= _FOR_BOUNDS:
-            yield from _loop_values(user, number - _FOR_BOUNDS)
-        elif user.name == "scf.yield":
-            parent = user.parent.operation
-            if parent.name == "scf.for":
-                yield from _loop_values(parent, number)
-            elif parent.name == "scf.if":
-                yield parent.results[number]
-
-
-def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
-    return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
-
-
 @dataclass(frozen=True)
 class Reach:
     """Everywhere that an allocation gets to.
 
     Attributes:
         meetings: the values in which it, or a view of it, may meet other memory.
-        uses: the operations that take it or such a value for anything but a view or a meeting, as
-            (operation, operand number).
+        views: the operations of `VIEWS` on it.
+        uses: all else that takes it, a view of it or a meeting, as (operation, operand number).
     """
 
     meetings: tuple[ir.Value, ...]
+    views: tuple[ir.Operation, ...]
     uses: tuple[tuple[ir.Operation, int], ...]
 
 
 def reach_of(allocation: ir.Value) -> Reach:
     """Follows `allocation` through views, choices and loops; deallocations are no uses."""
     meetings: dict[ir.Value, None] = {}
+    views: list[ir.Operation] = []
     uses: list[tuple[ir.Operation, int]] = []
     pending, seen = [allocation], {allocation}
     while pending:
@@ -224,12 +202,13 @@ def reach_of(allocation: ir.Value) -> Reach:
             meetings.update(dict.fromkeys(becomes))
             if user.name in VIEWS and number == 0:
                 becomes = (user.results[0],)
+                views.append(user)
             if not becomes:
                 uses.append((user, number))
             new = [each for each in becomes if each not in seen]
             seen.update(new)
             pending += new
-    return Reach(tuple(meetings), tuple(uses))
+    return Reach(tuple(meetings), tuple(views), tuple(uses))
 
 
 def _meetings(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
@@ -304,8 +283,10 @@ def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
         return Congruence(0, 0)
     if view.name != "memref.subview":
         return _UNKNOWN
-    source = ir.MemRefType(view.operands[0].type)
-    strides, _ = source.get_strides_and_offset()
+    try:
+        strides, _ = ir.MemRefType(view.operands[0].type).get_strides_and_offset()
+    except (RuntimeError, ValueError):
+        return _UNKNOWN
     dynamic_stride = ir.ShapedType.get_dynamic_stride_or_offset()
     dynamic_offsets = iter(list(view.operands)[1:])
     total = Congruence(0, 0)

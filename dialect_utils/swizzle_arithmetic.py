@@ -181,7 +181,7 @@ class SwizzledOffsets:
         inner = constant & facts.may
         if not inner:
             return base, constant
-        while False and (overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may):
+        while overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may:
             inner |= overlap
         return self._plus(base, inner), constant & ~inner
 

@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
 
-from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, SourceLocation
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..passes.base import PassContext
 from ..passes.decisions import DecisionLog
 from .embedding import OutputFormat, output_bytes
@@ -83,17 +82,11 @@ def _compile_in_session(
 ) -> bytes:
     messages: list[str] = []
 
-    def collect(diagnostic: ir.Diagnostic) -> bool:
-        severity = str(diagnostic.severity).rpartition(".")[2].lower()
-        place = SourceLocation.of(diagnostic.location)
-        messages.append(f"{f'{place}: ' if place else ''}{severity}: {diagnostic.message}")
-        return True
-
-    def collect_ours(diagnostic: Diagnostic) -> None:
+    def collect(diagnostic: Diagnostic) -> None:
         messages.append(str(diagnostic))
 
     context = PassContext(
-        sink=DiagnosticSink(collect_ours), log=decisions if decisions is not None else DecisionLog()
+        sink=DiagnosticSink(collect), log=decisions if decisions is not None else DecisionLog()
     )
     compilation = SteppedCompile(
         session=session,
@@ -102,7 +95,6 @@ def _compile_in_session(
         flags=flags,
         runner=PassRunner(session, context),
     )
-    handler = session.context.attach_diagnostic_handler(collect)
     try:
         if _is_text(source):
             text = str(source).encode() + b"\0"
@@ -111,17 +103,17 @@ def _compile_in_session(
             Path(source).open("rb").close()
             opened = Source.open_file(session, os.fspath(source))
         first = compilation.invocation()
+        first.send_diagnostics(messages.append)
         result = compilation.run(first, opened, console_diagnostics=False)
         if result is None:
             raise CompileError("\n".join(messages))
-        with Output.open_membuffer() as output:
-            result.write(output, OutputFormat.VM_BYTECODE)
-            return output_bytes(output)
+        output = Output.open_membuffer()
+        result.write(output, OutputFormat.VM_BYTECODE)
+        return output_bytes(output)
     except ReplayError as error:
         raise CompileError("\n".join(messages or [str(error)])) from error
     finally:
         compilation.close()
-        handler.detach()
 
 
 def _compile_in_child(

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Iterator
-from ctypes import CFUNCTYPE, byref, c_bool, c_char_p, c_int, c_void_p
+import re
+from collections.abc import Callable, Iterator
+from ctypes import CFUNCTYPE, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from pathlib import Path
 
@@ -43,6 +44,18 @@ _NAME_CALLBACK = CFUNCTYPE(None, c_char_p, c_void_p)
 for _name in ("ireeCompilerEnumerateRegisteredHALTargetBackends", "ireeCompilerEnumeratePlugins"):
     _declare(_name, None, _NAME_CALLBACK, c_void_p)
 _declare("ireeCompilerGetRevision", c_char_p)
+# iree_compiler_diagnostic_severity_t
+_SEVERITIES = ("note", "warning", "error", "remark")
+_PLACE = re.compile(r".*?:\d+:\d+: ")
+_DIAGNOSTIC_CALLBACK = CFUNCTYPE(None, c_int, c_void_p, c_size_t, c_void_p)
+_declare(
+    "ireeCompilerInvocationEnableCallbackDiagnostics",
+    None,
+    c_void_p,
+    c_int,
+    _DIAGNOSTIC_CALLBACK,
+    c_void_p,
+)
 
 
 class Pipeline(IntEnum):
@@ -152,6 +165,23 @@ class SteppedInvocation:
         _library.ireeCompilerInvocationSetupRemarks(
             self._pointer, category.encode(), output_file.encode()
         )
+
+    def send_diagnostics(self, consume: Callable[[str], None]) -> None:
+        """Sends diagnostics, each `file:line:column: severity: message`, to `consume`.
+
+        Takes effect with the next source or op; without it they go to the console.
+        """
+
+        @_DIAGNOSTIC_CALLBACK
+        def receive(severity: int, text: int, size: int, _user_data: object) -> None:
+            message = ctypes.string_at(text, size).decode(errors="replace").strip()
+            # The library puts the place before the message, but not the severity.
+            place = _PLACE.match(message)
+            rest = message[place.end() :] if place else message
+            consume(f"{place[0] if place else ''}{_SEVERITIES[severity]}: {rest}")
+
+        self._diagnostic_callback = receive  # The library keeps only its address.
+        _library.ireeCompilerInvocationEnableCallbackDiagnostics(self._pointer, 0, receive, None)
 
     def parse(self, source: Source, *, console_diagnostics: bool = True) -> bool:
         """Parses and verifies `source`; False after a diagnostic."""

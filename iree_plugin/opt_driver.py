@@ -336,7 +336,7 @@ class _Output:
             if path in ("-", "/dev/stdout"):
                 self._stream = sys.stdout.buffer
             elif is_stream_or_device(path):
-                self._stream = Path(path).open("wb")
+                self._stream = Path(path).open("wb")  # noqa: SIM115
             else:
                 self._atomic = AtomicFile(path)
                 self._stream = self._atomic.temporary.open("wb")

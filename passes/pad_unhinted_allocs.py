@@ -198,6 +198,8 @@ class _Planner:
                 used_extra += stock_bytes
                 reason = f"stock's amount, because {analysis.reason}"
                 plans[allocation] = _Plan(allocation, reason, stock_rewrite)
+        if stock_refusal is not None:
+            stock_extra = 0
         budget = min(self.limit, self.lds_bytes + stock_extra) - self.lds_bytes - used_extra
         for plan in _share(analyses, budget):
             plans[plan.allocation] = plan

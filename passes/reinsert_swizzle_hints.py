@@ -54,7 +54,7 @@ from ..dialect_utils.allocations import (
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, parse_swizzle
+from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext
 
@@ -110,7 +110,16 @@ class ReinsertSwizzleHints(FunctionPass):
                 if STOWED_SWIZZLE in allocation.attributes:
                     stowed[allocation.results[0]] = _stowed(allocation)
             bits = IndexBits(function)
-            plans = [_plan(allocated, stowed, bits) for allocated in stowed]
+            reaches = {allocated: reach_of(allocated) for allocated in stowed}
+            for reach in reaches.values():
+                _check_reach(reach, stowed)
+            framed = _framed(reaches)
+            plans = [
+                _plan_frames(allocated, reaches[allocated], stowed[allocated], bits)
+                if allocated in framed
+                else _plan_whole(allocated, stowed[allocated])
+                for allocated in stowed
+            ]
             wrapped: dict[ir.Value, ir.Value] = {}
             for plan in plans:
                 plan.apply(wrapped)
@@ -145,29 +154,66 @@ class _Plan:
             return
         for user, number in self.frame_uses:
             base = user.operands[number]
-            if base in wrapped.values():
-                # It is shared with another allocation of the same swizzle.
-                continue
             if base not in wrapped:
                 wrapped[base] = _wrap(base, self.swizzles)
+                # Another allocation that meets this one finds the use wrapped already.
+                wrapped[wrapped[base]] = wrapped[base]
             user.operands[number] = wrapped[base]
 
 
-def _plan(allocated: ir.Value, stowed: Mapping[ir.Value, _Stowed], bits: IndexBits) -> _Plan:
-    allocation = defining_operation(allocated)
-    assert allocation is not None
-    reach = reach_of(allocated)
+def _check_reach(reach: Reach, stowed: Mapping[ir.Value, _Stowed]) -> None:
+    """Fails where a swizzle could not hold for all of the memory of a value, or is not alone."""
+    for view in reach.views:
+        if is_hint(view):
+            raise PassFailure(
+                view.location, f"swizzle_hint of an allocation that has {STOWED_SWIZZLE} as well"
+            )
     for value in reach.meetings:
         _check_meeting(value, stowed)
-    swizzles = stowed[allocated]
+
+
+def _framed(reaches: Mapping[ir.Value, Reach]) -> set[ir.Value]:
+    """The allocations whose hints must go to the memrefs of their uses.
+
+    These are the ones that meet others as views, and all that meet these: the accesses behind a
+    meeting are the same for all who meet there.
+    """
+    framed: set[ir.Value] = set()
+    pending = [allocated for allocated, reach in reaches.items() if not _meets_whole(reach)]
+    while pending:
+        allocated = pending.pop()
+        framed.add(allocated)
+        meetings = set(reaches[allocated].meetings)
+        pending += [
+            other
+            for other, reach in reaches.items()
+            if other not in framed and not meetings.isdisjoint(reach.meetings)
+        ]
+    return framed
+
+
+def _meets_whole(reach: Reach) -> bool:
+    """Whether the allocation is carried around only as itself and flat, if at all.
+
+    A hint directly on it then reaches all accesses without a view in between.
+    """
+    for value in reach.meetings:
+        sources = sources_of(value)
+        assert not isinstance(sources, Untraceable)
+        definitions = [defining_operation(source) for source in sources]
+        if any(each is not None and each.name in VIEWS for each in definitions):
+            return False
+        if not isinstance(value.type, ir.MemRefType) or value.type.rank != 1:
+            return False
+    return True
+
+
+def _plan_whole(allocated: ir.Value, swizzles: _Stowed) -> _Plan:
+    allocation = defining_operation(allocated)
+    assert allocation is not None
     kind = ir.MemRefType(allocated.type)
-    if reach.meetings and not _meets_whole(allocated, reach):
-        elements = _check_frames(allocated, reach, swizzles, bits)
-        _check_permuted(allocation, elements)
-        return _Plan(allocation, swizzles.attributes, reach.uses)
-    reason = why_not_flat(kind)
-    if kind.rank == 1 and is_row_major(kind):
-        reason = None
+    # A flat allocation stays as it is and may be dynamic.
+    reason = None if kind.rank == 1 and is_row_major(kind) else why_not_flat(kind)
     if reason is not None:
         raise PassFailure(
             allocation.location, f"the swizzle of an allocation cannot be reinserted: {reason}"
@@ -176,20 +222,11 @@ def _plan(allocated: ir.Value, stowed: Mapping[ir.Value, _Stowed], bits: IndexBi
     return _Plan(allocation, swizzles.attributes, None)
 
 
-def _meets_whole(allocated: ir.Value, reach: Reach) -> bool:
-    """Whether the allocation is flat and carried around as a whole, never as a view of it.
-
-    Such values keep the rank-1 type of the allocation, and a hint on it is as good.
-    """
-    if ir.MemRefType(allocated.type).rank != 1:
-        return False
-    for value in reach.meetings:
-        sources = sources_of(value)
-        assert not isinstance(sources, Untraceable)
-        definitions = [defining_operation(source) for source in sources]
-        if any(each is not None and each.name in VIEWS for each in definitions):
-            return False
-    return True
+def _plan_frames(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits) -> _Plan:
+    allocation = defining_operation(allocated)
+    assert allocation is not None
+    _check_permuted(allocation, _check_frames(allocated, reach, swizzles, bits))
+    return _Plan(allocation, swizzles.attributes, reach.uses)
 
 
 def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:

@@ -89,17 +89,18 @@ def _chains(powers_only: bool = False) -> st.SearchStrategy[tuple[Swizzle, ...]]
 
 
 @st.composite
-def _offsets(draw: st.DrawFn, align: int) -> str:
+def _offsets(draw: st.DrawFn, align: int, row: int) -> str:
     """Lines that define %o0, %o1, ... from %x, %y, %i (a loop's) and %p (anything)."""
     lines: list[str] = []
     count = draw(st.integers(1, 4))
-    constants = st.integers(-40, 400).map(lambda c: c * align)
+    constants = st.one_of(st.integers(0, 20), st.integers(-40, 400)).map(lambda c: c * align)
     for n in range(count):
         lines.append(f"%c{n} = arith.constant {draw(constants)} : index")
     lines.append(f"%ca = arith.constant {align} : index")
     lines.append("%pa = arith.muli %p, %ca overflow<nsw> : index")
     a, b = (draw(st.sampled_from(["%x", "%y", "%i", "%c0"])) for _ in range(2))
-    s, t = (draw(st.sampled_from([1, 2, 3, 4, 8, 16])) * align for _ in range(2))
+    strides = [*(factor * align for factor in (1, 2, 3, 4, 8, 16)), row, row, 2 * row, 4 * row]
+    s, t = (draw(st.sampled_from(strides)) for _ in range(2))
     base = draw(st.integers(0, 4))
     lines.append("%d:2 = affine.delinearize_index %x into (8) : index, index")
     if base == 0:
@@ -190,7 +191,7 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
     run = contiguous_run(chain)
     width = data.draw(st.sampled_from([1, 3, run, run, 2 * run, 4 * run, max(run // 2, 1)]))
     align = data.draw(st.sampled_from([run, run, width, max(run // 2, 1), 1]))
-    text = _program(chain, size, data.draw(_offsets(align)), width)
+    text = _program(chain, size, data.draw(_offsets(align, chain[0].row_width)), width)
     before = ir.Module.parse(text, session.context)
     originals = _buffer_accesses(before.body.operations[0].operation)
     module, context, _ = _resolve(session, text)

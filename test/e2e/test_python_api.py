@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise.compile as a library: results, decisions, edits and errors; nothing ends the process."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from iree.compiler import ir
+
+import bankwise
+from bankwise.bench.kernels import Attention
+from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.decisions import Action, DecisionLog
+
+GFX942 = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
+ATTENTION = Attention(1, 256, 64, "f16").source()
+
+
+def test_text_and_path_give_a_vmfb(tmp_path: Path) -> None:
+    path = tmp_path / "a.mlir"
+    path.write_text(ATTENTION)
+    decisions = DecisionLog()
+    vmfb = bankwise.compile(path, GFX942, decisions=decisions)
+    assert len(vmfb) > 1000
+    assert Action.HINT in {decision.action for decision in decisions}
+    assert len(bankwise.compile(ATTENTION, GFX942, "none")) > 1000
+
+
+def test_compiling_twice_gives_the_same_bytes() -> None:
+    assert bankwise.compile(ATTENTION, GFX942) == bankwise.compile(ATTENTION, GFX942)
+
+
+def test_a_process_flag_is_compiled_in_a_process_of_its_own() -> None:
+    # Not a session flag: only iree-compile's own command line knows it.
+    flags = [*GFX942, "--iree-llvmgpu-enable-shared-memory-reuse=false"]
+    assert len(bankwise.compile(ATTENTION, flags)) > 1000
+
+
+def test_malformed_ir_is_reported_with_its_place() -> None:
+    with pytest.raises(bankwise.CompileError, match=r"<text>:2:3: error: "):
+        bankwise.compile("func.func @f() {\n  oops\n}\n", GFX942)
+
+
+def test_a_missing_file_is_an_os_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        bankwise.compile("none.mlir", GFX942)
+
+
+def test_an_unknown_mitigation_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="best"):
+        bankwise.compile(ATTENTION, GFX942, "best")
+
+
+def test_an_unknown_flag_is_reported() -> None:
+    with pytest.raises(bankwise.CompileError, match="no-such-flag"):
+        bankwise.compile(ATTENTION, [*GFX942, "--no-such-flag"])
+
+
+@dataclass(frozen=True)
+class CountReads(FunctionPass):
+    """Reports the number of reads as a warning."""
+
+    name = "count-reads"
+    summary = "counts transfer reads"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        reads = str(function).count("vector.transfer_read")
+        context.sink.warning(function.location, f"{reads} reads")
+
+
+def test_a_pass_of_somebody_else_sees_the_ir_after_its_anchor() -> None:
+    edits = [
+        bankwise.PipelineEdit.after("iree-codegen-gpu-vector-alloc", CountReads()),
+        # Without an end, the compile fails, and its diagnostics can be seen.
+        bankwise.PipelineEdit.replace("iree-llvmgpu-vector-distribute"),
+    ]
+    with pytest.raises(bankwise.CompileError, match="warning: 6 reads"):
+        bankwise.compile(ATTENTION, GFX942, edits=edits)
+
+
+def test_an_edit_that_does_not_fit_is_an_error() -> None:
+    edit = bankwise.PipelineEdit.after("cse", CountReads())
+    with pytest.raises(ValueError, match="anchor 'cse' occurs"):
+        bankwise.compile(ATTENTION, GFX942, edits=[edit])
