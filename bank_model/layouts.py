@@ -265,9 +265,9 @@ def _batches_of_alike(
         by_runs[((0, 1),)] = list(range(len(members)))
     else:
         to_boundary = -starts.reshape(len(members), -1) % group
-        crosses = ((to_boundary > 0) & (to_boundary < count)).any(axis=1)
+        crosses = np.any((to_boundary > 0) & (to_boundary < count), axis=1)
         aligned = tuple((k, min(group, count - k)) for k in range(0, count, group))
-        for member, uneven in enumerate(crosses.tolist()):
+        for member, uneven in enumerate(np.asarray(crosses).tolist()):
             runs = _runs(group, count, starts[member]) if uneven else aligned
             by_runs.setdefault(runs, []).append(member)
     batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,9 @@ class LinearSwizzle:
     @staticmethod
     def of(columns: Mapping[int, int] | Iterable[tuple[int, int]]) -> LinearSwizzle:
         """From source bit -> target mask; several masks of one source add up, 0 is left out."""
-        pairs = columns.items() if isinstance(columns, Mapping) else columns
+        pairs: Iterable[tuple[int, int]] = (
+            cast("Mapping[int, int]", columns).items() if isinstance(columns, Mapping) else columns
+        )
         total: dict[int, int] = {}
         for source, targets in pairs:
             total[source] = total.get(source, 0) ^ targets

@@ -24,12 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-import numpy as np
-import numpy.typing as npt
-
-from . import f2
 from .accesses import LdsAccess, LdsTile
-from .conflicts import phase_costs
+from .address_patterns import AddressPatterns
 from .constraints import BankConstraints, PlainInGroups, bank_constraints
 from .errors import InvalidParameterError, is_power_of_two
 from .layouts import (
@@ -41,9 +37,8 @@ from .layouts import (
     SubByteAccessError,
     SwizzledLayout,
     access_costs,
-    split_into_runs,
 )
-from .notations import LinearSwizzle, linear_chain
+from .padding_counts import PaddedCounts
 from .proof import Optimality, Proof
 from .swizzle_search import (
     FieldXor,
@@ -54,7 +49,8 @@ from .swizzle_search import (
     free_pairs,
 )
 from .swizzles import RotateRows, XorShuffle
-from .targets import AccessKind, Target
+from .targets import Target
+from .vectorization import Vectorization, vectorization
 
 
 class LayoutKind(IntEnum):
@@ -97,33 +93,6 @@ class SolverOptions:
     max_lds_bytes: int | None = None
     max_chain: int = 8
     is_legal: Callable[[Layout], bool] | None = None
-
-
-@dataclass(frozen=True)
-class Vectorization:
-    """How the vector widths of writers and readers fit together.
-
-    `shared_register_bits` is a basis of the element offsets that are register (in-lane) offsets
-    for writers and readers alike: XOR differences within one lane's accesses. Without any, one
-    side cannot be wider than a scalar, whatever the layout.
-    """
-
-    shared_register_bits: tuple[int, ...]
-    narrowest_bytes: int
-    """The narrowest access of a lane, as the program has it."""
-    limited_by_layouts: bool
-    """One side is narrower than the other, and too few shared register bits are why."""
-    split_accesses: int
-    """Accesses that the chosen layout splits into more machine instructions than the plain one."""
-
-    def __str__(self) -> str:
-        bits = ", ".join(map(str, self.shared_register_bits)) or "none"
-        parts: list[str] = []
-        if self.limited_by_layouts:
-            parts.append(f"vectorization limited by the layouts: shared register bits = {bits}")
-        if self.split_accesses:
-            parts.append(f"{self.split_accesses} accesses are split to avoid conflicts")
-        return "; ".join(parts) or f"vectors kept whole: shared register bits = {bits}"
 
 
 @dataclass(frozen=True)
@@ -209,8 +178,7 @@ class _Solver:
         if self.plain_bytes > limit:
             raise InvalidParameterError("tile", f"{self.plain_bytes} bytes", f"up to {limit} bytes")
         self.lds_limit = limit
-        self.element_bytes = max(tile.element_bits // 8, 1)
-        self.patterns = _AddressPatterns(tile, accesses)
+        self.patterns = AddressPatterns(tile, accesses)
         self.plain = self.count(PlainLayout())
         self.base_wavefronts = self.phases_run(self.plain)
 
@@ -380,7 +348,7 @@ class _Solver:
         """
         ranked: list[Layout] = sorted(
             layouts,
-            key=lambda x: (len(x.swizzles), self.patterns.count(x), _arithmetic(x)),
+            key=lambda x: (_arithmetic(x)[0], self.patterns.count(x), _arithmetic(x)),
         )
         return ranked[:1] if self.options.is_legal is None else ranked
 
@@ -455,7 +423,7 @@ class _Solver:
         if LayoutKind.PADDING not in self.options.kinds:
             return []
         paddings = self.padding_amounts()
-        predicted = _PaddedCounts(self.target, self.tile, self.accesses).count(paddings)
+        predicted = PaddedCounts(self.target, self.tile, self.accesses).count(paddings)
         usable = [
             (conflicts, instructions, padding)
             for padding, (conflicts, instructions, phases) in zip(paddings, predicted, strict=True)
@@ -553,215 +521,3 @@ def _arithmetic(layout: Layout) -> tuple[int, ...]:
     )
     widths = sum(s.access_width for s in layout.swizzles)
     return (len(layout.swizzles), bits, strides, -widths)
-
-
-def address_patterns(tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]) -> int:
-    """How many address registers the accesses need when constant offsets fold away.
-
-    Two accesses share a register if their lanes' physical offsets differ by one constant. An
-    access of several groups has one address per group.
-    """
-    return _AddressPatterns(tile, accesses).count(layout)
-
-
-class _AddressPatterns:
-    """`address_patterns` of many layouts.
-
-    Accesses whose lanes' logical offsets differ by a constant form a family. Let V be the bits
-    in which the lanes of a family differ. If the constants do not touch V, adding them is XOR,
-    and a linear swizzle L places the access with constant c at L(o) ^ L(c). That is L(o) plus a
-    constant exactly for the bits of L(c) outside of those in which the L(o) differ, so the
-    family needs one register per value of L(c) in the bits where they do.
-    """
-
-    def __init__(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
-        self.tile = tile
-        families: dict[tuple[int, bytes], tuple[LdsAccess, list[int]]] = {}
-        for access in accesses:
-            if access.elements.size:
-                origin = int(access.elements[0, 0])
-                key = (access.count, (access.elements - origin).tobytes())
-                families.setdefault(key, (access, []))[1].append(origin)
-        self.families = [_Family.of(access, origins) for access, origins in families.values()]
-
-    def count(self, layout: Layout) -> int:
-        """The number of registers under `layout`."""
-        linear = isinstance(layout, PlainLayout) or (
-            isinstance(layout, SwizzledLayout)
-            and not layout.padding_elements
-            and isinstance(linear_chain(layout.swizzles), LinearSwizzle)
-        )
-        group = layout.group_elements(self.tile)
-        total = 0
-        for family in self.families:
-            starts = family.origins
-            if family.count > group:
-                starts = (starts[:, None] + np.arange(0, family.count, group)).ravel()
-            constants = starts ^ starts[0]
-            if linear and not (constants & family.vary).any():
-                vary = 0
-                for vector in layout.offsets(self.tile, family.basis).tolist():
-                    vary |= vector
-                total += len(set((layout.offsets(self.tile, constants) & vary).tolist()))
-            else:
-                offsets = starts[:, None] + family.relative
-                # Masked lanes may point anywhere.
-                offsets = layout.offsets(self.tile, offsets.clip(0, self.tile.elements - 1))
-                total += len({row.tobytes() for row in offsets - offsets[:, :1]})
-        return total
-
-
-@dataclass(frozen=True, eq=False)
-class _Family:
-    """Accesses whose lanes' offsets differ by a constant."""
-
-    count: int
-    origins: npt.NDArray[np.int64]
-    """The first lane's element of each access, distinct."""
-    relative: npt.NDArray[np.int64]
-    """The distinct offsets of the lanes from the first lane."""
-    basis: npt.NDArray[np.int64]
-    """A basis of the XOR differences between lanes."""
-    vary: int
-    """The bits in which lanes differ."""
-
-    @staticmethod
-    def of(access: LdsAccess, origins: list[int]) -> _Family:
-        """The family of `access`."""
-        first = int(access.elements[0, 0])
-        relative = np.array(sorted(set((access.elements - first).ravel().tolist()) - {0}))
-        relative = np.concatenate([np.zeros(1, np.int64), relative.astype(np.int64)])
-        basis = f2.reduced_basis(abs(int(x)) for x in (relative + first) ^ first)
-        vary = 0
-        for vector in basis:
-            vary |= vector
-        return _Family(
-            access.count,
-            np.array(sorted(set(origins))),
-            relative,
-            np.array(basis, dtype=np.int64),
-            vary,
-        )
-
-
-def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization:
-    """How the register directions of writers and readers fit together, before any layout."""
-    spans: list[tuple[int, ...]] = []
-    for kind in AccessKind:
-        by_pattern: dict[bytes, list[int]] = {}
-        for access in accesses:
-            if access.kind is kind and access.elements.size:
-                origin = int(access.elements[0, 0])
-                pattern = (access.elements - origin).tobytes()
-                vectors = by_pattern.setdefault(pattern, [origin])
-                vectors.append(origin ^ vectors[0])
-                # Within a vector: the offsets below its largest power of two.
-                vectors += [1 << b for b in range(access.count.bit_length() - 1)]
-        for vectors in by_pattern.values():
-            spans.append(f2.reduced_basis(vectors[1:]))
-    shared = spans[0] if spans else ()
-    for other in spans[1:]:
-        shared = f2.intersection(shared, other)
-    widths = [a.count * tile.element_bits // 8 for a in accesses]
-    writers = [a.count for a in accesses if a.kind is AccessKind.WRITE]
-    readers = [a.count for a in accesses if a.kind is AccessKind.READ]
-    limited = False
-    if writers and readers and (max(writers) != min(readers) or max(readers) != min(writers)):
-        contiguous = 0
-        while f2.contains(shared, 1 << contiguous):
-            contiguous += 1
-        limited = 1 << contiguous < max(*writers, *readers)
-    return Vectorization(shared, min(widths, default=0), limited, 0)
-
-
-class _PaddedCounts:
-    """Conflict cycles under many paddings at once.
-
-    Issues whose rows and columns are shifted copies cost the same under every padding, as long
-    as the shift keeps addresses equal modulo 16 bytes; each is counted once.
-    """
-
-    def __init__(self, target: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
-        self.target = target
-        self.tile = tile
-        row = tile.row_elements
-        merged: dict[tuple[object, ...], tuple[LdsAccess, npt.NDArray[np.int64]]] = {}
-        for index, access in enumerate(accesses):
-            rows, columns = np.divmod(access.elements, row)
-            crosses = bool((columns + access.count > row).any())
-            if crosses or access.active is not None:
-                weights = np.full(len(rows), access.weight, dtype=np.int64)
-                merged[index,] = (access, weights)
-                continue
-            modulus = MAX_USEFUL_ALIGNMENT * 8
-            keys: dict[tuple[object, ...], list[int]] = {}
-            for issue, (r, c) in enumerate(zip(rows, columns, strict=True)):
-                key = (
-                    int(r[0]) % MAX_USEFUL_ALIGNMENT,
-                    int(c[0]) * tile.element_bits % modulus,
-                    (r - r[0]).tobytes(),
-                    (c - c[0]).tobytes(),
-                )
-                keys.setdefault(key, []).append(issue)
-            whole = (access.kind, access.count, tuple(sorted(keys, key=repr)))
-            ordered = sorted(keys, key=repr)
-            weights = np.array([len(keys[k]) for k in ordered], dtype=np.int64) * access.weight
-            if whole in merged:
-                known, counted = merged[whole]
-                heavier = replace(known, weight=known.weight + access.weight)
-                merged[whole] = (heavier, counted + weights)
-            else:
-                issues = access.elements[[keys[k][0] for k in ordered]]
-                merged[whole] = (replace(access, elements=issues), weights)
-        self.patterns = list(merged.values())
-
-    def count(self, paddings: Sequence[int]) -> list[tuple[int, int, int]]:
-        """(conflict cycles, instructions, phases run) of each padding, weighted."""
-        if not paddings:
-            return []
-        amounts = np.array(paddings, dtype=np.int64)
-        totals = np.zeros((len(paddings), 3), dtype=np.int64)
-        for access, weights in self.patterns:
-            self.count_pattern(access, weights, amounts, totals)
-        return [(int(a), int(b), int(c)) for a, b, c in totals]
-
-    def count_pattern(
-        self,
-        access: LdsAccess,
-        weights: npt.NDArray[np.int64],
-        amounts: npt.NDArray[np.int64],
-        totals: npt.NDArray[np.int64],
-    ) -> None:
-        """Adds one access to `totals` [paddings, 3]."""
-        row, bits = self.tile.row_elements, self.tile.element_bits
-        starts = access.elements
-        if access.active is not None:
-            used = starts[access.active]
-            if not used.size:
-                return
-            starts = np.where(access.active, starts, used[0])
-        for first, count in split_into_runs(row, access):
-            logical = starts + first
-            offsets = (logical + logical // row * amounts[:, None, None]) * bits
-            if bits % 8 and (count * bits % 8 or (offsets % 8).any()):
-                # Not byte-aligned for some padding: leave those to fail as too expensive.
-                bad = (offsets % 8).any(axis=(1, 2)) | bool(count * bits % 8)
-                totals[bad, 2] = np.iinfo(np.int64).max // 4
-            addresses = offsets // 8
-            common = np.bitwise_or.reduce(addresses.reshape(len(amounts), -1), axis=1)
-            common |= MAX_USEFUL_ALIGNMENT
-            alignments = common & -common
-            for alignment in np.unique(alignments).tolist():
-                here = np.flatnonzero(alignments == alignment)
-                pieces = self.target.legalize(access.kind, count * bits // 8, alignment)
-                for instruction, offset in pieces:
-                    costs = phase_costs(
-                        instruction,
-                        addresses[here] + offset,
-                        access.active,
-                        self.target.bank_width_bytes,
-                    )
-                    conflicts = np.maximum(costs - 1, 0).sum(axis=-1) @ weights
-                    totals[here, 0] += conflicts
-                    totals[here, 1] += access.weight
-                    totals[here, 2] += (costs > 0).sum(axis=-1) @ weights

@@ -163,7 +163,7 @@ def cheapest_swizzles(
     for j in columns:
         finished = np.flatnonzero(tops == j)
         masks = constraints.bank_masks[finished]
-        weights = np.where(masks >> j & 1, 0, constraints.weights[finished])
+        weights = constraints.weights[finished]
         passing = np.flatnonzero((x >> j & 1 == 1) & (tops > j))
         plan.append(_Column(j, finished, masks, weights, passing, _allowed_values(space, j)))
     walk = _Walk(below, bound, max_nodes, max_solutions)
@@ -237,8 +237,8 @@ def _descend(
     column = plan[depth]
     values = column.values
     if column.finished.size:
-        # A vector hits bank 0 if the value equals its image in the bank bits; if the column's
-        # own bit is a bank bit, that bit is set and it never does (its weight is 0 here).
+        # A vector hits bank 0 if the value equals its image in the bank bits. Where the column's
+        # own bit is a bank bit, it is set in the image and in no value: they never are equal.
         forbidden = images[column.finished]
         costs = (((values[:, None] ^ forbidden) & column.masks) == 0) @ column.weights
         affordable = np.flatnonzero(costs <= walk.best_cost - cost)

@@ -12,11 +12,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -66,14 +64,12 @@ def cases(every: int) -> list[tuple[Attention, str]]:
 def measure(case: tuple[Attention, str]) -> Row:
     """Compiles one case both ways."""
     kernel, target = case
-    row = Row(kernel.name, kernel.dtype, target)
     try:
         stock = compile_kernel(kernel, target, None)
         ours = compile_kernel(kernel, target, "auto")
     except RuntimeError as error:
-        return Row(**(asdict(row) | {"error": str(error)}))
-    final = [d for d in ours.decisions if d["action"] in ("hint", "pad", "keep")]
-    decided = _last_per_allocation(final)
+        return Row(kernel.name, kernel.dtype, target, error=str(error))
+    decided = [d for d in ours.decisions if d["stands"]]
     totals = [
         (sum(getattr(s, f"{kind}_instructions") for s in compiled.summaries.values()))
         for kind in ("lds", "valu")
@@ -96,13 +92,6 @@ def measure(case: tuple[Attention, str]) -> Row:
             d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0 for d in decided
         ),
     )
-
-
-def _last_per_allocation(decisions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The decisions that stand: a hint, or what the padding pass said of an unhinted allocation."""
-    hints = [d for d in decisions if d["action"] == "hint"]
-    pads = [d for d in decisions if d["pass_name"] == "bankwise-pad-unhinted-allocs"]
-    return hints + pads
 
 
 def finished_rows(path: Path) -> dict[tuple[str, str], Row]:

@@ -111,6 +111,8 @@ class _Exploration:
     pending: list[ir.Value] = field(default_factory=list)
 
     def run(self, start: ir.Value) -> None:
+        if not _is_buffer(start):
+            self.group.blame(f"{start.type} is not a memref")
         self.pending.append(start)
         while self.pending:
             value = self.pending.pop()
@@ -123,6 +125,7 @@ class _Exploration:
         # Uses come in no useful order; the program's order gives stable output.
         position = _positions(self.function)
         self.group.accesses.sort(key=lambda access: position[access.operation])
+        self.group.roots.sort(key=lambda root: _place(root, position))
         if self.group.problem is None:
             self._assign_chains()
 
@@ -232,6 +235,15 @@ class _Exploration:
 
 def _is_buffer(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
+
+
+def _place(root: ir.Value, position: dict[ir.Operation, int]) -> tuple[int, int]:
+    """Orders block arguments first, by number, then results by their operation."""
+    if isinstance(root, ir.BlockArgument):
+        return -1, root.arg_number
+    owner = root.owner
+    assert not isinstance(owner, ir.Block)
+    return position[owner.operation], ir.OpResult(root).result_number
 
 
 def _positions(function: ir.Operation) -> dict[ir.Operation, int]:

@@ -91,7 +91,7 @@ def _compile_in_session(
     compilation = SteppedCompile(
         session=session,
         context=context,
-        edits=[*mitigation_edits(mitigation), *installed_plugins(), *edits],
+        edits=lambda: [*mitigation_edits(mitigation), *installed_plugins(), *edits],
         flags=flags,
         runner=PassRunner(session, context),
     )

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +16,7 @@ from ..passes.base import PassContext
 from .atomic_file import AtomicFile, is_stream_or_device
 from .compile_settings import PHASES, CompileSettings
 from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
-from .mitigation import Mitigation, mitigation_edits
-from .pipeline_edit import installed_plugins
+from .pipeline_edit import PipelineEdit, installed_plugins
 from .replay import IrDumps, IrPrinting, PassRunner, ReplayError
 from .stepped_compile import SteppedCompile
 
@@ -36,6 +37,8 @@ def compile_to_output(options: CompileSettings) -> bool:
     """
     _check_phases(options)
     assert options.input is not None
+    if options.compile_mode == "std":
+        _import_ahead()
     session = Session()
     context = PassContext(sink=DiagnosticSink(remarks=options.remarks))
     with contextlib.ExitStack() as stack:
@@ -53,6 +56,35 @@ def compile_to_output(options: CompileSettings) -> bool:
             decisions.keep()
         output.keep()
     return True
+
+
+def _edits(mitigation: str) -> list[PipelineEdit]:
+    # The passes bring NumPy: imported here, they load while the compiler works; see _import_ahead.
+    from .mitigation import Mitigation, mitigation_edits
+
+    return [*mitigation_edits(Mitigation(mitigation)), *installed_plugins()]
+
+
+def _import_ahead() -> None:
+    """Imports what the passes need in a thread, beside the compiler's first phases.
+
+    The compiler runs without the interpreter's lock. MLIR's bindings import a dialect's module
+    when they first meet an op of it; `numpy.ma` comes with the first `np.unique`.
+    """
+    dialects = ("affine", "amdgpu", "arith", "gpu", "hal", "memref", "scf", "vector")
+    modules = [
+        f"{__package__}.mitigation",
+        "numpy.ma",
+        *(f"iree.compiler.dialects.{name}" for name in dialects),
+    ]
+
+    def import_all() -> None:
+        for module in modules:
+            # Whoever needs the module will see why it cannot be imported.
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
+
+    threading.Thread(target=import_all, daemon=True).start()
 
 
 def _check_phases(options: CompileSettings) -> None:
@@ -89,7 +121,7 @@ def _compile_one(
     compilation = SteppedCompile(
         session=session,
         context=context,
-        edits=[*mitigation_edits(Mitigation(options.mitigation)), *installed_plugins()],
+        edits=lambda: _edits(options.mitigation),
         flags=flags,
         runner=PassRunner(session, context, _printing(options), dumps),
         verify=options.verify,

@@ -372,4 +372,3 @@ def _open_output(path: str) -> Iterator[_Output]:
         yield output
     finally:
         output.discard()
-

@@ -9,7 +9,7 @@ from the installed compiler, then runs here with our passes spliced in, and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -47,7 +47,8 @@ class SteppedCompile:
     Attributes:
         session: the compiler session; its flags are set.
         context: shared with every Python pass.
-        edits: what to splice into the recorded pipelines.
+        edits: returns what to splice into the recorded pipelines; called when codegen starts, so
+            that the passes can be imported while the compiler runs its first phases.
         flags: the compile's flags, to tell which recording applies.
         runner: runs the spliced pipelines.
         recordings: where the pipelines come from.
@@ -57,7 +58,7 @@ class SteppedCompile:
 
     session: Session
     context: PassContext
-    edits: Sequence[PipelineEdit]
+    edits: Callable[[], Sequence[PipelineEdit]]
     flags: Sequence[str]
     runner: PassRunner
     recordings: RecordingStore = field(default_factory=RecordingStore)
@@ -101,6 +102,12 @@ class SteppedCompile:
         """
         if not first.parse(source, console_diagnostics=console_diagnostics):
             return None
+        # Ours from here on; the first invocation stays open, for the diagnostics it prints.
+        module = first.export()
+        first.import_op(module)
+        if end == "end" and not any(True for _ in module.regions[0].blocks[0]):
+            module.location.emit_error("the module is empty: there is nothing to compile")
+            return None
         codegen = PHASES.index(PHASE_BEFORE_CODEGEN)
         if PHASES.index(end) <= codegen or PHASES.index(start) > codegen:
             first.set_phases(start, end)
@@ -109,8 +116,6 @@ class SteppedCompile:
             first.set_phases(start, PHASE_BEFORE_CODEGEN)
             if not first.execute():
                 return None
-        module = first.export()
-        # The first invocation stays open: it owns the handler that prints diagnostics.
         self.replay_module(module)
         second = self.invocation()
         second.import_op(module)
@@ -121,6 +126,7 @@ class SteppedCompile:
         """Runs the edited pipeline of every GPU function of a configured module."""
         flags = codegen_flags(self.flags)
         functions = list(device_functions(module))
+        edits = self.edits() if functions else []
         text = ""
         for function in functions:
             key = function.recording_key(flags)
@@ -132,7 +138,7 @@ class SteppedCompile:
                 except RecordingError as error:
                     self._leave_to_stock(function, str(error))
                     continue
-            codegen, lowering = splice(recording, self.edits, function.pipeline)
+            codegen, lowering = splice(recording, edits, function.pipeline)
             self.runner.run(function.op, codegen)
             if _lowers_early(function.op, lowering):
                 self.runner.run(function.op, lowering)

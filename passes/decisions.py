@@ -48,7 +48,12 @@ class Decision:
 
     def to_json(self) -> dict[str, object]:
         """The decision as JSON-ready data."""
-        return asdict(self) | {"action": self.action.value}
+        data: dict[str, object] = asdict(self)
+        return data | {"action": self.action.value}
+
+
+HINT_PASS = "bankwise-hint-vector-allocs"
+PAD_PASS = "bankwise-pad-unhinted-allocs"
 
 
 @dataclass
@@ -64,7 +69,22 @@ class DecisionLog:
     def __iter__(self) -> Iterator[Decision]:
         return iter(self.decisions)
 
+    def stands(self, decision: Decision) -> bool:
+        """Whether `decision` is what its allocation got in the end.
+
+        An allocation without a hint is decided on again by the padding pass, if that runs; the
+        resolving of a hint only carries out what was decided.
+        """
+        if decision.action is Action.RESOLVE:
+            return False
+        if decision.action is Action.KEEP and decision.pass_name == HINT_PASS:
+            return not any(
+                other.pass_name == PAD_PASS and other.function == decision.function
+                for other in self.decisions
+            )
+        return True
+
     def to_json(self) -> str:
         """The log as a JSON document, `{"version": 1, "decisions": [...]}`."""
-        document = {"version": 1, "decisions": [d.to_json() for d in self.decisions]}
-        return json.dumps(document, indent=2) + "\n"
+        decisions = [d.to_json() | {"stands": self.stands(d)} for d in self.decisions]
+        return json.dumps({"version": 1, "decisions": decisions}, indent=2) + "\n"

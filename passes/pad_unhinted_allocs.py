@@ -667,7 +667,7 @@ def _size(size: int) -> str:
 
 
 def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
-    """One decision and one remark per allocation."""
+    """One remark per allocation, and a decision on each that no hint has decided on."""
     allocation = plan.allocation
     kind = _type(allocation)
     text = _text(kind)
@@ -677,12 +677,14 @@ def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
     if plan.rewrite is not None:
         extra = _extra_bytes(allocation, plan.rewrite.padding_elements)
         after = before + extra if before is not None else None
-        detail = f"{plan.rewrite.padding_elements * _bits(allocation) // 8} bytes per row"
         padding = plan.rewrite.padding_elements * _bits(allocation) // 8
+        detail = f"{padding} bytes per row"
         message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
     else:
         message = f"allocation of {text} not padded: {plan.reason}"
     context.sink.remark(allocation.location, message)
+    if is_hinted(allocation):
+        return
     named = "sym_name" in function.attributes
     context.log.add(
         Decision(

@@ -357,8 +357,7 @@ def _wrap(base: ir.Value, swizzles: Sequence[ir.Attribute]) -> ir.Value:
         assert isinstance(block, ir.Block)
         point = ir.InsertionPoint.at_block_begin(block)
     else:
-        following = list(definition.block.operations)
-        point = ir.InsertionPoint(following[following.index(definition.opview) + 1])
+        point = ir.InsertionPoint.after(definition)
     kind = ir.MemRefType(base.type)
     if kind.rank == 1:
         return _hint(base, swizzles, point)

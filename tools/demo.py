@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -24,7 +25,7 @@ class Compiled:
     """What one compile left behind."""
 
     summary: AssemblySummary
-    decisions: list[dict[str, str | int | None]]
+    decisions: list[dict[str, Any]]
 
 
 def main() -> int:
@@ -77,10 +78,10 @@ def _figures(stock: AssemblySummary, ours: AssemblySummary) -> Table:
     return table
 
 
-def _allocations(decisions: list[dict[str, str | int | None]]) -> Table:
+def _allocations(decisions: list[dict[str, Any]]) -> Table:
     table = Table("allocation", "got", "conflict cycles, plain -> chosen", "why")
     for decision in decisions:
-        if decision["action"] not in ("hint", "pad", "keep"):
+        if not decision["stands"]:
             continue
         before, after = decision["conflict_cycles_before"], decision["conflict_cycles_after"]
         cycles = f"{before:,} -> {after:,}" if before is not None and after is not None else "-"

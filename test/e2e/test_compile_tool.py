@@ -183,11 +183,12 @@ def test_an_unknown_target_is_named(tool: Tool, source: Path, tmp_path: Path) ->
     assert not (tmp_path / "out.vmfb").exists()
 
 
-def test_an_empty_module_compiles(tool: Tool, tmp_path: Path) -> None:
-    (tmp_path / "empty.mlir").write_text("")
-    ours = tool("bankwise-compile", "empty.mlir", *GFX942, "-o=a.vmfb")
-    stock = tool("iree-compile", "empty.mlir", *GFX942, "-o=b.vmfb")
-    assert (ours.returncode, ours.stderr) == (stock.returncode, stock.stderr)
+@pytest.mark.parametrize("text", ["", "// Only a comment.\n", "module {}\n"])
+def test_an_empty_module_is_an_error(tool: Tool, tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.mlir").write_text(text)
+    result = tool("bankwise-compile", "empty.mlir", *GFX942, "-o=a.vmfb")
+    assert_fails_with_one_line(result, "empty.mlir:", "the module is empty")
+    assert not (tmp_path / "a.vmfb").exists()
 
 
 def test_no_input_is_an_error(tool: Tool) -> None:

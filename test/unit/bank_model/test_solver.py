@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The solver: known patterns, order of preference, brute force, and its proofs."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.address_patterns import address_patterns
 from bankwise.bank_model.layouts import (
     AccessCost,
     PaddedLayout,
@@ -19,11 +20,11 @@ from bankwise.bank_model.layouts import (
     access_costs,
     layout_conflicts,
 )
+from bankwise.bank_model.padding_counts import PaddedCounts
 from bankwise.bank_model.proof import Optimality, ProofError, check
 from bankwise.bank_model.solver import (
     LayoutKind,
     SolverOptions,
-    address_patterns,
     layout_kind,
     solve,
 )
@@ -47,7 +48,17 @@ def solve_checked(chip, tile, accesses, options=None):
     assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
     assert decision.kind is layout_kind(decision.layout)
     assert decision.lds_bytes == decision.layout.size_bytes(tile)
+    assert phases_run(accesses, decision.costs) <= phases_run(
+        accesses, access_costs(chip, tile, PlainLayout(), accesses)
+    )
     return decision
+
+
+def phases_run(accesses, costs):
+    """Weighted wavefronts that no conflict causes."""
+    return sum(
+        a.weight * (c.wavefronts - c.conflict_cycles) for a, c in zip(accesses, costs, strict=True)
+    )
 
 
 def wave_transpose():
@@ -118,6 +129,36 @@ def test_wide_padding_keeps_wide_accesses_whole():
     assert padded.costs[0].instructions == 1
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_padding_counts_are_exact(seed):
+    """Conflicts, instructions and phases of every padding, although counted all at once."""
+    rng = np.random.default_rng(seed)
+    chip = (GFX942, GFX950, SM80)[int(rng.integers(3))]
+    tile = LdsTile((32, int(rng.integers(5, 40)) * 4), int(rng.choice([8, 16, 32])))
+    accesses = []
+    for _ in range(3):
+        count = int(rng.choice([1, 2, 4]))
+        lanes = rng.integers(0, 4, chip.wave_size) * tile.row_elements
+        lanes = lanes + rng.integers(0, 3, chip.wave_size) * count
+        # Shifted copies, by whole rows and by columns, in one access and in several.
+        shifts = rng.integers(0, 28, (6, 1)) * tile.row_elements + rng.integers(0, 3, (6, 1)) * 2
+        elements = np.minimum(lanes + shifts, tile.elements - count)
+        active = rng.random(elements.shape) < 0.9 if rng.random() < 0.2 else None
+        accesses.append(LdsAccess(READ, elements, count, int(rng.integers(1, 4)), active))
+        accesses += [LdsAccess(WRITE, lanes + s, count) for s in shifts[:3, 0]]
+    paddings = [1, 2, 3, 4, 6, 8, 12, 16, 20, 31]
+    counts = PaddedCounts(chip, tile, accesses).count(paddings)
+    for padding, counted in zip(paddings, counts, strict=True):
+        costs = access_costs(chip, tile, PaddedLayout(padding), accesses)
+        pairs = list(zip(accesses, costs, strict=True))
+        assert counted == (
+            sum(a.weight * c.conflict_cycles for a, c in pairs),
+            sum(a.weight * c.instructions for a, c in pairs),
+            phases_run(accesses, costs),
+        )
+
+
 def test_padding_search_is_exhaustive():
     """Every padding up to a full turn of the banks and beyond is no better than the chosen one."""
     rng = np.random.default_rng(5)
@@ -126,13 +167,11 @@ def test_padding_search_is_exhaustive():
         starts = rng.integers(0, tile.elements // 4, (2, 64)) * 4
         accesses = [LdsAccess(READ, starts, 2), LdsAccess(WRITE, LANES * 20 % tile.elements, 4)]
         chosen = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
-        plain = access_costs(GFX942, tile, PlainLayout(), accesses)
-        base = sum(c.wavefronts - c.conflict_cycles for c in plain)
+        base = phases_run(accesses, access_costs(GFX942, tile, PlainLayout(), accesses))
         for padding in range(70):
             costs = access_costs(GFX942, tile, PaddedLayout(padding), accesses)
-            conflicts = sum(c.conflict_cycles for c in costs)
-            if sum(c.wavefronts for c in costs) - conflicts <= base:
-                assert conflicts >= chosen.conflict_cycles
+            if phases_run(accesses, costs) <= base:
+                assert sum(c.conflict_cycles for c in costs) >= chosen.conflict_cycles
 
 
 def test_lds_limit_bounds_the_padding():
@@ -156,6 +195,7 @@ def test_chain_where_one_xor_shuffle_is_not_enough():
     decision = solve_checked(GFX942, tile, write + read)
     assert decision.kind is LayoutKind.CHAIN
     assert (decision.conflict_cycles, decision.lds_bytes) == (0, 16384)
+    assert isinstance(decision.layout, SwizzledLayout)
     assert len(decision.layout.swizzles) == 2
     single = solve_checked(GFX942, tile, write + read, only(LayoutKind.XOR_SHUFFLE))
     assert single.conflict_cycles > 0
@@ -215,6 +255,7 @@ def test_constant_offsets_stay_foldable_where_possible():
     decision = solve_checked(GFX942, tile, accesses)
     assert decision.address_patterns == 1
     assert address_patterns(tile, decision.layout, accesses) == 1
+    assert isinstance(decision.layout, SwizzledLayout)
     mixing = SwizzledLayout((XorShuffle(16, 1, 1024), *decision.layout.swizzles))
     assert address_patterns(tile, mixing, accesses) == 8
 
@@ -243,6 +284,48 @@ def test_vectorization_limits_are_reported():
     same = solve_checked(GFX942, tile, [*write, LdsAccess(READ, LANES * 64, 8)])
     assert not same.vectorization.limited_by_layouts
     assert same.vectorization.narrowest_bytes == 16
+    fours = [LdsAccess(READ, LANES % 16 * 4 + 64 * k, 4) for k in range(4)]
+    some = solve_checked(GFX942, tile, [*write, *fours])
+    assert str(some.vectorization) == (
+        "vectorization limited by the layouts: shared register bits = 2, 1"
+    )
+
+
+@pytest.mark.parametrize("kind", [LayoutKind.ROTATE_ROWS, LayoutKind.PADDING, LayoutKind.CHAIN])
+def test_no_layout_runs_more_phases_than_the_plain_one(kind):
+    """On gfx950 four b32 reads run 8 phases where one b128 read runs 4."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        tile = LdsTile((16, 64), 32)
+        starts = rng.permutation(256)[:64] * 4
+        solve_checked(GFX950, tile, [LdsAccess(READ, starts, 4)], only(kind))
+
+
+def test_a_full_set_of_banks_without_linear_structure():
+    """Words 0-30 and 32 fit into 32 banks: word 32 must go to bank 31."""
+    read = LdsAccess(READ, np.array([*range(31), 32]), 1)
+    decision = solve_checked(SM80, LdsTile((64,), 32), [read], SolverOptions(kinds=LINEAR))
+    assert decision.conflict_cycles == 0
+
+
+@dataclass(frozen=True)
+class Overlapping(PlainLayout):
+    """A broken layout: two elements share every place."""
+
+    def offsets(self, tile, elements):
+        """Half the element number."""
+        return np.asarray(elements) // 2
+
+    def group_elements(self, tile):
+        """No run is contiguous."""
+        return 1
+
+
+def test_overlapping_elements_are_rejected():
+    tile, accesses = LdsTile((64,), 32), [LdsAccess(READ, np.arange(32), 1)]
+    proof = solve(SM80, tile, accesses).proof
+    with pytest.raises(ProofError, match="two elements share a place"):
+        check(replace(proof, layout=Overlapping()), SM80, accesses)
 
 
 def test_weights_decide_what_matters():

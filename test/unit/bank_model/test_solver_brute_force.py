@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.address_patterns import address_patterns
 from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.constraints import PlainInGroups
 from bankwise.bank_model.layouts import (
@@ -24,7 +25,6 @@ from bankwise.bank_model.proof import Optimality, ProofError, check
 from bankwise.bank_model.solver import (
     LayoutKind,
     SolverOptions,
-    address_patterns,
     layout_kind,
     solve,
 )

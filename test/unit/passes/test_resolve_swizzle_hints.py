@@ -14,6 +14,7 @@ from iree.compiler.api import Session
 
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
+from bankwise.dialect_utils.swizzle_arithmetic import XorNetwork
 from bankwise.dialect_utils.swizzle_legality import contiguous_run
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
@@ -88,12 +89,28 @@ def _chains(powers_only: bool = False) -> st.SearchStrategy[tuple[Swizzle, ...]]
     return st.lists(_swizzles(powers_only), min_size=1, max_size=3).map(tuple)
 
 
+_RARE_CHAINS: tuple[tuple[Swizzle, ...], ...] = (
+    # One after the other takes two terms, at once it would take three.
+    (XorShuffle(16, 4, 16, 1), XorShuffle(64, 16, 256, 1)),
+    # Single bits: 3 ^= 6 after 6 ^= 8.
+    (XorShuffle(16, 8, 64, 1), XorShuffle(128, 64, 256, 1)),
+    (RotateRows(64, 8),),
+    (RotateRows(32, 4),),
+    (RotateRows(24, 4),),
+    (RotateRows(16, 4), XorShuffle(32, 8)),
+)
+_ALL_CHAINS = st.one_of(_chains(powers_only=True), _chains(), st.sampled_from(_RARE_CHAINS))
+
+
 @st.composite
 def _offsets(draw: st.DrawFn, align: int, row: int) -> str:
     """Lines that define %o0, %o1, ... from %x, %y, %i (a loop's) and %p (anything)."""
     lines: list[str] = []
     count = draw(st.integers(1, 4))
-    constants = st.one_of(st.integers(0, 20), st.integers(-40, 400)).map(lambda c: c * align)
+    constants = st.one_of(
+        st.one_of(st.integers(0, 20), st.integers(-40, 400)).map(lambda c: c * align),
+        st.tuples(st.integers(0, 9), st.integers(0, 3)).map(lambda c: c[0] * row + c[1] * align),
+    )
     for n in range(count):
         lines.append(f"%c{n} = arith.constant {draw(constants)} : index")
     lines.append(f"%ca = arith.constant {align} : index")
@@ -101,7 +118,7 @@ def _offsets(draw: st.DrawFn, align: int, row: int) -> str:
     a, b = (draw(st.sampled_from(["%x", "%y", "%i", "%c0"])) for _ in range(2))
     strides = [*(factor * align for factor in (1, 2, 3, 4, 8, 16)), row, row, 2 * row, 4 * row]
     s, t = (draw(st.sampled_from(strides)) for _ in range(2))
-    base = draw(st.integers(0, 4))
+    base = draw(st.integers(0, 5))
     lines.append("%d:2 = affine.delinearize_index %x into (8) : index, index")
     if base == 0:
         lines.append(
@@ -119,6 +136,12 @@ def _offsets(draw: st.DrawFn, align: int, row: int) -> str:
         lines.append(
             "%b = affine.linearize_index disjoint [%s, %d#1, %a3, %z] "
             f"by (4, 8, 16, {align}) : index"
+        )
+    elif base == 5:
+        lines.append("%z = arith.constant 0 : index\n%s = arith.constant 7 : index")
+        lines.append("%p7 = arith.addi %p, %s : index")
+        lines.append(
+            f"%b = affine.linearize_index disjoint [%d#1, %p7, %z] by (8, 16, {align}) : index"
         )
     elif base == 3:
         lines.append("%b = arith.addi %pa, %c0 overflow<nsw> : index")
@@ -184,7 +207,7 @@ func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{
 
 
 @_SETTINGS
-@given(chain=st.one_of(_chains(powers_only=True), _chains()), data=st.data())
+@given(chain=_ALL_CHAINS, data=st.data())
 def test_resolved_offsets_equal_the_formula(session, chain, data):
     rows = data.draw(st.integers(1, 24))
     size = lcm(*(s.row_width for s in chain)) * rows
@@ -207,7 +230,7 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
                 st.integers(0, 63),
                 st.integers(0, 3),
                 st.sampled_from([0, 2, 4]),
-                st.integers(-400, size // align),
+                st.one_of(st.integers(-24, 9), st.integers(-400, size // align)),
             ),
             min_size=12,
             max_size=12,
@@ -252,7 +275,7 @@ def _leaves(function: ir.Operation, x: int, y: int, i: int, p: int) -> dict[ir.V
 
 
 @_SETTINGS
-@given(chain=st.one_of(_chains(powers_only=True), _chains()), rows=st.integers(1, 8))
+@given(chain=_ALL_CHAINS, rows=st.integers(1, 8))
 def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
     """Thread %p reads element %p: all threads together must read every element once."""
     size = lcm(*(s.row_width for s in chain)) * rows
@@ -275,6 +298,70 @@ def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
     resolved = [evaluate(offset, {thread: int(o)}) for o in offsets]
     assert (resolved == _apply(chain, offsets)).all()
     assert (np.sort(_apply(chain, np.arange(size))) == np.arange(size)).all()
+
+
+@pytest.mark.parametrize(
+    ("chain", "base", "constants"),
+    [
+        # Row and group of the constant, in bits that the base leaves free.
+        ((RotateRows(64, 8),), "%b = affine.apply affine_map<()[s0] -> (s0 * 8)>()[%y]", (0, 992)),
+        ((RotateRows(64, 8),), "%b = affine.apply affine_map<()[s0] -> (s0 * 64)>()[%y]", (0, 760)),
+        ((XorShuffle(64, 8),), "%b = affine.apply affine_map<()[s0] -> (s0 * 64)>()[%y]", (0, 760)),
+        # A base that can be negative, with more than a period added to it.
+        ((RotateRows(24, 4),), "%b = arith.addi %p, %l : index", (200, 384)),
+        ((XorShuffle(24, 3, 24, 3),), "%b = arith.addi %p, %l : index", (200, 384)),
+        ((RotateRows(64, 8),), "%b = arith.addi %p, %l : index", (200, 800)),
+    ],
+)
+def test_constants_of_every_kind(session, chain, base, constants):
+    size = lcm(*(s.row_width for s in chain)) * 16
+    values = range(constants[0], constants[1], 8)
+    lines = [base]
+    for n, c in enumerate(values):
+        lines += [f"%c{n} = arith.constant {c} : index", f"%o{n} = arith.addi %b, %c{n} : index"]
+    kind = f"memref<{size}xf16>"
+    hints, value = _chain_text(chain, kind)
+    loads = [f"%s{n} = memref.load {value}[%o{n}] : {kind}" for n in range(len(values))]
+    body = "\n".join([hints, *lines, *loads])
+    module, context, _ = _resolve(
+        session,
+        f"func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{\n"
+        f"%x = gpu.thread_id x\n%y = gpu.thread_id y\n%l = arith.constant 0 : index\n"
+        f"{body}\nreturn\n}}",
+    )
+    assert [d.action for d in context.log] == [Action.RESOLVE]
+    function = module.body.operations[0].operation
+    resolved = _buffer_accesses(function)
+    assert len(resolved) == len(values)
+    scale = int(base.partition("* ")[2].partition(")")[0] or 1)
+    for sample in range(4) if "%y" in base else range(-constants[0], 0, 13):
+        leaves = _leaves(function, 0, sample, 0, sample)
+        for (offset, _), c in zip(resolved, values, strict=True):
+            logical = sample * scale + c
+            assert 0 <= logical < size
+            assert evaluate(offset, leaves) == _apply(chain, np.int64(logical))
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [chain for chain in _RARE_CHAINS if all(isinstance(s, XorShuffle) for s in chain)]
+    + [(XorShuffle(128, 8, 256, 4),), (XorShuffle(32, 8), XorShuffle(32, 16), XorShuffle(8, 1))],
+)
+def test_networks_equal_the_formula(chain):
+    network = XorNetwork.of(chain)
+    assert network is not None
+    for bits in (4095, 0b1101_1011_0111, 0b1111_0000_0000):
+        trimmed, parallel = network.trimmed(bits), network.parallel(bits)
+        for offset in range(4096):
+            offset &= bits
+            expected = int(_apply(chain, np.int64(offset)))
+            assert network.apply(offset) == expected
+            assert trimmed.apply(offset) == expected
+            at_once = offset
+            for term in parallel:
+                at_once ^= offset >> term.distance & term.mask
+            assert at_once == expected
+            assert expected & ~network.image(bits) == 0
 
 
 def test_no_division_and_no_multiplication_for_powers_of_two(session):

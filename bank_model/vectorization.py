@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether writers and readers of a tile can both use wide accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import f2
+from .accesses import LdsAccess, LdsTile
+from .targets import AccessKind
+
+
+@dataclass(frozen=True)
+class Vectorization:
+    """How the vector widths of writers and readers fit together.
+
+    `shared_register_bits` is a basis of the element offsets that are register (in-lane) offsets
+    for writers and readers alike: XOR differences within one lane's accesses. Without any, one
+    side cannot be wider than a scalar, whatever the layout.
+    """
+
+    shared_register_bits: tuple[int, ...]
+    narrowest_bytes: int
+    """The narrowest access of a lane, as the program has it."""
+    limited_by_layouts: bool
+    """One side is narrower than the other, and too few shared register bits are why."""
+    split_accesses: int
+    """Accesses that the chosen layout splits into more machine instructions than the plain one."""
+
+    def __str__(self) -> str:
+        bits = ", ".join(map(str, self.shared_register_bits)) or "none"
+        parts: list[str] = []
+        if self.limited_by_layouts:
+            parts.append(f"vectorization limited by the layouts: shared register bits = {bits}")
+        if self.split_accesses:
+            parts.append(f"{self.split_accesses} accesses are split to avoid conflicts")
+        return "; ".join(parts) or f"vectors kept whole: shared register bits = {bits}"
+
+
+def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization:
+    """How the register directions of writers and readers fit together, before any layout."""
+    spans: list[tuple[int, ...]] = []
+    for kind in AccessKind:
+        by_pattern: dict[bytes, list[int]] = {}
+        for access in accesses:
+            if access.kind is kind and access.elements.size:
+                origin = int(access.elements[0, 0])
+                pattern = (access.elements - origin).tobytes()
+                vectors = by_pattern.setdefault(pattern, [origin])
+                vectors.append(origin ^ vectors[0])
+                # Within a vector: the offsets below its largest power of two.
+                vectors += [1 << b for b in range(access.count.bit_length() - 1)]
+        for vectors in by_pattern.values():
+            spans.append(f2.reduced_basis(vectors[1:]))
+    shared = spans[0] if spans else ()
+    for other in spans[1:]:
+        shared = f2.intersection(shared, other)
+    widths = [a.count * tile.element_bits // 8 for a in accesses]
+    writers = [a.count for a in accesses if a.kind is AccessKind.WRITE]
+    readers = [a.count for a in accesses if a.kind is AccessKind.READ]
+    limited = False
+    if writers and readers and (max(writers) != min(readers) or max(readers) != min(writers)):
+        contiguous = 0
+        while f2.contains(shared, 1 << contiguous):
+            contiguous += 1
+        limited = 1 << contiguous < max(*writers, *readers)
+    return Vectorization(shared, min(widths, default=0), limited, 0)

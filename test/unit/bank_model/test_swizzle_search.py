@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The search for linear swizzles against enumeration of all of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model import f2
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.constraints import BankConstraints, bank_constraints
+from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
+from bankwise.bank_model.swizzle_search import (
+    SearchSpace,
+    cheapest_fields,
+    cheapest_swizzles,
+    field_xors,
+    free_pairs,
+)
+from bankwise.bank_model.targets import AccessKind, target
+
+BITS = 7
+
+
+def random_constraints(rng, mask_choices):
+    """Word differences of a few random subspaces, each injective into its banks at first sight."""
+    total = {}
+    subspaces = []
+    for _ in range(int(rng.integers(1, 5))):
+        mask = int(rng.choice(mask_choices))
+        basis = f2.reduced_basis(int(x) for x in rng.integers(1, 1 << BITS, rng.integers(1, 5)))
+        weight = int(rng.integers(1, 4))
+        subspaces.append((basis, mask, weight))
+        for vector in f2.span(basis)[1:]:
+            total[vector, mask] = total.get((vector, mask), 0) + weight
+    keys = sorted(total)
+    return BankConstraints(
+        np.array([v for v, _ in keys], dtype=np.int64),
+        np.array([m for _, m in keys], dtype=np.int64),
+        np.array([total[k] for k in keys], dtype=np.int64),
+        True,
+        tuple(subspaces),
+        (),
+        0,
+    )
+
+
+def cost_of(constraints, swizzle):
+    return int(constraints.cost(swizzle.apply(constraints.vectors)))
+
+
+def enumerate_costs(constraints, space):
+    """The cost of every choice of columns at and above the lowest bank count."""
+    low = int(constraints.bank_masks.min()).bit_length()
+    allowed = [
+        [v for v in range(1 << min(j, 3)) if v & ~space.target_mask == 0]
+        for j in range(low, space.bits)
+    ]
+    for columns in itertools.product(*allowed):
+        images = constraints.vectors.copy()
+        for j, value in zip(range(low, space.bits), columns, strict=True):
+            images ^= (constraints.vectors >> j & 1) * value
+        yield int(constraints.cost(images))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 2**32 - 1))
+def test_the_cheapest_swizzle_is_found(seed):
+    """With 4 and 8 banks, so that all matrices can be tried."""
+    rng = np.random.default_rng(seed)
+    constraints = random_constraints(rng, [(3,), (7,), (3, 7)][int(rng.integers(3))])
+    group_bit = int(rng.integers(0, 2))
+    top = int(constraints.bank_masks.max())
+    space = SearchSpace(BITS, group_bit, top & ~((1 << group_bit) - 1))
+    least = min(enumerate_costs(constraints, space))
+    assert constraints.pigeonhole_bound(space.target_mask) <= least
+    for uses_group in (False, True):
+        result = cheapest_swizzles(constraints, space, uses_group, 10**6, max_nodes=10**6)
+        assert result.complete
+        for swizzle in result.swizzles:
+            assert cost_of(constraints, swizzle) == result.cost
+            assert swizzle.targets & ~space.target_mask == 0
+            assert swizzle.group_elements >= 1 << group_bit
+            if uses_group:
+                assert swizzle.group_elements == 1 << group_bit
+        # A required bit above the bank bits' second-lowest can be changed by renaming banks.
+        banks = int(constraints.bank_masks.min()).bit_length()
+        if not uses_group or group_bit + 1 < banks:
+            assert result.swizzles
+            assert result.cost == least
+        else:
+            assert result.cost >= least
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 2**32 - 1))
+def test_single_and_paired_fields(seed):
+    rng = np.random.default_rng(seed)
+    constraints = random_constraints(rng, (3, 7))
+    space = SearchSpace(BITS, 0, 7)
+    ranked = cheapest_fields(constraints, field_xors(space))
+    assert [c for c, _ in ranked] == sorted(c for c, _ in ranked)
+    for cost, field in ranked:
+        assert cost == cost_of(constraints, field.swizzle())
+    assert len({field.swizzle() for _, field in ranked}) == len(ranked)
+    for outer, inner in free_pairs(constraints, ranked, 0):
+        assert cost_of(constraints, inner.swizzle().then(outer.swizzle())) == 0
+        assert 0 in (outer.target, inner.target)
+
+
+def test_the_node_limit_is_reported():
+    rng = np.random.default_rng(1)
+    constraints = random_constraints(rng, (3,))
+    result = cheapest_swizzles(constraints, SearchSpace(BITS, 0, 3), False, 10**6, max_nodes=2)
+    assert not result.complete
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950", "sm_80"])
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_costs_of_linear_accesses_are_their_conflict_cycles(arch, seed):
+    rng = np.random.default_rng(seed)
+    chip, tile = target(arch), LdsTile((4096,), 16)
+    count = int(rng.choice([1, 2, 4, 8]))
+    columns = [int(c) // count * count for c in rng.integers(0, 4096, 6)]
+    lanes = np.arange(chip.wave_size)
+    elements = np.zeros_like(lanes)
+    for bit, column in enumerate(columns):
+        elements ^= (lanes >> bit & 1) * column
+    accesses = [LdsAccess(AccessKind.READ, elements, count, weight=3)]
+    constraints = bank_constraints(chip, tile, accesses, max(count, 2))
+    assert constraints.exact
+    group_bit = max(count // 2, 1).bit_length() - 1
+    banks = max(i.banks for i in chip.instructions)
+    space = SearchSpace(11, group_bit, (banks - 1) & ~((1 << group_bit) - 1))
+    for cost, field in cheapest_fields(constraints, field_xors(space))[::17]:
+        layout = SwizzledLayout(field.swizzle().scaled(1).factor())
+        assert cost == layout_conflicts(chip, tile, layout, accesses)
+        assert cost >= constraints.pigeonhole_bound(space.target_mask)
+
+
+def test_masked_and_uneven_sets_bound_what_is_counted():
+    """Random gathers: the bound never exceeds the exact count of any swizzle."""
+    rng = np.random.default_rng(3)
+    chip, tile = target("sm_80"), LdsTile((256,), 32)
+    for _ in range(20):
+        elements = rng.integers(0, 64, 32) * 4
+        active = rng.random(32) < 0.8
+        accesses = [LdsAccess(AccessKind.WRITE, elements, 4, active=active)]
+        constraints = bank_constraints(chip, tile, accesses, 4)
+        space = SearchSpace(8, 2, 0b11100)
+        bound = constraints.pigeonhole_bound(space.target_mask)
+        for cost, field in cheapest_fields(constraints, field_xors(space)):
+            layout = SwizzledLayout(field.swizzle().factor())
+            conflicts = layout_conflicts(chip, tile, layout, accesses)
+            assert bound <= conflicts
+            assert (cost == 0) == (conflicts == 0)

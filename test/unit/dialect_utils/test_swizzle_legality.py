@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The legality rule against brute force, and one reason per early exit."""
+
+from __future__ import annotations
+
+from math import lcm
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from iree.compiler.api import Session
+
+from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
+from bankwise.dialect_utils.swizzle_legality import (
+    AccessFootprint,
+    Placement,
+    contiguous_run,
+    illegality,
+    placement,
+)
+
+
+@st.composite
+def _swizzles(draw: st.DrawFn) -> Swizzle:
+    access = draw(st.sampled_from([1, 2, 3, 4, 6, 8]))
+    row = access * draw(st.integers(1, 9))
+    if draw(st.booleans()):
+        return RotateRows(row, access)
+    phase = draw(st.integers(1, row // access))
+    return XorShuffle(row, access, row * draw(st.integers(1, 3)), phase)
+
+
+_CHAINS = st.lists(_swizzles(), min_size=1, max_size=3).map(tuple)
+
+
+def _moved(chain: tuple[Swizzle, ...], offsets: np.ndarray) -> np.ndarray:
+    for swizzle in reversed(chain):
+        offsets = swizzle.apply(offsets)
+    return offsets
+
+
+@given(chain=_CHAINS, size=st.integers(1, 700))
+def test_a_legal_chain_permutes_the_allocation(chain, size):
+    size *= lcm(*(s.row_width for s in chain)) if size % 2 else 1
+    if illegality(chain, size, []) is None and size < 20000:
+        moved = _moved(chain, np.arange(size))
+        assert (np.sort(moved) == np.arange(size)).all()
+
+
+@given(
+    chain=_CHAINS,
+    count=st.integers(1, 24),
+    multiple=st.sampled_from([0, 1, 2, 3, 4, 6, 8, 12, 16, 24]),
+    residue=st.integers(0, 23),
+)
+def test_a_placed_access_stays_together(chain, count, multiple, residue):
+    """Every offset that fits what is known keeps the pieces of the access in one piece each."""
+    run = contiguous_run(chain)
+    placed = placement(run, AccessFootprint(count, multiple, residue))
+    starts = [residue] if multiple == 0 else range(residue % multiple, 500, multiple)
+    pieces = 1 if placed is Placement.INSIDE else count // run
+    for start in starts:
+        inside = start % run + count <= run
+        whole = start % run == 0 and count % run == 0
+        if placed is None:
+            continue
+        assert inside if placed is Placement.INSIDE else whole
+        moved = _moved(chain, start + np.arange(count)).reshape(pieces, -1)
+        assert (np.diff(moved, axis=1) == 1).all()
+    if placed is None:
+        # The rule is exact: some offset that fits what is known really crosses a run.
+        assert any(s % run + count > run and (s % run or count % run) for s in starts)
+
+
+@pytest.mark.parametrize(
+    ("chain", "size", "accesses", "reason"),
+    [
+        ((), 64, [], "no swizzle"),
+        ((XorShuffle(16, 4),), None, [], "dynamic size"),
+        ((XorShuffle(12, 4),), 48, [], "not a bijection: its rows have 3 groups"),
+        ((XorShuffle(16, 4),), 40, [], "not a bijection of 40 elements"),
+        ((XorShuffle(16, 4), RotateRows(64, 4)), 32, [], "rotate_rows<64, 4> is not a bijection"),
+        ((XorShuffle(16, 4),), 64, [(0, 4)], "access of 0 elements"),
+        ((XorShuffle(16, 4),), 64, [(6, 4)], "access of 6 elements is not a multiple of the 4"),
+        ((XorShuffle(16, 4),), 64, [(8, 2)], "may begin inside a group of 4"),
+        ((XorShuffle(16, 4),), 64, [(4, 1)], "its offset is not known"),
+        ((XorShuffle(16, 4),), 64, [(2, 1)], "may cross a group of 4 contiguous elements"),
+        ((XorShuffle(16, 4),), 64, [(3, 2)], "only known to be 0 modulo 2"),
+        ((XorShuffle(16, 4),), 64, [AccessFootprint(2, 0, 7)], "its offset is 7"),
+        ((XorShuffle(16, 4), XorShuffle(16, 8)), 64, [(8, 4), (4, 2)], "group of 4"),
+    ],
+)
+def test_reasons(chain, size, accesses, reason):
+    found = illegality(chain, size, accesses)
+    assert found is not None
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("chain", "size", "accesses"),
+    [
+        ((XorShuffle(16, 4),), 64, [(1, 1), (2, 2), (4, 4), (8, 4), (8, 8)]),
+        ((XorShuffle(16, 4),), 64, [AccessFootprint(2, 4, 1), AccessFootprint(3, 0, 5)]),
+        ((RotateRows(12, 4),), 36, [(4, 4), (1, 1)]),
+        ((RotateRows(12, 3),), 36, [(3, 3), (6, 6), (6, 3)]),
+        ((XorShuffle(16, 4), XorShuffle(16, 8)), 64, [(8, 4), (4, 4)]),
+    ],
+)
+def test_legal(chain, size, accesses):
+    assert illegality(chain, size, accesses) is None
+
+
+@pytest.mark.parametrize(
+    "swizzle",
+    [XorShuffle(64, 8), XorShuffle(64, 8, 128, 2), RotateRows(12, 4)],
+)
+def test_attributes_round_trip(swizzle):
+    session = Session()
+    attribute = swizzle_attribute(swizzle, session.context)
+    assert parse_swizzle(attribute) == swizzle
