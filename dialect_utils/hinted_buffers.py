@@ -75,6 +75,14 @@ class BufferGroup:
         """The swizzles of a value of a group without a problem."""
         return self._chains[buffer]
 
+    def is_permuted(self, access: BufferAccess) -> bool:
+        """Whether an access is a gather_to_lds through hints: its data is permuted already."""
+        if not access.is_gather:
+            return False
+        if self.problem is None:
+            return bool(self.chain(access.buffer))
+        return access.buffer not in self.roots
+
     def blame(self, problem: str) -> None:
         """Records a problem; the first one stays."""
         self.problem = self.problem or problem

@@ -371,7 +371,7 @@ def _exact(operation: ir.Operation) -> bool:
 
 
 def _wrapping(function: Callable[[Bits, Bits, bool], Bits]) -> _Transfer:
-    return lambda operation, _, operands: function(*operands, _exact(operation))
+    return lambda operation, _, operands: function(operands[0], operands[1], _exact(operation))
 
 
 def _binary(function: Callable[[Bits, Bits], Bits]) -> _Transfer:
@@ -443,11 +443,19 @@ def _pass_through(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits
     return operands[0]
 
 
+def _reinterpreted(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
+    """Zero-extends or truncates; of a value that may have its sign bit set, the low bits stay."""
+    source = operands[0]
+    return source if source.bounded else _facts(source.may, source.must, _ALL, source.multiple)
+
+
 def _sign_extend(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     """Bits from the sign bit on are unknown unless it is known to be 0."""
     source = operands[0]
     width = _width(operation.operands[0].type)
-    if width is None or width >= 64 or _sign_clear(source, operation):
+    if width is None or width >= 64:
+        return _reinterpreted(operation, _, operands)
+    if _sign_clear(source, operation):
         return source
     low = (1 << min(width - 1, 31)) - 1
     return _facts(source.may & low | _ALL & ~low, source.must & low, _ALL, low_bit(source.multiple))
@@ -598,10 +606,10 @@ _TRANSFER: Mapping[str, _Transfer] = MappingProxyType(
         "arith.maxsi": _maximum,
         "arith.select": _select,
         "arith.index_cast": _sign_extend,
-        "arith.index_castui": _pass_through,
+        "arith.index_castui": _reinterpreted,
         "arith.extsi": _sign_extend,
-        "arith.extui": _pass_through,
-        "arith.trunci": _pass_through,
+        "arith.extui": _reinterpreted,
+        "arith.trunci": _reinterpreted,
         "affine.apply": _affine_apply,
         "affine.min": _affine_extremum,
         "affine.max": _affine_extremum,

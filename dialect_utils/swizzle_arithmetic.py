@@ -48,7 +48,7 @@ _ALL = (1 << 64) - 1
 def swizzle_constant(chain: Sequence[Swizzle], offset: int) -> int:
     """S(offset) of a chain listed from the allocation outwards."""
     for swizzle in reversed(chain):
-        offset = int(swizzle.apply(np.int64(offset)))
+        offset = swizzle.apply(np.array([offset])).item()
     return offset
 
 

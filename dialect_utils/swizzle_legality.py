@@ -41,7 +41,7 @@ class AccessFootprint(NamedTuple):
     `residue`, 1 that nothing is known.
     """
 
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     multiple: int
     residue: int = 0
 

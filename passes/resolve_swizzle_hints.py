@@ -87,7 +87,7 @@ class ResolveSwizzleHints(FunctionPass):
         found = _common_chain(group)
         if not isinstance(found, str):
             found = _resolvable(group, found, bits)
-        if isinstance(found, str) and any(access.is_gather for access in group.accesses):
+        if isinstance(found, str) and any(group.is_permuted(access) for access in group.accesses):
             raise PassFailure(
                 group.location,
                 f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {found}",

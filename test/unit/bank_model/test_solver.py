@@ -314,7 +314,7 @@ class Overlapping(PlainLayout):
 
     def offsets(self, tile, elements):
         """Half the element number."""
-        return np.asarray(elements) // 2
+        return np.asarray(elements, dtype=np.int64) // 2
 
     def group_elements(self, tile):
         """No run is contiguous."""

@@ -65,7 +65,7 @@ def enumerate_costs(constraints, space):
         yield int(constraints.cost(images))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_the_cheapest_swizzle_is_found(seed):
     """With 4 and 8 banks, so that all matrices can be tried."""
@@ -88,8 +88,9 @@ def test_the_cheapest_swizzle_is_found(seed):
         # A required bit above the bank bits' second-lowest can be changed by renaming banks.
         banks = int(constraints.bank_masks.min()).bit_length()
         if not uses_group or group_bit + 1 < banks:
-            assert result.swizzles
-            assert result.cost == least
+            # The identity is no answer, even where no bit helps to do better.
+            identity = int(constraints.cost(constraints.vectors))
+            assert min(result.cost, identity) == least
         else:
             assert result.cost >= least
 

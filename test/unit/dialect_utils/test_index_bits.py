@@ -110,6 +110,21 @@ def test_negative_values_are_not_bounded(session):
     assert _last(session, _THREADS + body)[1].upper == 63
 
 
+def test_odd_factors_do_not_survive_a_change_of_width(session):
+    product = "%c = arith.constant 12 : index\n%m = arith.muli %p, %c overflow<nsw> : index\n"
+    assert (
+        _last(session, product + "%o = arith.addi %m, %m overflow<nsw> : index")[1].multiple == 12
+    )
+    there = product + "%i = arith.index_cast %m : index to i32\n"
+    assert _last(session, there + "%o = arith.index_castui %i : i32 to index")[1].multiple == 4
+    assert _last(session, there + "%o = arith.index_cast %i : i32 to index")[1].multiple == 4
+    triple = (
+        "%i = arith.index_cast %p : index to i32\n%c = arith.constant 3 : i32\n"
+        "%m = arith.muli %i, %c overflow<nsw> : i32\n"
+    )
+    assert _last(session, triple + "%o = arith.extui %m : i32 to i64")[1].multiple == 1
+
+
 _CONSTANTS = st.one_of(
     st.sampled_from([0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 63, 64, 96, 128, 4096]),
     st.integers(-200, 5000),
@@ -188,7 +203,7 @@ def _check(bits: Bits, number: int, width: int) -> None:
     if bits.multiple == 0:
         assert number == 0
         return
-    value = signed(number, width)
+    value = number if bits.bounded else signed(number, width)
     assert value % bits.multiple == 0
     congruence = bits.congruence
     if congruence.modulus == 0:

@@ -103,7 +103,9 @@ def test_invalid_ir_of_a_pass_is_an_error(
 ) -> None:
     assert run(tmp_path, FUNCTION, report(spoil=True)) == (False, None)
     error = capfd.readouterr().err
-    assert "error: bankwise-report-for-test: " in error
+    assert "in.mlir:2:8: error: block with no terminator" in error
+    assert "note: see current operation: " in error
+    assert "note: see current operation: " in error
     assert "Traceback" not in error
 
 
