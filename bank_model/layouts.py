@@ -195,7 +195,8 @@ def machine_accesses(
 ) -> tuple[MachineAccess, ...]:
     """The machine instructions that `access` becomes under `layout`, in address order per run.
 
-    The access is split into runs that the layout keeps contiguous; the alignment of a run is the
+    The access is split into runs that the layout keeps contiguous, unless a swizzle reorders these
+    alike in all lanes, within the access's own aligned block; the alignment of a run is the
     largest power of two that divides all its byte addresses; the target splits it accordingly.
 
     Raises InvalidParameterError for a wave of another size than the target's or elements outside
@@ -259,6 +260,7 @@ def _batches_of_alike(
             f"0 .. {tile.elements - 1}, the elements of the tile",
         )
     indices = np.array(members)
+    aligned: tuple[tuple[int, int], ...] = ()
     by_runs: dict[tuple[tuple[int, int], ...], list[int]] = {}
     group = layout.group_elements(tile)
     if count == 1:
@@ -274,8 +276,11 @@ def _batches_of_alike(
     for runs, chosen in by_runs.items():
         whole = len(chosen) == len(members)
         part, part_indices = (starts, indices) if whole else (starts[chosen], indices[chosen])
-        for first, length in runs:
-            bits = layout.offsets(tile, part + first) * tile.element_bits
+        pieces = [(layout.offsets(tile, part + k), length, part_indices) for k, length in runs]
+        if isinstance(layout, SwizzledLayout) and runs == aligned and len(runs) > 1:
+            pieces = _rejoined(pieces, count)
+        for offsets, length, piece_indices in pieces:
+            bits = offsets * tile.element_bits
             if length * tile.element_bits % 8 or (tile.element_bits % 8 and (bits % 8).any()):
                 raise SubByteAccessError(
                     "element_bits",
@@ -283,7 +288,7 @@ def _batches_of_alike(
                     f"accesses that start and end at bytes; {layout} splits off {length} elements",
                 )
             addresses = bits // 8
-            common = np.bitwise_or.reduce(addresses.reshape(len(part), -1), axis=1)
+            common = np.bitwise_or.reduce(addresses.reshape(len(offsets), -1), axis=1)
             common |= MAX_USEFUL_ALIGNMENT
             alignments = common & -common
             width = length * tile.element_bits // 8
@@ -291,10 +296,38 @@ def _batches_of_alike(
                 here = alignments == alignment
                 everything = bool(here.all())
                 base = addresses if everything else addresses[here]
-                owner = part_indices if everything else part_indices[here]
+                owner = piece_indices if everything else piece_indices[here]
                 for instruction, offset in target.legalize(kind, width, alignment):
                     batches.append((MachineAccess(instruction, base + offset, active), owner))
     return batches
+
+
+Piece = tuple[IntArray, int, IntArray]
+"""Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
+
+
+def _rejoined(pieces: list[Piece], count: int) -> list[Piece]:
+    """`pieces` with those of one access made one again where a swizzle only reorders them.
+
+    A swizzle may move the groups of a vector within the vector's own block of memory. If it does
+    so alike in all lanes of all waves, the order is known when the code is compiled: the backend
+    reorders registers and issues the whole vector. Example: with `xor_shuffle<4, 2, 1024, 1>` a
+    store of 4 elements in row 8 of a tile of 128 columns writes its halves swapped.
+    """
+    offsets = np.stack([offsets for offsets, _, _ in pieces])
+    lengths = {length for _, length, _ in pieces}
+    base = offsets.min(axis=0)
+    relative = (offsets - base).reshape(*offsets.shape[:2], -1)
+    same = (relative == relative[..., :1]).all(axis=(0, 2))
+    expected = np.arange(len(pieces))[:, None] * pieces[0][1]
+    fills = (np.sort(relative[..., 0], axis=0) == expected).all(axis=0)
+    in_block = (base % count == 0).reshape(len(base), -1).all(axis=1)
+    whole = same & fills & in_block
+    if len(lengths) > 1 or not whole.any():
+        return pieces
+    members = pieces[0][2]
+    rest = [(o[~whole], length, members[~whole]) for o, length, _ in pieces if not whole.all()]
+    return [(base[whole], count, members[whole]), *rest]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ walks lane by lane and word by word, in plain Python, and believes no number of 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import gcd
 
@@ -119,6 +119,10 @@ def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAcces
         if k == access.count or any((start + k) % group == 0 for start in lanes):
             runs.append((first, k - first))
             first = k
+    if _only_reorders(tile, layout, lanes, access.count, runs):
+        lowest = {s: min(layout.offsets(tile, s + np.arange(access.count)).tolist()) for s in lanes}
+        access = replace(access, elements=np.vectorize(lambda s: lowest.get(s, 0))(access.elements))
+        return count_slowly(target, tile, PlainLayout(), access)
     conflicts = wavefronts = instructions = 0
     for first, count in runs:
         steps = np.arange(first, first + count)
@@ -151,6 +155,22 @@ def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAcces
                     wavefronts += cost
                     conflicts += max(cost - 1, 0)
     return AccessCost(conflicts, wavefronts, instructions)
+
+
+def _only_reorders(
+    tile: LdsTile, layout: Layout, lanes: list[int], count: int, runs: list[tuple[int, int]]
+) -> bool:
+    """Whether a swizzle reorders the elements of an access in its block, alike in all lanes."""
+    if not isinstance(layout, SwizzledLayout) or len(runs) < 2 or len({n for _, n in runs}) > 1:
+        return False
+    orders: set[tuple[int, ...]] = set()
+    for start in lanes:
+        places = layout.offsets(tile, start + np.arange(count)).tolist()
+        base = min(places)
+        if base % count or start % layout.group_elements(tile):
+            return False
+        orders.add(tuple(place - base for place in places))
+    return len(orders) == 1 and sorted(orders.pop()) == list(range(count))
 
 
 def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+import numpy as np
+
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
 from .constraints import BankConstraints, PlainInGroups, bank_constraints
@@ -271,6 +273,8 @@ class _Solver:
                 continue
             group_bit = max(group.bit_length() - 1 + to_words, 0)
             space = self.search_space(group_bit, to_words, constraints)
+            if index == 0:
+                space = replace(space, static_targets=self.static_targets(group_bit, to_words))
             level = _Level(group, constraints, space, index > 0, to_words)
             levels.append(level)
             found, _ = self.search_level(level, 1)
@@ -285,7 +289,8 @@ class _Solver:
                 minimum = None
             elif minimum is not None:
                 minimum = min([minimum, *(c.conflicts for c in more)])
-        if not levels or self.splits(levels[0].group):
+        if not levels or self.splits(levels[0].group) or self.splits(self.group_sizes()[-1]):
+            # Some accesses may split while others are only reordered: that is not searched.
             minimum = None
         return found, minimum
 
@@ -298,9 +303,9 @@ class _Solver:
         exact = level.constraints.exact
         kinds = self.options.kinds
         found: list[_Candidate] = []
-        if not level.space.target_mask:
+        if not level.space.all_targets:
             return found, exact
-        if level.constraints.pigeonhole_bound(level.space.target_mask) >= below:
+        if level.constraints.pigeonhole_bound(level.space.all_targets) >= below:
             return found, exact
         constraints, space = level.constraints, level.space
         ranked = cheapest_fields(constraints, field_xors(space))
@@ -391,6 +396,26 @@ class _Solver:
             if element_bit >= 0 and self.tile.elements % (2 << element_bit) == 0:
                 mask |= 1 << bit
         return SearchSpace(last_word.bit_length(), group_bit, mask)
+
+    def static_targets(self, group_bit: int, to_words: int) -> tuple[tuple[int, int], ...]:
+        """Word bits below the group with the source bits that may not change them.
+
+        These are the bits in which lanes or waves of an access wider than the bit differ.
+        """
+        found: list[tuple[int, int]] = []
+        for bit in range(max(to_words, 0), group_bit):
+            element_bit = bit - to_words
+            lane_bits = 0
+            for access in self.accesses:
+                if access.count > 1 << element_bit and access.elements.size:
+                    used = access.elements
+                    used = used.ravel() if access.active is None else used[access.active]
+                    if used.size:
+                        lane_bits |= int(np.bitwise_or.reduce(used ^ used[0]))
+            lane_bits = lane_bits << to_words if to_words > 0 else lane_bits >> -to_words
+            if self.tile.elements % (2 << element_bit) == 0:
+                found.append((bit, lane_bits))
+        return tuple(found)
 
     # -- everything else ---------------------------------------------------------------------
 

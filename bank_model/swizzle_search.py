@@ -31,11 +31,31 @@ class SearchSpace:
     """Which bits a swizzle may touch, as word-index bits.
 
     Bits from `group_bit` up may change, where `target_mask` allows; bits below `bits` exist.
+    Bit t of `(t, lane_bits)` in `static_targets` lies below the group. It may change by sources
+    outside of `lane_bits` only: they are the same in all lanes of the accesses wider than the bit,
+    which then stay whole, with their words in another order.
     """
 
     bits: int
     group_bit: int
     target_mask: int
+    static_targets: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def all_targets(self) -> int:
+        """Every bit that some source may change."""
+        mask = self.target_mask
+        for target, _ in self.static_targets:
+            mask |= 1 << target
+        return mask
+
+    def targets_of(self, source: int) -> int:
+        """The bits that bit `source` may be XORed into."""
+        mask = self.target_mask & ~((1 << self.group_bit) - 1)
+        for target, lane_bits in self.static_targets:
+            if not lane_bits >> source & 1:
+                mask |= 1 << target
+        return mask & ((1 << source) - 1)
 
 
 @dataclass(frozen=True)
@@ -59,12 +79,17 @@ def field_xors(space: SearchSpace) -> list[FieldXor]:
     Fewer bits are less arithmetic, and a wide group leaves wide accesses whole.
     """
     found: list[FieldXor] = []
-    for target in range(space.group_bit, space.target_mask.bit_length()):
-        width = 1
-        while space.target_mask >> (target + width - 1) & 1:
-            sources = range(target + width, space.bits - width + 1)
-            found += [FieldXor(target, width, source) for source in sources]
-            width += 1
+    lowest = min((t for t, _ in space.static_targets), default=space.group_bit)
+    for target in range(lowest, space.target_mask.bit_length()):
+        for source in range(target + 1, space.bits):
+            width = 1
+            while (
+                source + width <= space.bits
+                and target + width <= source
+                and space.targets_of(source + width - 1) >> (target + width - 1) & 1
+            ):
+                found.append(FieldXor(target, width, source))
+                width += 1
     return sorted(found, key=lambda x: (x.width, -x.target, x.source))
 
 
@@ -153,7 +178,7 @@ def cheapest_swizzles(
     it ends when it has tried everything or has reached the pigeonhole bound (`complete`), or
     after `max_nodes` columns.
     """
-    bound = constraints.pigeonhole_bound(space.target_mask)
+    bound = constraints.pigeonhole_bound(space.all_targets)
     if bound >= below:
         return SearchResult(below, (), True)
     x = constraints.vectors
@@ -195,7 +220,7 @@ def _bank_bits(constraints: BankConstraints) -> int:
 
 
 def _allowed_values(space: SearchSpace, source: int) -> npt.NDArray[np.int64]:
-    mask = space.target_mask & ((1 << source) - 1) & ~((1 << space.group_bit) - 1)
+    mask = space.targets_of(source)
     values, subset = [0], mask
     while subset:
         values.append(subset)

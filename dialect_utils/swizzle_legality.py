@@ -30,6 +30,9 @@ from enum import Enum
 from math import gcd
 from typing import NamedTuple
 
+import numpy as np
+
+from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 
@@ -132,3 +135,17 @@ def _why_not_placed(run: int, access: AccessFootprint) -> str:
         f"access of {access.count} elements may cross a group of {run} contiguous elements: its "
         f"offset {known}"
     )
+
+
+def footprints_of(accesses: Iterable[LdsAccess]) -> list[AccessFootprint]:
+    """What the offsets of all accesses of each width have in common."""
+    by_count: dict[int, list[LdsAccess]] = {}
+    for access in accesses:
+        by_count.setdefault(access.count, []).append(access)
+    return [_footprint(count, alike) for count, alike in sorted(by_count.items())]
+
+
+def _footprint(count: int, accesses: Sequence[LdsAccess]) -> AccessFootprint:
+    first = int(accesses[0].elements[0, 0])
+    multiple = int(np.gcd.reduce([np.gcd.reduce(a.elements - first, None) for a in accesses]))
+    return AccessFootprint(count, multiple, first % multiple if multiple else first)

@@ -19,15 +19,16 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import PaddedLayout, PlainLayout, layout_conflicts
-from ..bank_model.swizzles import XorShuffle
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target, UnknownTargetError, target
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of
@@ -38,13 +39,14 @@ from ..dialect_utils.staged_tensors import (
     tile_of,
 )
 from ..dialect_utils.swizzle_hint import HINT_NAME, is_hint, swizzle_attribute
+from ..dialect_utils.swizzle_legality import footprints_of, illegality
 from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
 from .padding_search import best_padding
-from .swizzle_search import SwizzleChoice, best_swizzle
 
 _STOCK_PADDING_BITS = 64
+_HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class HintVectorAllocs(FunctionPass):
     name: ClassVar[str] = "bankwise-hint-vector-allocs"
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
 
-    max_chain: int = 3
+    max_chain: int = 4
     """The most hints on one allocation."""
     defer_to_padding: bool = False
     """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
@@ -83,9 +85,9 @@ class HintVectorAllocs(FunctionPass):
         # The layouts of all allocations are read before the first of them is touched.
         plans = [planner.plan(alloc) for alloc in allocations]
         for alloc, plan in zip(allocations, plans, strict=True):
-            if plan.choice is not None:
-                _emit(alloc, plan.choice.swizzles)
-            may_conflict = plan.choice is None and plan.before != 0
+            if plan.swizzles:
+                _emit(alloc, plan.swizzles)
+            may_conflict = not plan.swizzles and plan.before != 0
             report = context.sink.remark
             if self.warn_unhinted and may_conflict:
                 report = context.sink.warning
@@ -121,9 +123,9 @@ class HintVectorAllocs(FunctionPass):
                 function=ir.StringAttr(function.attributes["sym_name"]).value,
                 allocation=_shown_type(alloc),
                 location=str(place) if place else "",
-                action=Action.HINT if plan.choice is not None else Action.KEEP,
+                action=Action.HINT if plan.swizzles else Action.KEEP,
                 reason=plan.reason,
-                detail=plan.swizzles,
+                detail=plan.shown_swizzles,
                 lds_bytes_before=plan.lds_bytes,
                 lds_bytes_after=plan.lds_bytes,
                 conflict_cycles_before=plan.before,
@@ -134,25 +136,26 @@ class HintVectorAllocs(FunctionPass):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What happens to one allocation; no choice means that it stays plain."""
+    """What happens to one allocation; without swizzles it stays plain."""
 
     reason: str
-    choice: SwizzleChoice | None = None
+    swizzles: tuple[Swizzle, ...] = ()
+    """The chain, from the allocation outwards."""
     lds_bytes: int | None = None
     before: int | None = None
     after: int | None = None
 
     @property
-    def swizzles(self) -> str:
-        """The chain, from the allocation outwards."""
-        return " of ".join(map(str, self.choice.swizzles)) if self.choice else ""
+    def shown_swizzles(self) -> str:
+        """The chain in a few words."""
+        return " of ".join(map(str, self.swizzles))
 
     def remark(self, allocation: str) -> str:
         """The decision in a sentence; `allocation` is the allocation's type."""
-        if self.choice is None:
+        if not self.swizzles:
             return f"allocation of {allocation} not swizzled: {self.reason}"
         return (
-            f"allocation of {allocation} swizzled with {self.swizzles}: "
+            f"allocation of {allocation} swizzled with {self.shown_swizzles}: "
             f"{self.before} conflict cycles -> {self.after}"
         )
 
@@ -177,44 +180,53 @@ class _Planner:
         lds_bytes = PlainLayout().size_bytes(tile)
         try:
             accesses = accesses_of(alloc, tile, self.layouts, self.launch)
-            choice = best_swizzle(self.lds, tile, accesses, max_chain=self.options.max_chain)
+            decision = self._solve(tile, accesses)
         except (UntraceableError, InvalidParameterError) as error:
             return _kept(str(error), lds_bytes)
-        if choice is None:
-            plain = layout_conflicts(self.lds, tile, PlainLayout(), accesses)
-            if plain == 0:
-                return _kept("its plain layout has no bank conflict", lds_bytes, plain)
+        plain = decision.plain_conflict_cycles
+        if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
+            if plain == 0:
+                reason = "its plain layout has no bank conflict"
             return _kept(reason, lds_bytes, plain)
-        if self.options.defer_to_padding and self._padding_is_better(tile, accesses, choice):
+        left = decision.conflict_cycles
+        if self.options.defer_to_padding and left and self._padding_is_better(tile, accesses, left):
             return _kept(
-                f"padding has fewer conflict cycles than the best swizzle, which has "
-                f"{choice.conflict_cycles} of {choice.plain_conflict_cycles}",
+                f"padding has fewer conflict cycles than the best swizzle, which has {left} "
+                f"of {plain}",
                 lds_bytes,
-                choice.plain_conflict_cycles,
+                plain,
             )
-        return _Plan(
-            f"fewest conflict cycles of all legal swizzles: {choice.conflict_cycles}",
-            choice,
-            lds_bytes,
-            choice.plain_conflict_cycles,
-            choice.conflict_cycles,
-        )
+        reason = f"{decision.optimality.value}; {decision.vectorization}"
+        return _Plan(reason, decision.layout.swizzles, lds_bytes, plain, left)
+
+    def _solve(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> LayoutDecision:
+        """The best swizzle that the resolver can carry out, or the plain layout."""
+        options = SolverOptions(_HINT_KINDS, max_chain=self.options.max_chain)
+        decision = solve(self.lds, tile, accesses, options)
+        footprints = footprints_of(accesses)
+
+        def is_legal(layout: Layout) -> bool:
+            return not isinstance(layout, SwizzledLayout) or (
+                illegality(layout.swizzles, tile.elements, footprints) is None
+            )
+
+        if is_legal(decision.layout):
+            return decision
+        # Rare, and slower: the solver then ranks more than the best of each family.
+        return solve(self.lds, tile, accesses, replace(options, is_legal=is_legal))
 
     def _padding_is_better(
-        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], choice: SwizzleChoice
+        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
     ) -> bool:
         """Whether rows padded within the size of stock's 64 bits conflict less."""
-        if choice.conflict_cycles == 0:
-            return False
         stock = PaddedLayout(max(_STOCK_PADDING_BITS // tile.element_bits, 1))
         padding = best_padding(self.lds, tile, accesses, stock.size_bytes(tile))
-        padded = (padding.cost.wavefronts, padding.cost.conflict_cycles)
-        return padded < (choice.wavefronts, choice.conflict_cycles)
+        return padding.cost.conflict_cycles < conflict_cycles
 
 
 def _kept(reason: str, lds_bytes: int | None = None, conflicts: int | None = None) -> _Plan:
-    return _Plan(reason, None, lds_bytes, conflicts, conflicts)
+    return _Plan(reason, (), lds_bytes, conflicts, conflicts)
 
 
 def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:
@@ -229,7 +241,7 @@ def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def _emit(alloc: ir.Operation, swizzles: tuple[XorShuffle, ...]) -> None:
+def _emit(alloc: ir.Operation, swizzles: tuple[Swizzle, ...]) -> None:
     """Hints `alloc`, the first swizzle nearest to it, and lets its users use the last hint."""
     value: ir.Value = alloc.results[0]
     users = [(use.owner.operation, use.operand_number) for use in value.uses]

@@ -198,7 +198,8 @@ def test_chain_where_one_xor_shuffle_is_not_enough():
     assert isinstance(decision.layout, SwizzledLayout)
     assert len(decision.layout.swizzles) == 2
     single = solve_checked(GFX942, tile, write + read, only(LayoutKind.XOR_SHUFFLE))
-    assert single.conflict_cycles > 0
+    # One alone does it only by tearing the stores apart.
+    assert sum(c.instructions for c in single.costs) > sum(c.instructions for c in decision.costs)
 
 
 def test_rows_that_are_no_power_of_two():
