@@ -14,6 +14,7 @@ test: lint lit unit
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	mkdir -p out/typing && ln -sfn ../.. out/typing/bankwise
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 lit: $(INSTALLED)

@@ -259,7 +259,7 @@ def _batches_of_alike(
             f"{starts.min()} .. {starts.max() + count - 1}",
             f"0 .. {tile.elements - 1}, the elements of the tile",
         )
-    indices = np.array(members)
+    indices = np.array(members, dtype=np.int64)
     aligned: tuple[tuple[int, int], ...] = ()
     by_runs: dict[tuple[tuple[int, int], ...], list[int]] = {}
     group = layout.group_elements(tile)
@@ -302,7 +302,7 @@ def _batches_of_alike(
     return batches
 
 
-Piece = tuple[IntArray, int, IntArray]
+Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
 """Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
 
 

@@ -48,6 +48,8 @@ class Row:
     conflicts: int = 0
     actions: dict[str, int] = field(default_factory=dict)
     unmitigated: int = 0
+    split: bool = False
+    """Whether accesses are split to avoid conflicts, as a decision says."""
     error: str = ""
 
 
@@ -91,6 +93,7 @@ def measure(case: tuple[Attention, str]) -> Row:
         unmitigated=sum(
             d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0 for d in decided
         ),
+        split=any("are split to avoid conflicts" in d["reason"] for d in decided),
     )
 
 

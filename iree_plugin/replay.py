@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -97,8 +98,8 @@ class PassRunner:
         def run(op: ir.Operation, external_pass: object) -> None:
             try:
                 step.run(op.operation, self.context)
-            except PassFailure as failure:
-                failures.append(failure)
+            except Exception as error:
+                failures.append(_as_failure(error, op, step))
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
         manager = PassManager("any", function.context)
@@ -122,6 +123,17 @@ class PassRunner:
             raise ReplayError(f"{step.name} failed") from error
         if self.dumps is not None:
             self.dumps.write(function, step.name)
+
+
+def _as_failure(error: Exception, op: ir.Operation, step: FunctionPass) -> PassFailure:
+    """What `error` means for the user: a pass's own failure, or a mistake in the pass."""
+    if isinstance(error, PassFailure):
+        return error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    return PassFailure(
+        op.location, f"{step.name} raised {type(error).__name__} at {place}: {error}"
+    )
 
 
 def _emit_again(diagnostic: ir.DiagnosticInfo) -> None:

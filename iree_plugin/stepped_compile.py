@@ -36,8 +36,17 @@ _HARMLESS_FLAG = re.compile(
 
 
 def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags among `flags` on which a codegen pipeline may depend, sorted."""
-    return tuple(sorted(flag for flag in flags if not _HARMLESS_FLAG.match(flag)))
+    """The flags among `flags` on which a codegen pipeline may depend, sorted.
+
+    A value that follows its flag as a word of its own is joined to it.
+    """
+    joined: list[str] = []
+    for word in flags:
+        if joined and not word.startswith("-"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
 
 
 @dataclass

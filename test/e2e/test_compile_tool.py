@@ -56,6 +56,13 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert {p.name for p in tmp_path.iterdir()} == {"attention.mlir", "out.vmfb", "d.json", "ir"}
 
 
+def test_a_flag_and_its_value_may_be_two_words(tool: Tool, source: Path, tmp_path: Path) -> None:
+    result = tool("bankwise-compile", source, "--iree-hal-target-device", "hip",
+                  "--iree-rocm-target", "gfx942", "-o", "a", "--bankwise-decisions=d")  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    assert '"action": "hint"' in (tmp_path / "d").read_text()
+
+
 def test_the_vmfb_goes_to_stdout_by_default(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "cpu.mlir").write_text(CPU)
     result = tool("bankwise-compile", "cpu.mlir", "--iree-hal-target-device=local",

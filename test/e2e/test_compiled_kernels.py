@@ -53,7 +53,8 @@ def check_auto(case: tuple[Attention, str]) -> None:
     assert row.lds_bytes <= row.stock_lds_bytes
     assert row.conflicts < row.plain_conflicts
     assert row.unmitigated == 0
-    assert row.lds_instructions <= row.stock_lds_instructions
+    # bf16 on gfx942 reads 8 bytes a lane: its 16-byte stores are split to avoid conflicts.
+    assert row.lds_instructions <= row.stock_lds_instructions or row.split
 
 
 @pytest.mark.parametrize(

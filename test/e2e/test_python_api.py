@@ -82,3 +82,21 @@ def test_an_edit_that_does_not_fit_is_an_error() -> None:
     edit = bankwise.PipelineEdit.after("cse", CountReads())
     with pytest.raises(ValueError, match="anchor 'cse' occurs"):
         bankwise.compile(ATTENTION, GFX942, edits=[edit])
+
+
+@dataclass(frozen=True)
+class Mistaken(FunctionPass):
+    """Has a bug."""
+
+    name = "mistaken"
+    summary = "raises"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        raise KeyError("no such thing")
+
+
+def test_a_mistake_in_a_pass_is_an_error_with_its_place() -> None:
+    edit = bankwise.PipelineEdit.after("iree-codegen-gpu-vector-alloc", Mistaken())
+    message = r"error: mistaken raised KeyError at test_python_api\.py:\d+: 'no such thing'"
+    with pytest.raises(bankwise.CompileError, match=message):
+        bankwise.compile(ATTENTION, GFX942, edits=[edit])

@@ -18,6 +18,7 @@ from bankwise.bank_model.layouts import (
     machine_accesses,
     split_into_runs,
 )
+from bankwise.bank_model.proof import count_slowly
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 
@@ -264,3 +265,25 @@ def test_bad_input():
 )
 def test_bijection_of_a_layout(swizzle, legal):
     assert SwizzledLayout((swizzle,)).is_bijection(LdsTile((48, 64), 16)) is legal
+
+
+@pytest.mark.parametrize(
+    ("source", "instructions", "why"),
+    [
+        (256, 1, "equal in all lanes and waves: the halves of every vector swap alike"),
+        (64, 2, "differs between waves"),
+        (8, 2, "differs between lanes"),
+    ],
+)
+def test_a_vector_stays_whole_where_a_swizzle_only_reorders_it(
+    source: int, instructions: int, why: str
+) -> None:
+    tile = LdsTile((512,), 32)
+    lanes = np.arange(64) % 16 * 4 + np.arange(2)[:, None] * 64
+    access = LdsAccess(AccessKind.WRITE, 256 + lanes, 4)
+    layout = SwizzledLayout((XorShuffle(4, 2, source, 1),))
+    cost = access_cost(target("gfx942"), tile, layout, access)
+    assert cost.instructions == instructions, why
+    assert cost == count_slowly(target("gfx942"), tile, layout, access)
+    names = {m.instruction.name for m in machine_accesses(target("gfx942"), tile, layout, access)}
+    assert names == ({"ds_write_b128"} if instructions == 1 else {"ds_write_b64"})

@@ -91,6 +91,7 @@ def test_launch(context: ir.Context) -> None:
     )
     launch = launch_of(function(module))
     assert launch == Launch((64, 3, 1), 64)
+    assert launch is not None
     assert (launch.threads, launch.waves) == (192, 3)
 
 

@@ -171,6 +171,7 @@ def test_duplicated_threads_read_but_do_not_write() -> None:
     reads = layout.accesses(tile, AccessKind.READ, threads=16, wave_size=WAVE)
     writes = layout.accesses(tile, AccessKind.WRITE, threads=16, wave_size=WAVE)
     assert reads[0].active is None
+    assert writes[0].active is not None
     assert np.argwhere(writes[0].active).tolist() == [[0, 0], [0, 1], [0, 2], [0, 3]]
 
 
@@ -293,6 +294,7 @@ def test_reshape_of_an_mma_operand() -> None:
         (1, 0, 0, 0),
         (0, 1, 0, 16),
     )
+    assert expanded is not None
     assert expanded.reshape([64, 128]) == layout
 
 

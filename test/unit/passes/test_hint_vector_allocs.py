@@ -17,7 +17,11 @@ from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import launch_of
 from bankwise.dialect_utils.lane_values import LaneEvaluator
-from bankwise.dialect_utils.lds_accesses import lds_allocations, trace_allocation
+from bankwise.dialect_utils.lds_accesses import (
+    AllocationAccesses,
+    lds_allocations,
+    trace_allocation,
+)
 from bankwise.dialect_utils.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
 from bankwise.dialect_utils.swizzle_hint import hint_chain, is_hint
 from bankwise.dialect_utils.vector_layouts import infer_vector_layouts
@@ -213,6 +217,7 @@ def test_foreseen_accesses_are_those_after_distribution(context: ir.Context, cas
     f = function(module)
     (buffer,) = lds_allocations(f)
     traced = trace_allocation(buffer, f, LaneEvaluator(launch))
+    assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
     assert issues(foreseen) == issues(traced.accesses)
 
@@ -229,9 +234,9 @@ def test_hints_last_until_distribution(context: ir.Context, case: str) -> None:
     users = [use.owner for use in buffer.results[0].uses]
     (hint,) = [op for op in users if is_hint(op)]
     assert {op.operation.name for op in users if not is_hint(op)} <= {"memref.dealloc"}
-    while is_hint(hint):
-        last = hint
-        hint = next(use.owner for use in last.results[0].uses)
+    last, user = hint, next(use.owner for use in hint.results[0].uses)
+    while is_hint(user):
+        last, user = user, next(use.owner for use in user.results[0].uses)
     chain = hint_chain(last.results[0])
     assert " of ".join(map(str, chain)) == decision.detail
 
@@ -305,6 +310,8 @@ def test_defers_to_a_better_padding(context: ir.Context) -> None:
 
     hinted = decide("max-chain=1")
     assert hinted.action is Action.HINT
+    assert hinted.conflict_cycles_before is not None
+    assert hinted.conflict_cycles_after is not None
     assert hinted.conflict_cycles_before > hinted.conflict_cycles_after > 0
     deferred = decide("max-chain=1 defer-to-padding=true")
     assert deferred.action is Action.KEEP

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions on a real NVIDIA GPU: equal outputs, hardware conflict counters, times.
+
+    python -m bankwise.bench.cuda_attention compile DIR      # where the compiler is
+    python bench/cuda_attention.py run DIR -o rows.json      # where the GPU is
+
+`run` needs `iree-base-runtime`, `ml-dtypes` and NumPy alone, and Nsight Compute's `ncu` for the
+counters. Times are ratios to the unmitigated kernel's within the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SHAPES = ((1, 1024, 128), (2, 512, 64), (16, 4096, 128))
+DTYPES = ("f16", "bf16")
+MITIGATIONS = ("none", "stock", "pad", "auto")
+COUNTERS = {
+    "load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "loads": "smsp__inst_executed_op_shared_ld.sum",
+    "stores": "smsp__inst_executed_op_shared_st.sum",
+}
+
+
+def compile_all(directory: Path) -> None:
+    """Compiles every shape, type and mitigation for sm_80 into `directory`."""
+    from bankwise import compile as compile_mlir
+    from bankwise.bench.kernels import Attention
+
+    flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+    directory.mkdir(parents=True, exist_ok=True)
+    for shape in SHAPES:
+        for dtype in DTYPES:
+            kernel = Attention(*shape, dtype)
+            for mitigation in MITIGATIONS:
+                vmfb = compile_mlir(kernel.source(), flags, mitigation)
+                (directory / f"{kernel.name}.{mitigation}.vmfb").write_bytes(vmfb)
+
+
+class Kernel:
+    """A compiled attention, loaded on the first CUDA device, and its inputs."""
+
+    def __init__(self, vmfb: Path) -> None:
+        import iree.runtime as runtime
+        import ml_dtypes
+        import numpy as np
+
+        _, shape, dtype = vmfb.name.partition(".")[0].split("_")
+        kind = np.float16 if dtype == "f16" else ml_dtypes.bfloat16
+        random = np.random.default_rng(1)
+        extents = tuple(map(int, shape.split("x")))
+        self.inputs = [random.standard_normal(extents).astype(kind) for _ in range(3)]
+        device = runtime.get_driver("cuda").create_default_device()
+        config = runtime.Config(device=device)
+        context = runtime.SystemContext(config=config)
+        context.add_vm_module(runtime.VmModule.mmap(context.instance, str(vmfb)))
+        self._arguments = [runtime.asdevicearray(device, array) for array in self.inputs]
+        self._function = context.modules.module["attention"]
+
+    def __call__(self) -> Any:
+        """Runs once; the output as an array on the host."""
+        return self._function(*self._arguments).to_host()
+
+    def seconds(self, runs: int = 15) -> float:
+        """The median time of a call, its output copied to the host included."""
+        times: list[float] = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            self()
+            times.append(time.perf_counter() - start)
+        return statistics.median(times)
+
+    def reference(self) -> Any:
+        """The same attention in float64."""
+        import numpy as np
+
+        q, k, v = (np.asarray(array, dtype=np.float64) for array in self.inputs)
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+
+def counters(vmfb: Path) -> dict[str, int]:
+    """The hardware counters of one run, read by ncu; empty where ncu is missing."""
+    if shutil.which("ncu") is None:
+        return {}
+    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values())]
+    command += [sys.executable, __file__, "once", str(vmfb)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in run.stdout.splitlines() if line.startswith('"')]
+    values = {row["Metric Name"]: row["Metric Value"] for row in csv.DictReader(lines)}
+    return {name: int(values[metric].replace(",", "")) for name, metric in COUNTERS.items()}
+
+
+def run_all(directory: Path, output: Path) -> bool:
+    """Runs everything in `directory`; False when an output differs from the unmitigated one's."""
+    import numpy as np
+
+    rows: list[dict[str, Any]] = []
+    for baseline in sorted(directory.glob("*.none.vmfb")):
+        kernel = Kernel(baseline)
+        expected, base_seconds = kernel(), kernel.seconds()
+        batch, seq, _ = expected.shape
+        error = None
+        if batch * seq <= 4096:
+            error = float(np.abs(expected.astype(np.float64) - kernel.reference()).max())
+        for mitigation in MITIGATIONS:
+            vmfb = baseline.with_name(baseline.name.replace(".none.", f".{mitigation}."))
+            variant = Kernel(vmfb)
+            same = (variant().view(np.uint16) == expected.view(np.uint16)).all()
+            rows.append(
+                {
+                    "kernel": baseline.name.partition(".")[0],
+                    "mitigation": mitigation,
+                    "equal_to_none": bool(same),
+                    "max_error_of_none": error,
+                    "time_over_none": round(variant.seconds() / base_seconds, 3),
+                    **counters(vmfb),
+                }
+            )
+            print(json.dumps(rows[-1]), flush=True)
+    output.write_text(json.dumps(rows, indent=1) + "\n")
+    return all(row["equal_to_none"] for row in rows)
+
+
+def main() -> int:
+    """Compiles or runs; exits with 1 when outputs differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=("compile", "run", "once"))
+    parser.add_argument("path", type=Path, help="directory of vmfbs; one vmfb for `once`")
+    parser.add_argument("-o", "--output", type=Path, default=Path("cuda_attention.json"))
+    arguments = parser.parse_args()
+    if arguments.step == "compile":
+        compile_all(arguments.path)
+    elif arguments.step == "once":
+        Kernel(arguments.path)()
+    elif not run_all(arguments.path, arguments.output):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
