@@ -22,7 +22,7 @@ from .targets import LdsInstruction, Target
 class Optimality(Enum):
     """What is known about layouts with fewer conflict cycles."""
 
-    FLOOR = "no layout has fewer (none at all)"
+    FLOOR = "no conflicts left: no layout has fewer"
     """Zero conflict cycles: every phase already runs in the cycles its data volume needs."""
     LINEAR_MINIMUM = "no linear swizzle has fewer (exhaustive search)"
     """All unit-triangular swizzles were searched; paddings and rotations were counted too."""

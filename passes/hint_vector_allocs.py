@@ -197,7 +197,9 @@ class _Planner:
                 lds_bytes,
                 plain,
             )
-        reason = f"{decision.optimality.value}; {decision.vectorization}"
+        reason = decision.optimality.value
+        if decision.vectorization.split_accesses:
+            reason += f"; {decision.vectorization}"
         return _Plan(reason, decision.layout.swizzles, lds_bytes, plain, left)
 
     def _solve(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> LayoutDecision:
