@@ -61,20 +61,21 @@ def compile_kernel(kernel: Kernel, target: str, mitigation: str | None) -> Compi
             command = [str(BIN / "bankwise-compile"), f"--bankwise-mitigation={mitigation}"]
             command.append(f"--bankwise-decisions={decisions}")
         command += [str(source), *TARGET_FLAGS[target]]
-        command += [f"--iree-hal-dump-executable-files-to={dumps}"]
-        on_cuda = target.startswith("sm_")
-        if on_cuda:
-            # Dynamic shared memory is in no assembly file, but in the module.
-            command += ["--compile-to=executable-targets"]
-        output = directory / "output"
-        run = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True)
-        if run.returncode != 0:
-            raise RuntimeError(f"{kernel.name} for {target}: {run.stderr.strip()[-2000:]}")
+        command.append(f"--iree-hal-dump-executable-files-to={dumps}")
+        _run(kernel, target, [*command, "-o", str(directory / "module.vmfb")])
         files = sorted([*dumps.glob("*.rocmasm"), *dumps.glob("*.ptx")])
         summaries = {file.name: AssemblySummary.of(file) for file in files}
-        if on_cuda:
-            lds = sum(map(int, _LOCAL_MEMORY.findall(output.read_text())))
-        else:
-            lds = sum(summary.lds_bytes for summary in summaries.values())
+        lds = sum(summary.lds_bytes for summary in summaries.values())
+        if target.startswith("sm_"):
+            # Shared memory is dynamic there: its size is not in the assembly, but in the module.
+            module = directory / "module.mlir"
+            _run(kernel, target, [*command, "--compile-to=executable-targets", "-o", str(module)])
+            lds = sum(map(int, _LOCAL_MEMORY.findall(module.read_text())))
         entries = json.loads(decisions.read_text())["decisions"] if mitigation else []
         return Compiled({f.name: f.read_bytes() for f in files}, summaries, lds, entries)
+
+
+def _run(kernel: Kernel, target: str, command: list[str]) -> None:
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode != 0:
+        raise RuntimeError(f"{kernel.name} for {target}: {run.stderr.strip()[-2000:]}")
