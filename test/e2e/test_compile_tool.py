@@ -219,3 +219,26 @@ def test_split_input_compiles_each_part(tool: Tool, tmp_path: Path) -> None:
                   "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("util.func public @f") == 2
+
+
+def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> None:
+    configured = tool("bankwise-compile", source, *GFX942, "-o=c.mlir",
+                      "--compile-to=executable-configurations")  # fmt: skip
+    assert configured.returncode == 0
+    text = (tmp_path / "c.mlir").read_text()
+    options = "gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>, "
+    prefetching = text.replace("{iree_codegen.denormal", f"{{{options}iree_codegen.denormal", 1)
+    assert prefetching != text
+    (tmp_path / "c.mlir").write_text(prefetching)
+    result = tool("bankwise-compile", "c.mlir", *GFX942, "-o=a.vmfb", "--bankwise-dump-ir=ir",
+                  "--compile-from=executable-configurations", "--bankwise-decisions=d")  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    actions = [d["action"] for d in json.loads((tmp_path / "d").read_text())["decisions"]]
+    assert actions.count("resolve") == actions.count("hint") == 3
+    assert "drop" not in actions
+    dumped = {path.name.split("-bankwise-")[1]: path for path in (tmp_path / "ir").iterdir()}
+    absorbed = dumped["absorb-swizzle-hints.mlir"].read_text()
+    assert absorbed.count("iree_codegen.swizzle = ") == 3
+    assert "iree_codegen.swizzle_hint" not in absorbed
+    assert "iree_codegen.swizzle_hint" in dumped["reinsert-swizzle-hints.mlir"].read_text()
+    assert "iree_codegen.swizzle" not in dumped["resolve-swizzle-hints.mlir"].read_text()
