@@ -15,6 +15,8 @@ from math import prod
 
 from iree.compiler import ir
 
+from ..bank_model.targets import Target, UnknownTargetError, target
+
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
 _SUBGROUP_SIZES = re.compile(r"subgroup_size_choices\s*=\s*\[([\d,\s]*)\]")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
@@ -111,3 +113,23 @@ def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:
         yield current
         parent = current.parent
         current = parent.operation if parent is not None else None
+
+
+def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch] | str:
+    """The bank model of the function's GPU and the function's launch, or why there is none."""
+    info = gpu_target_of(function, test_target)
+    if info is None:
+        return "the function has no GPU target"
+    try:
+        lds = target(info.arch)
+    except UnknownTargetError:
+        return f"the LDS of {info.arch} is not known"
+    launch = launch_of(function)
+    if launch is None:
+        return "the function has no translation_info with workgroup and subgroup size"
+    if launch.subgroup_size != lds.wave_size:
+        return (
+            f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "
+            f"for {lds.wave_size}"
+        )
+    return lds, launch

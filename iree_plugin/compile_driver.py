@@ -65,17 +65,22 @@ def _edits(mitigation: str) -> list[PipelineEdit]:
     return [*mitigation_edits(Mitigation(mitigation)), *installed_plugins()]
 
 
+_DIALECTS_IN_KERNELS = (
+    *("affine", "amdgpu", "arith", "gpu", "hal", "iree_codegen", "iree_gpu"),
+    *("math", "memref", "scf", "tensor", "vector"),
+)
+
+
 def _import_ahead() -> None:
     """Imports what the passes need in a thread, beside the compiler's first phases.
 
     The compiler runs without the interpreter's lock. MLIR's bindings import a dialect's module
     when they first meet an op of it; `numpy.ma` comes with the first `np.unique`.
     """
-    dialects = ("affine", "amdgpu", "arith", "gpu", "hal", "memref", "scf", "vector")
     modules = [
         f"{__package__}.mitigation",
         "numpy.ma",
-        *(f"iree.compiler.dialects.{name}" for name in dialects),
+        *(f"iree.compiler.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
     ]
 
     def import_all() -> None:

@@ -12,6 +12,7 @@ from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
+from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
 from .pipeline_edit import PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
@@ -47,12 +48,15 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
 
     if mitigation is Mitigation.STOCK:
         return []
-    pads = mitigation in (Mitigation.AUTO, Mitigation.PAD)
-    padding = [PadUnhintedAllocs()] if pads else []
-    edits = [edit(Position.REPLACE, PAD_PASS, *padding, required=False)]
+    instead_of_padding: dict[Mitigation, list[FunctionPass]] = {
+        Mitigation.AUTO: [PadUnhintedAllocs()],
+        Mitigation.PAD: [PadUnhintedAllocs()],
+        Mitigation.SWIZZLE: [WarnUnhintedAllocs()],
+        Mitigation.NONE: [],
+    }
+    edits = [edit(Position.REPLACE, PAD_PASS, *instead_of_padding[mitigation], required=False)]
     if mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE):
-        only = mitigation is Mitigation.SWIZZLE
-        hint = HintVectorAllocs(defer_to_padding=not only, warn_unhinted=only)
+        hint = HintVectorAllocs(defer_to_padding=mitigation is Mitigation.AUTO)
         edits += [
             edit(Position.AFTER, "iree-codegen-gpu-vector-alloc", hint),
             edit(Position.BEFORE, "iree-llvmgpu-vector-distribute", FlattenSwizzleHints()),

@@ -54,6 +54,7 @@ class Decision:
 
 HINT_PASS = "bankwise-hint-vector-allocs"
 PAD_PASS = "bankwise-pad-unhinted-allocs"
+WARN_PASS = "bankwise-warn-unhinted-allocs"
 
 
 @dataclass
@@ -72,14 +73,14 @@ class DecisionLog:
     def stands(self, decision: Decision) -> bool:
         """Whether `decision` is what its allocation got in the end.
 
-        An allocation without a hint is decided on again by the padding pass, if that runs; the
-        resolving of a hint only carries out what was decided.
+        An allocation without a hint is decided on again by the padding or the warning pass, if
+        one runs; the resolving of a hint only carries out what was decided.
         """
         if decision.action is Action.RESOLVE:
             return False
         if decision.action is Action.KEEP and decision.pass_name == HINT_PASS:
             return not any(
-                other.pass_name == PAD_PASS and other.function == decision.function
+                other.pass_name in (PAD_PASS, WARN_PASS) and other.function == decision.function
                 for other in self.decisions
             )
         return True

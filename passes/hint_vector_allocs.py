@@ -29,9 +29,9 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.swizzles import Swizzle
-from ..bank_model.targets import Target, UnknownTargetError, target
+from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of
+from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.staged_tensors import (
     UntraceableError,
     accesses_of,
@@ -60,8 +60,6 @@ class HintVectorAllocs(FunctionPass):
     """The most hints on one allocation."""
     defer_to_padding: bool = False
     """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
-    warn_unhinted: bool = False
-    """Warn of every allocation that keeps conflicts, or may, because no swizzle is legal."""
 
     def __post_init__(self) -> None:
         if self.max_chain < 1:
@@ -87,30 +85,15 @@ class HintVectorAllocs(FunctionPass):
         for alloc, plan in zip(allocations, plans, strict=True):
             if plan.swizzles:
                 _emit(alloc, plan.swizzles)
-            may_conflict = not plan.swizzles and plan.before != 0
-            report = context.sink.remark
-            if self.warn_unhinted and may_conflict:
-                report = context.sink.warning
-            report(alloc.location, plan.remark(_shown_type(alloc)))
+            context.sink.remark(alloc.location, plan.remark(_shown_type(alloc)))
             self._log(alloc, plan, function, context)
 
     def _planner(self, function: ir.Operation, context: PassContext) -> _Planner | str:
         """What decides on allocations, or why nothing can be said on any of them."""
-        info = gpu_target_of(function, context.test_target)
-        if info is None:
-            return "the function has no GPU target"
-        try:
-            lds = target(info.arch)
-        except UnknownTargetError:
-            return f"the LDS of {info.arch} is not known"
-        launch = launch_of(function)
-        if launch is None:
-            return "the function has no translation_info with workgroup and subgroup size"
-        if launch.subgroup_size != lds.wave_size:
-            return (
-                f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "
-                f"for {lds.wave_size}"
-            )
+        model = lds_model(function, context.test_target)
+        if isinstance(model, str):
+            return model
+        lds, launch = model
         return _Planner(self, lds, launch, infer_vector_layouts(function))
 
     def _log(

@@ -12,11 +12,13 @@ from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
 from .resolve_swizzle_hints import ResolveSwizzleHints
+from .warn_unhinted_allocs import WarnUnhintedAllocs
 
 PASSES: tuple[type[FunctionPass], ...] = (
     HintVectorAllocs,
     FlattenSwizzleHints,
     PadUnhintedAllocs,
+    WarnUnhintedAllocs,
     AbsorbSwizzleHints,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-warn-unhinted-allocs`: says which LDS allocations keep their conflicts.
+
+Takes the padding pass's place where only swizzles are wanted: after distribution, when every
+access's lanes are known. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import PlainLayout, layout_conflicts
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.lds_accesses import is_hinted, lds_allocations, trace_allocation
+from .base import FunctionPass, PassContext
+from .decisions import WARN_PASS, Action, Decision
+
+
+@dataclass(frozen=True)
+class WarnUnhintedAllocs(FunctionPass):
+    """Warns of every allocation without a hint that has bank conflicts, or may have."""
+
+    name: ClassVar[str] = WARN_PASS
+    summary: ClassVar[str] = "warn of LDS allocations that keep bank conflicts"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Counts the conflicts of every allocation that no hint has decided on."""
+        function = function.operation
+        for allocation in lds_allocations(function):
+            if is_hinted(allocation):
+                continue
+            counted = _conflicts(allocation, function, context)
+            kind = _shown_type(allocation)
+            if counted == 0:
+                reason = "its plain layout has no bank conflict"
+            elif isinstance(counted, int):
+                reason = f"no swizzle was emitted for its {counted} conflict cycles"
+                context.sink.warning(
+                    allocation.location,
+                    f"allocation of {kind} keeps {counted} conflict cycles: it has no swizzle",
+                )
+            else:
+                reason = f"its conflicts are not known: {counted}"
+                context.sink.warning(
+                    allocation.location, f"allocation of {kind} has no swizzle, and {reason}"
+                )
+            cycles = counted if isinstance(counted, int) else None
+            context.log.add(
+                Decision(
+                    pass_name=self.name,
+                    function=ir.StringAttr(function.attributes["sym_name"]).value,
+                    allocation=kind,
+                    location=str(SourceLocation.of(allocation.location) or ""),
+                    action=Action.KEEP,
+                    reason=reason,
+                    conflict_cycles_before=cycles,
+                    conflict_cycles_after=cycles,
+                )
+            )
+
+
+def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int | str:
+    """Weighted conflict cycles of the plain layout, or why they cannot be counted."""
+    model = lds_model(function, context.test_target)
+    if isinstance(model, str):
+        return model
+    chip, launch = model
+    traced = trace_allocation(allocation, function, LaneEvaluator(launch))
+    if isinstance(traced, Unknown):
+        return traced.reason
+    if traced.unknown:
+        return traced.unknown[0].reason
+    try:
+        return layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses)
+    except InvalidParameterError as error:
+        return str(error)
+
+
+def _shown_type(allocation: ir.Operation) -> str:
+    """The memref's type without its memory space."""
+    kind = ir.MemRefType(allocation.results[0].type)
+    with allocation.context, allocation.location:
+        return str(ir.MemRefType.get(kind.shape, kind.element_type))
