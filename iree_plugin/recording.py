@@ -34,7 +34,7 @@ RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
 
 _HEADER = re.compile(r"// -----// IR Dump After [^:]\S*: ([\w-]+)(\{.*\})? //----- //")
 _HEADER_START = "// -----// IR Dump "
-_FUNCTION = re.compile(r"\s*func\.func(?: \w+)? @(\"[^\"]*\"|[\w$.-]+)")
+_FUNCTION = re.compile(r"^\s*func\.func(?: \w+)? @(\"[^\"]*\"|[\w$.-]+)", re.MULTILINE)
 _MODULE = re.compile(r"\s*(builtin\.)?module\b|\s*hal\.executable")
 
 
@@ -221,8 +221,15 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
     """Takes a recording by compiling `configured_module` with the installed `iree-compile`.
 
     Raises:
-        RecordingError: the compile fails before the pipeline's end, or prints no pipeline.
+        RecordingError: the compile fails before the pipeline's end, prints no pipeline, or several
+            functions (of several devices, say) have the name, so that none can be told apart.
     """
+    named = sum(match[1].strip('"') == function for match in _FUNCTION.finditer(configured_module))
+    if named > 1:
+        raise RecordingError(
+            f"{named} functions are named @{function}, and the compiler's output does not tell "
+            "them apart; compile for one device at a time"
+        )
     with tempfile.TemporaryDirectory(prefix="bankwise-record-") as directory:
         source = Path(directory) / "configured.mlir"
         source.write_text(configured_module)

@@ -153,6 +153,12 @@ def test_a_module_without_the_function_gives_no_recording() -> None:
         record(KEY, "module {}", "missing")
 
 
+def test_functions_of_one_name_are_not_recorded() -> None:
+    module = "module {\n  func.func @f() {\n  }\n  func.func @f_2() {\n  }\n  func.func @f() {\n"
+    with pytest.raises(RecordingError, match="2 functions are named @f, and"):
+        record(KEY, module, "f")
+
+
 def test_the_packaged_data_is_for_the_installed_compiler() -> None:
     assert RecordingStore().find(RecordingKey("rocm", "VectorDistribute")) is not None, (
         f"no recordings for {compiler_version()}: run python -m bankwise.tools.record_pipelines"
