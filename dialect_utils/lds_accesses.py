@@ -100,6 +100,13 @@ def element_bits(kind: ir.Type) -> int | None:
     return None
 
 
+def shown_type(allocation: ir.Operation) -> str:
+    """The allocation's memref type without its memory space and layout, for messages."""
+    kind = ir.MemRefType(allocation.results[0].type)
+    sizes = "".join("?x" if n == _DYNAMIC else f"{n}x" for n in kind.shape)
+    return f"memref<{sizes}{kind.element_type}>"
+
+
 def is_hinted(allocation: ir.Operation) -> bool:
     """Whether a swizzle is wanted for the allocation, by an attribute or a hint in its views."""
     if STOWED_SWIZZLE in allocation.attributes:

@@ -43,7 +43,6 @@ _declare("ireeCompilerSourceSplit", c_void_p, c_void_p, _SPLIT_CALLBACK, c_void_
 _NAME_CALLBACK = CFUNCTYPE(None, c_char_p, c_void_p)
 for _name in ("ireeCompilerEnumerateRegisteredHALTargetBackends", "ireeCompilerEnumeratePlugins"):
     _declare(_name, None, _NAME_CALLBACK, c_void_p)
-_declare("ireeCompilerGetRevision", c_char_p)
 # iree_compiler_diagnostic_severity_t
 _SEVERITIES = ("note", "warning", "error", "remark")
 _PLACE = re.compile(r".*?:\d+:\d+: ")
@@ -80,11 +79,6 @@ class OutputFormat(IntEnum):
 def compiler_version() -> str:
     """The installed compiler's own version, such as `3.13.0rc20261016` in the 3.13.0 wheel."""
     return version.VERSION
-
-
-def compiler_revision() -> str:
-    """The installed compiler's version and source revision, as `iree-compile --version` prints."""
-    return _library.ireeCompilerGetRevision().decode()
 
 
 def compiler_tool(name: str) -> Path:

@@ -42,7 +42,7 @@ from ..dialect_utils.swizzle_hint import HINT_NAME, is_hint, swizzle_attribute
 from ..dialect_utils.swizzle_legality import footprints_of, illegality
 from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
 from .base import FunctionPass, PassContext, PassOptionError
-from .decisions import Action, Decision
+from .decisions import HINT_PASS, Action, Decision
 from .padding_search import best_padding
 
 _STOCK_PADDING_BITS = 64
@@ -53,7 +53,7 @@ _HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 class HintVectorAllocs(FunctionPass):
     """Emits swizzle hints on the workgroup allocations of staged vectors."""
 
-    name: ClassVar[str] = "bankwise-hint-vector-allocs"
+    name: ClassVar[str] = HINT_PASS
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
 
     max_chain: int = 4

@@ -36,11 +36,12 @@ from ..dialect_utils.lds_accesses import (
     element_bits,
     is_hinted,
     lds_allocations,
+    shown_type,
     tile_of,
     trace_allocation,
 )
 from .base import FunctionPass, PassContext, PassOptionError
-from .decisions import Action, Decision
+from .decisions import PAD_PASS, Action, Decision
 from .padding_search import PaddingChoice, padding_choices, padding_cost, share_budget
 
 STOCK_PADDING_BITS = 64
@@ -56,7 +57,7 @@ AUTO = "auto"
 class PadUnhintedAllocs(FunctionPass):
     """Pads each LDS allocation without a swizzle so that its accesses conflict least."""
 
-    name: ClassVar[str] = "bankwise-pad-unhinted-allocs"
+    name: ClassVar[str] = PAD_PASS
     summary: ClassVar[str] = "pad LDS allocations without a swizzle hint against bank conflicts"
 
     padding_bits: str = AUTO
@@ -658,19 +659,11 @@ def _pad(plan: _Plan, keep_alignment: bool) -> None:
     allocation.erase()
 
 
-def _text(kind: ir.MemRefType) -> str:
-    return f"memref<{''.join(f'{_size(n)}x' for n in kind.shape)}{kind.element_type}>"
-
-
-def _size(size: int) -> str:
-    return "?" if size == _DYNAMIC else str(size)
-
-
 def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
     """One remark per allocation, and a decision on each that no hint has decided on."""
     allocation = plan.allocation
     kind = _type(allocation)
-    text = _text(kind)
+    text = shown_type(allocation)
     before = _bits(allocation) // 8 * prod(kind.shape) if kind.has_static_shape else None
     after = before
     detail = ""

@@ -17,7 +17,12 @@ from ..bank_model.layouts import PlainLayout, layout_conflicts
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.lds_accesses import is_hinted, lds_allocations, trace_allocation
+from ..dialect_utils.lds_accesses import (
+    is_hinted,
+    lds_allocations,
+    shown_type,
+    trace_allocation,
+)
 from .base import FunctionPass, PassContext
 from .decisions import WARN_PASS, Action, Decision
 
@@ -36,7 +41,7 @@ class WarnUnhintedAllocs(FunctionPass):
             if is_hinted(allocation):
                 continue
             counted = _conflicts(allocation, function, context)
-            kind = _shown_type(allocation)
+            kind = shown_type(allocation)
             if counted == 0:
                 reason = "its plain layout has no bank conflict"
             elif isinstance(counted, int):
@@ -80,10 +85,3 @@ def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassCo
         return layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses)
     except InvalidParameterError as error:
         return str(error)
-
-
-def _shown_type(allocation: ir.Operation) -> str:
-    """The memref's type without its memory space."""
-    kind = ir.MemRefType(allocation.results[0].type)
-    with allocation.context, allocation.location:
-        return str(ir.MemRefType.get(kind.shape, kind.element_type))
