@@ -16,6 +16,7 @@ from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..passes.base import PassContext
 from ..passes.decisions import DecisionLog
 from .embedding import OutputFormat, output_bytes
+from .first_phases import run_first_phases
 from .mitigation import Mitigation, mitigation_edits
 from .pipeline_edit import PipelineEdit, installed_plugins
 from .replay import PassRunner, ReplayError
@@ -104,7 +105,8 @@ def _compile_in_session(
             opened = Source.open_file(session, os.fspath(source))
         first = compilation.invocation()
         first.send_diagnostics(messages.append)
-        result = compilation.run(first, opened, console_diagnostics=False)
+        started = run_first_phases(first, opened, console_diagnostics=False)
+        result = compilation.finish(first) if started else None
         if result is None:
             raise CompileError("\n".join(messages))
         output = Output.open_membuffer()

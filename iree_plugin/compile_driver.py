@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iree.compiler.api import Output, Session, Source
 
-from ..dialect_utils.diagnostics import DiagnosticSink
-from ..passes.base import PassContext
 from .atomic_file import AtomicFile, is_stream_or_device
 from .compile_settings import PHASES, CompileSettings
 from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
-from .pipeline_edit import PipelineEdit, installed_plugins
-from .replay import IrDumps, IrPrinting, PassRunner, ReplayError
-from .stepped_compile import SteppedCompile
+from .first_phases import has_codegen, run_first_phases
+
+if TYPE_CHECKING:
+    # Whatever needs MLIR's bindings loads beside the first phases: see `early_import`.
+    from ..passes.base import PassContext
+    from .pipeline_edit import PipelineEdit
+    from .replay import IrDumps, IrPrinting
 
 
 class DriverError(RuntimeError):
@@ -32,64 +34,29 @@ def compile_to_output(options: CompileSettings) -> bool:
         False when the compiler has reported an error. The output file then is as it was before.
 
     Raises:
-        DriverError: a file, directory or phase that cannot be used.
-        PipelineEditError: a plugin's edit does not fit.
+        DriverError: a file, directory or phase that cannot be used, or a plugin's edit that does
+            not fit.
     """
     _check_phases(options)
     assert options.input is not None
-    if options.compile_mode == "std":
-        _import_ahead()
     session = Session()
-    context = PassContext(sink=DiagnosticSink(remarks=options.remarks))
     with contextlib.ExitStack() as stack:
         source = _open_source(session, options.input)
         output = stack.enter_context(_atomic_output(options.output))
         decisions = (
             stack.enter_context(_atomic_file(options.decisions)) if options.decisions else None
         )
+        dump_directory = None if options.dump_ir is None else _directory(options.dump_ir)
+        codegen = _Codegen(session, options, dump_directory)
         sources = split_source(session, source) if options.split_input else [source]
-        compiled = [_compile_one(session, context, options, each, output.file) for each in sources]
+        compiled = [_compile_one(session, options, each, codegen, output.file) for each in sources]
         if not all(compiled):
             return False
         if decisions is not None:
-            decisions.temporary.write_text(context.log.to_json())
+            decisions.temporary.write_text(codegen.decisions_json())
             decisions.keep()
         output.keep()
     return True
-
-
-def _edits(mitigation: str) -> list[PipelineEdit]:
-    # The passes bring NumPy: imported here, they load while the compiler works; see _import_ahead.
-    from .mitigation import Mitigation, mitigation_edits
-
-    return [*mitigation_edits(Mitigation(mitigation)), *installed_plugins()]
-
-
-_DIALECTS_IN_KERNELS = (
-    *("affine", "amdgpu", "arith", "gpu", "hal", "iree_codegen", "iree_gpu"),
-    *("math", "memref", "scf", "tensor", "vector"),
-)
-
-
-def _import_ahead() -> None:
-    """Imports what the passes need in a thread, beside the compiler's first phases.
-
-    The compiler runs without the interpreter's lock. MLIR's bindings import a dialect's module
-    when they first meet an op of it; `numpy.ma` comes with the first `np.unique`.
-    """
-    modules = [
-        f"{__package__}.mitigation",
-        "numpy.ma",
-        *(f"iree.compiler.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
-    ]
-
-    def import_all() -> None:
-        for module in modules:
-            # Whoever needs the module will see why it cannot be imported.
-            with contextlib.suppress(ImportError):
-                importlib.import_module(module)
-
-    threading.Thread(target=import_all, daemon=True).start()
 
 
 def _check_phases(options: CompileSettings) -> None:
@@ -117,39 +84,92 @@ def _open_source(session: Session, path: str) -> Source:
 
 
 def _compile_one(
-    session: Session, context: PassContext, options: CompileSettings, source: Source, output: Output
+    session: Session,
+    options: CompileSettings,
+    source: Source,
+    codegen: _Codegen,
+    output: Output,
 ) -> bool:
-    flags = options.process_flags
-    dumps = None
-    if options.dump_ir is not None:
-        dumps = IrDumps(_directory(options.dump_ir))
-    compilation = SteppedCompile(
-        session=session,
-        context=context,
-        edits=lambda: _edits(options.mitigation),
-        flags=flags,
-        runner=PassRunner(session, context, _printing(options), dumps),
-        verify=options.verify,
-        dump_phases_to=options.dump_phases_to,
-    )
-    try:
-        first = compilation.invocation()
+    with contextlib.ExitStack() as stack:
+        invocation = SteppedInvocation(session, verify=options.verify)
+        stack.callback(invocation.close)
+        if options.dump_phases_to:
+            invocation.dump_phases_to(options.dump_phases_to)
         if options.remarks_filter:
-            first.setup_remarks(options.remarks_filter, options.remarks_file)
-        if options.compile_mode == "std":
-            result = compilation.run(
-                first, source, start=options.compile_from, end=options.compile_to
-            )
+            invocation.setup_remarks(options.remarks_filter, options.remarks_file)
+        if options.compile_mode != "std":
+            result = _run_whole(invocation, source, options)
         else:
-            result = _run_whole(first, source, options)
+            phases = (options.compile_from, options.compile_to)
+            result = None
+            if run_first_phases(invocation, source, start=phases[0], end=phases[1]):
+                result = codegen.finish(stack, invocation) if has_codegen(*phases) else invocation
         if result is None:
             return False
         result.write(output, _output_format(options), bytecode_version=options.bytecode_version)
-    except ReplayError:
-        return False
-    finally:
-        compilation.close()
     return True
+
+
+class _Codegen:
+    """The compiles' codegen with our passes: what needs MLIR's bindings, loaded when it is used."""
+
+    def __init__(
+        self, session: Session, options: CompileSettings, dump_directory: Path | None
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._dump_directory = dump_directory
+        self._dumps: IrDumps | None = None
+
+    @cached_property
+    def _context(self) -> PassContext:
+        from ..dialect_utils.diagnostics import DiagnosticSink
+        from ..passes.base import PassContext
+
+        return PassContext(sink=DiagnosticSink(remarks=self._options.remarks))
+
+    def decisions_json(self) -> str:
+        """The decisions of all compiles so far."""
+        return self._context.log.to_json()
+
+    def finish(
+        self, stack: contextlib.ExitStack, first: SteppedInvocation
+    ) -> SteppedInvocation | None:
+        """Finishes a compile whose first phases have run; None after a diagnostic.
+
+        What holds the result is closed with `stack`.
+        """
+        from .pipeline_edit import PipelineEditError
+        from .replay import IrDumps, PassRunner, ReplayError
+        from .stepped_compile import SteppedCompile
+
+        options = self._options
+        if self._dump_directory is not None and self._dumps is None:
+            self._dumps = IrDumps(self._dump_directory)
+        runner = PassRunner(self._session, self._context, _printing(options), self._dumps)
+        compilation = SteppedCompile(
+            session=self._session,
+            context=self._context,
+            edits=lambda: _edits(options.mitigation),
+            flags=options.process_flags,
+            runner=runner,
+            verify=options.verify,
+            dump_phases_to=options.dump_phases_to,
+        )
+        stack.callback(compilation.close)
+        try:
+            return compilation.finish(first, start=options.compile_from, end=options.compile_to)
+        except ReplayError:
+            return None
+        except PipelineEditError as error:
+            raise DriverError(str(error)) from None
+
+
+def _edits(mitigation: str) -> Sequence[PipelineEdit]:
+    from .mitigation import Mitigation, mitigation_edits
+    from .pipeline_edit import installed_plugins
+
+    return [*mitigation_edits(Mitigation(mitigation)), *installed_plugins()]
 
 
 def _run_whole(
@@ -174,6 +194,8 @@ def _output_format(options: CompileSettings) -> OutputFormat:
 
 
 def _printing(options: CompileSettings) -> IrPrinting:
+    from .replay import IrPrinting
+
     given = {flag.lstrip("-") for flag in options.process_flags}
     return IrPrinting(
         before=frozenset(options.print_before),

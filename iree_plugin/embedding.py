@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from iree.compiler import ir, version
+from iree.compiler import version
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
-PHASE_BEFORE_CODEGEN = "executable-configurations"
-"""The phase after which every device function carries its codegen configuration."""
+if TYPE_CHECKING:
+    # Brings NumPy along, which the calls below do not need.
+    from iree.compiler import ir
 
 _library = ctypes_dl._dylib
 

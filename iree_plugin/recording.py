@@ -26,7 +26,8 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
-from .embedding import PHASE_BEFORE_CODEGEN, compiler_tool, compiler_version
+from .embedding import compiler_tool, compiler_version
+from .first_phases import PHASE_BEFORE_CODEGEN
 from .pipeline_edit import NativePass
 
 LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"

@@ -12,7 +12,8 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
-from .embedding import PHASE_BEFORE_CODEGEN, SteppedInvocation
+from .embedding import SteppedInvocation
+from .first_phases import PHASE_BEFORE_CODEGEN
 from .recording import Recording, RecordingKey, pipeline_options, record
 
 _SOFTMAX = """

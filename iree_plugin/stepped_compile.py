@@ -9,16 +9,16 @@ from the installed compiler, then runs here with our passes spliced in, and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
-from iree.compiler.api import Session, Source
+from iree.compiler.api import Session
 
 from ..passes.base import FunctionPass, PassContext
-from .compile_settings import PHASES
 from .device_functions import DeviceFunction, device_functions
-from .embedding import PHASE_BEFORE_CODEGEN, SteppedInvocation
+from .embedding import SteppedInvocation
+from .first_phases import PHASE_BEFORE_CODEGEN, has_codegen
 from .pipeline_edit import PipelineEdit, PipelineStep
 from .recording import RecordingError, RecordingStore
 from .replay import PassRunner
@@ -88,19 +88,13 @@ class SteppedCompile:
         self._open.append(invocation)
         return invocation
 
-    def run(
-        self,
-        first: SteppedInvocation,
-        source: Source,
-        *,
-        start: str = "start",
-        end: str = "end",
-        console_diagnostics: bool = True,
+    def finish(
+        self, first: SteppedInvocation, *, start: str = "start", end: str = "end"
     ) -> SteppedInvocation | None:
-        """Compiles `source` from after phase `start` to `end`.
+        """Goes on with the compile from `start` to `end` whose first phases `first` has run.
 
         Args:
-            first: an invocation made by `invocation`, set up by the caller.
+            first: an invocation on which `run_first_phases` has returned True.
 
         Returns:
             The invocation that holds the result, or None after a diagnostic.
@@ -109,22 +103,14 @@ class SteppedCompile:
             ReplayError: a pass failed; its diagnostics have been emitted.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        if not first.parse(source, console_diagnostics=console_diagnostics):
-            return None
+        if not has_codegen(start, end):
+            return first
         # Ours from here on; the first invocation stays open, for the diagnostics it prints.
         module = first.export()
         first.import_op(module)
-        if end == "end" and not any(True for _ in module.regions[0].blocks[0]):
+        if end == "end" and all(op.operation.name == "util.global" for op in _body(module)):
             module.location.emit_error("the module is empty: there is nothing to compile")
             return None
-        codegen = PHASES.index(PHASE_BEFORE_CODEGEN)
-        if PHASES.index(end) <= codegen or PHASES.index(start) > codegen:
-            first.set_phases(start, end)
-            return first if first.execute() else None
-        if PHASES.index(start) < codegen:
-            first.set_phases(start, PHASE_BEFORE_CODEGEN)
-            if not first.execute():
-                return None
         self.replay_module(module)
         second = self.invocation()
         second.import_op(module)
@@ -157,6 +143,10 @@ class SteppedCompile:
         self.context.sink.warning(
             function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
         )
+
+
+def _body(module: ir.Operation) -> Iterable[ir.OpView | ir.Operation]:
+    return module.regions[0].blocks[0]
 
 
 def has_hints(function: ir.Operation) -> bool:

@@ -36,6 +36,9 @@ def _fail(message: str) -> int:
 
 def _run(settings: CompileSettings) -> int:
     # The compiler's library is loaded only now: usage errors answer at once.
+    from ..iree_plugin.early_import import import_beside_compiler
+
+    import_beside_compiler()
     from ..iree_plugin import embedding
 
     embedding.set_process_flags(PROGRAM, list(settings.process_flags))
@@ -49,11 +52,10 @@ def _run(settings: CompileSettings) -> int:
         return _fail("no input file; name one, or `-` for stdin")
 
     from ..iree_plugin.compile_driver import DriverError, compile_to_output
-    from ..iree_plugin.pipeline_edit import PipelineEditError
 
     try:
         compiled = compile_to_output(settings)
-    except (DriverError, PipelineEditError, OSError, ValueError) as error:
+    except (DriverError, OSError, ValueError) as error:
         return _fail(str(error))
     finally:
         sys.stdout.flush()
@@ -70,4 +72,4 @@ def entry_point() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry_point()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Importing the compiler's package so that a compile starts at once.
+
+`import iree.compiler` loads MLIR's bindings and NumPy before anything else, and our passes come on
+top: together as long as the compiler's first phases. These phases need the C library alone, and it
+works without the interpreter's lock. So `iree.compiler.api` is imported without its package's own
+body, and the body, the dialects and our passes load in a thread meanwhile. Whoever imports one of
+these modules in the main thread waits until it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_PACKAGE = "iree.compiler"
+_DIALECTS_IN_KERNELS = (
+    *("affine", "amdgpu", "arith", "gpu", "hal", "iree_codegen", "iree_gpu"),
+    *("math", "memref", "scf", "tensor", "vector"),
+)
+
+
+def import_beside_compiler() -> None:
+    """Makes `iree.compiler.api` importable at once; starts to load the rest in a thread.
+
+    Does nothing where `iree.compiler` is loaded already.
+    """
+    if _PACKAGE in sys.modules:
+        return
+    # NumPy's BLAS is not used; its threads would spin on the compiler's cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.loader is None:
+        return  # The import that follows says it better.
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[_PACKAGE] = package
+    try:
+        importlib.import_module(f"{_PACKAGE}.api")
+    except ImportError:
+        del sys.modules[_PACKAGE]
+        return
+    threading.Thread(target=_load, args=(spec, package), daemon=True).start()
+
+
+def _load(spec: ModuleSpec, package: ModuleType) -> None:
+    # Whoever needs what cannot be imported will see why.
+    with contextlib.suppress(ImportError):
+        assert spec.loader is not None
+        spec.loader.exec_module(package)
+    # MLIR's bindings import a dialect's module when they first meet an op of it; `numpy.ma` comes
+    # with the first `np.unique`.
+    for module in (
+        f"{__package__}.stepped_compile",
+        f"{__package__}.mitigation",
+        *(f"{_PACKAGE}.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
+        "numpy.ma",
+    ):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
