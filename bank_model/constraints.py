@@ -24,7 +24,7 @@ take the place of U, up to `MAX_DIFFERENCES`. Then costs only rank swizzles, for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,21 @@ class PlainInGroups(PlainLayout):
 
 
 @dataclass(frozen=True, eq=False)
+class PhaseSets:
+    """The words that the phases of some accesses touch, up to shifts, and how often."""
+
+    subspaces: Mapping[tuple[tuple[int, ...], int], int]
+    """(reduced basis, bank mask) of the linear phases -> weight."""
+    uneven: Mapping[tuple[tuple[int, ...], int], int]
+    """(words, bank mask) of the other phases -> weight."""
+    bank_counts: frozenset[int]
+    phases: int
+    """Weighted phases that the accesses run: their cycles without any conflict."""
+    instructions: int
+    """Weighted machine instructions."""
+
+
+@dataclass(frozen=True, eq=False)
 class BankConstraints:
     """Weighted word-index differences; each costs its weight if its bank bits become 0.
 
@@ -67,27 +82,40 @@ class BankConstraints:
     """(reduced basis, bank mask, weight) of the linear phases."""
     uneven_sets: tuple[tuple[tuple[int, ...], int, int], ...]
     """(words, bank mask, weight) of the other phases."""
-    phases: int
-    """Weighted phases that the accesses run: their cycles without any conflict."""
+    common_bank_bits: int
+    """The bits below this one are bank bits of every instruction."""
+    bank_bits: int
+    """The bits below this one are bank bits of some instruction."""
 
     def cost(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The cost of swizzles that map the vectors to `images` [..., vectors]."""
         return ((images & self.bank_masks) == 0) @ self.weights
 
-    def pigeonhole_bound(self, target_mask: int) -> int:
+    def pigeonhole_bound(
+        self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]] = ()
+    ) -> int:
         """A cost that no swizzle changing only the bits of `target_mask` can undercut.
 
         Of a phase's U, the vectors with 0 in all bank bits that stay as they are form a
         subspace. Mapped into the remaining t bank bits, at least 2**(dimension - t) of its
         vectors go to 0. For example four row bits do not fit into three changeable bank bits.
         Likewise for any set of words with equal fixed bits.
+
+        `vanishing` pairs a bit with vectors whose images have 0 in all bits up to it, because
+        accesses stay whole. In their span these bits offer no room.
         """
         bound = 0
         for basis, bank_mask, weight in self.subspaces:
-            fixed = bank_mask & ~target_mask
-            dimension = len(basis) - f2.rank(v & fixed for v in basis)
-            room = (bank_mask & target_mask).bit_count()
-            bound += weight * ((1 << max(dimension - room, 0)) - 1)
+            crowds = [(basis, target_mask)]
+            for bit, vectors in vanishing:
+                if bank_mask >> bit & 1:
+                    free = target_mask >> (bit + 1) << (bit + 1)
+                    crowds.append((f2.intersection(basis, vectors), free))
+            excess = 0
+            for crowd, changeable in crowds:
+                dimension = len(crowd) - f2.rank(v & bank_mask & ~changeable for v in crowd)
+                excess = max(excess, dimension - (bank_mask & changeable).bit_count())
+            bound += weight * ((1 << excess) - 1)
         for words, bank_mask, weight in self.uneven_sets:
             fixed = bank_mask & ~target_mask
             room = (bank_mask & target_mask).bit_count()
@@ -96,39 +124,70 @@ class BankConstraints:
         return bound
 
 
-def bank_constraints(
-    target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], group: int
-) -> BankConstraints:
-    """The constraints of `accesses` when groups of `group` elements stay together.
+def phase_sets(
+    target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], group: int | None
+) -> PhaseSets:
+    """The phases of `accesses` when groups of `group` elements stay together, all if None.
 
     Words are those of `target.bank_width_bytes`; groups are at least a word.
     """
-    total: dict[tuple[int, int], int] = {}
     subspaces: dict[tuple[tuple[int, ...], int], int] = {}
     uneven: dict[tuple[tuple[int, ...], int], int] = {}
-    phases = 0
+    banks: set[int] = set()
+    phases = instructions = 0
     weights = np.array([a.weight for a in accesses], dtype=np.int64)
-    for machine, owner in machine_batches(target, tile, PlainInGroups(group), accesses):
+    layout = PlainLayout() if group is None else PlainInGroups(group)
+    for machine, owner in machine_batches(target, tile, layout, accesses):
+        banks.add(machine.instruction.banks)
+        instructions += int(weights[owner].sum())
         bank_mask = machine.instruction.banks - 1
-        sets = _phases(machine, weights[owner], target.bank_width_bytes)
-        phases += sum(weight for _, weight in sets)
-        for words, weight in sets:
+        for words, weight in _phases(machine, weights[owner], target.bank_width_bytes):
+            phases += weight
             basis = f2.reduced_basis(words)
             if len(words) == 1 << len(basis):
-                subspaces[basis, bank_mask] = subspaces.get((basis, bank_mask), 0) + weight
+                key = _without_low_block(basis, bank_mask)
+                subspaces[key] = subspaces.get(key, 0) + weight
             else:
                 key = (tuple(words), bank_mask)
                 uneven[key] = uneven.get(key, 0) + weight
+    return PhaseSets(subspaces, uneven, frozenset(banks), phases, instructions)
+
+
+def _without_low_block(basis: tuple[int, ...], bank_mask: int) -> tuple[tuple[int, ...], int]:
+    """U and its bank mask, without the lowest bits that U contains freely.
+
+    If U contains the words 0 .. 2**q - 1, a unit-triangular swizzle maps these onto themselves.
+    For each d of the rest with 0 in the bank bits from q on exactly one of them makes the sum 0
+    in all bank bits, so |U ∩ K| can be counted in units of 2**q words. Lanes that move 4 words
+    each, for example, collide exactly if their blocks of 4 words lie on the same 4 banks.
+    """
+    q = 0
+    while 1 << q in basis and bank_mask >> q & 1:
+        q += 1
+    return tuple(v for v in basis if v >> q), bank_mask >> q << q
+
+
+def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
+    """The constraints of all phases of `parts`."""
+    subspaces: Counter[tuple[tuple[int, ...], int]] = Counter()
+    uneven: Counter[tuple[tuple[int, ...], int]] = Counter()
+    banks: set[int] = set()
+    for part in parts:
+        subspaces.update(part.subspaces)
+        uneven.update(part.uneven)
+        banks |= part.bank_counts
+    total: Counter[tuple[int, int]] = Counter()
     for (words, bank_mask), weight in uneven.items():
         if len(total) > MAX_DIFFERENCES:
             break
         for i, first in enumerate(words):
             for second in words[:i]:
-                pair = (first ^ second, bank_mask)
-                total[pair] = total.get(pair, 0) + weight
+                total[first ^ second, bank_mask] += weight
     for (basis, bank_mask), weight in subspaces.items():
         for vector in f2.span(basis)[1:]:
-            total[vector, bank_mask] = total.get((vector, bank_mask), 0) + weight
+            # The highest bit of a vector never changes: among the bank bits it costs nothing.
+            if vector.bit_length() > bank_mask.bit_length():
+                total[vector, bank_mask] += weight
     items = sorted(total.items())
     return BankConstraints(
         np.array([v for (v, _), _ in items], dtype=np.int64),
@@ -137,7 +196,8 @@ def bank_constraints(
         not uneven,
         tuple((basis, mask, weight) for (basis, mask), weight in subspaces.items()),
         tuple((words, mask, weight) for (words, mask), weight in uneven.items()),
-        phases,
+        min(banks, default=1).bit_length() - 1,
+        max(banks, default=1).bit_length() - 1,
     )
 
 

@@ -25,7 +25,9 @@ class Optimality(Enum):
     FLOOR = "no conflicts left: no layout has fewer"
     """Zero conflict cycles: every phase already runs in the cycles its data volume needs."""
     LINEAR_MINIMUM = "no linear swizzle has fewer (exhaustive search)"
-    """All unit-triangular swizzles were searched; paddings and rotations were counted too."""
+    """No unit-triangular swizzle has fewer, of those whose rows fill the tile and that run no more
+    phases than the plain layout; whatever accesses they split. Paddings and rotations were
+    counted too."""
     BEST_FOUND = "the fewest found"
     """Nothing is proven."""
 
@@ -176,10 +178,15 @@ def _only_reorders(
 def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:
     banks: dict[int, set[int]] = {}
     for address in addresses:
-        for byte in range(address, address + instruction.width_bytes):
-            word = byte // target.bank_width_bytes
+        for word in _words(instruction, target, address):
             banks.setdefault(word % instruction.banks, set()).add(word)
     return max(map(len, banks.values()), default=0)
+
+
+def _words(instruction: LdsInstruction, target: Target, address: int) -> range:
+    """The words that a lane touches."""
+    width = target.bank_width_bytes
+    return range(address // width, (address + instruction.width_bytes - 1) // width + 1)
 
 
 def _weighted_conflicts(
@@ -192,41 +199,98 @@ def _weighted_conflicts(
     )
 
 
-def _check_linear_minimum(proof: Proof, target: Target, accesses: list[LdsAccess]) -> None:
-    """No unit-triangular swizzle has fewer conflict cycles, whatever its group size.
+@dataclass(frozen=True, eq=False)
+class _Vectors:
+    """Accesses of the same width whose lanes' first words differ alike."""
 
-    Group sizes that make the accesses run more phases than the plain layout are left out, as the
-    solver does. Where the words of every phase form a coset of a subspace, the conflict cycles
-    are the weights of the differences that the swizzle sends to bank 0. Columns of the matrix
-    are tried one by one, as long as the differences that they complete stay below the
-    claimed number.
+    words: int
+    differences: tuple[int, ...]
+    """A basis of the XOR differences between the lanes' first words, if wider than a word."""
+    accesses: list[LdsAccess]
+
+
+def _check_linear_minimum(proof: Proof, target: Target, accesses: list[LdsAccess]) -> None:
+    """No unit-triangular swizzle has fewer conflict cycles, whatever it splits.
+
+    Left out, as the solver does, are swizzles that make the accesses run more phases than the
+    plain layout and those whose rows do not fill the tile. For every group size and every choice
+    of the vectors that are split into groups, all matrices are tried column by column.
     """
-    bits = proof.tile.element_bits
-    word_bits = target.bank_width_bytes * 8
+    tile, bits, word = proof.tile, proof.tile.element_bits, target.bank_width_bytes * 8
     if bits & (bits - 1):
         raise ProofError(f"optimality: {bits}-bit elements have no linear swizzles")
-    widest = max(a.count * bits // 8 for a in accesses)
-    group_bytes = max(16 if widest > 16 else 1 << (widest - 1).bit_length(), bits // 8, 4)
-    top = group_bytes
-    base = _phases_run(target, proof.tile, PlainLayout(), accesses)
-    while group_bytes >= max(target.bank_width_bytes, bits // 8):
-        group = group_bytes * 8 // bits
-        if _phases_run(target, proof.tile, _Grouped(group), accesses) > base:
-            group_bytes //= 2
+    smallest = max(1, bits // word)
+    running = [a for a in accesses if a.weight and (a.active is None or a.active.any())]
+    all_vectors = _sorted_vectors(running, bits, word, smallest)
+    _check_words_stay_whole(target, tile, running)
+    divisions: list[tuple[int, list[_Vectors]]] = [(smallest, [])]
+    group = smallest
+    while wider := [v for v in all_vectors if v.words > group and v.differences]:
+        if len(wider) > _MAX_VECTOR_CLASSES:
+            raise ProofError("optimality: too many kinds of vectors to try all ways to split them")
+        for choice in range(1, 1 << len(wider)):
+            divisions.append((group, [v for i, v in enumerate(wider) if choice >> i & 1]))
+        group *= 2
+    plain = {v: _Demands.of(target, tile, PlainLayout(), v.accesses) for v in all_vectors}
+    grouped: dict[tuple[_Vectors, int], _Demands] = {}
+    for group, split in divisions:
+        layout = _Grouped(group * word // bits)
+        for v in split:
+            if (v, group) not in grouped:
+                grouped[v, group] = _Demands.of(target, tile, layout, v.accesses)
+        chosen = [grouped[v, group] if v in split else plain[v] for v in all_vectors]
+        if sum(c.phases for c in chosen) > sum(p.phases for p in plain.values()):
             continue
-        demands = _demands(proof.tile, target, accesses, group, group_bytes == top)
-        highest = (proof.tile.elements * bits - 1) // word_bits
-        allowed = 0
-        for bit in range(8):
-            block = (2 << bit) * word_bits // bits
-            if 1 << bit >= group_bytes // 4 and block and proof.tile.elements % block == 0:
-                allowed |= 1 << bit
-        if _beats(demands, 0, highest.bit_length(), allowed, proof.conflict_cycles):
+        if not all(c.linear for c in chosen):
+            raise ProofError("optimality: a phase is outside the linear theory")
+        whole = [v for v in all_vectors if v.words > group and v not in split]
+        banks = {count for c in chosen for count in c.banks}
+        search = _ColumnSearch.of(tile, word, group, split, whole, banks)
+        weighted = [demand for c in chosen for demand in c.weighted]
+        ties = [(d, v.words - 1) for v in whole for d in v.differences]
+        varied = [(d, i, v.words - 1) for i, v in enumerate(split) for d in v.differences]
+        if search.beats(1, weighted, ties, varied, 0, proof.conflict_cycles):
             raise ProofError(
-                f"optimality: a linear swizzle of groups of {group} elements has fewer "
-                f"than {proof.conflict_cycles} conflict cycles"
+                f"optimality: a linear swizzle of groups of {layout.group} elements or more has "
+                f"fewer than {proof.conflict_cycles} conflict cycles"
             )
-        group_bytes //= 2
+
+
+_MAX_VECTOR_CLASSES = 8
+
+
+def _sorted_vectors(
+    accesses: list[LdsAccess], bits: int, word: int, smallest: int
+) -> list[_Vectors]:
+    """Accesses by width and lane differences; raises ProofError where they are not aligned."""
+    found: dict[tuple[int, tuple[int, ...]], list[LdsAccess]] = {}
+    for access in accesses:
+        starts = access.elements if access.active is None else access.elements[access.active]
+        lanes = [int(start) for start in starts.ravel()]
+        if access.count & (access.count - 1) or any(start % access.count for start in lanes):
+            raise ProofError("optimality: unaligned accesses are outside the linear theory")
+        words = max(access.count * bits // word, 1)
+        basis: list[int] = []
+        for start in lanes if words > smallest else []:
+            rest = (start * bits // word) ^ (lanes[0] * bits // word)
+            for known in basis:
+                rest = min(rest, rest ^ known)
+            if rest:
+                basis = [min(known, known ^ rest) for known in basis] + [rest]
+        found.setdefault((words, tuple(sorted(basis))), []).append(access)
+    return [_Vectors(words, basis, alike) for (words, basis), alike in found.items()]
+
+
+def _check_words_stay_whole(target: Target, tile: LdsTile, accesses: list[LdsAccess]) -> None:
+    """Swizzles that split an access inside a word run more phases than the plain layout."""
+    group = 1
+    while group * tile.element_bits < target.bank_width_bytes * 8:
+        for access in accesses:
+            if access.count > group and group * tile.element_bits % 8 == 0:
+                plain = _phases_run(target, tile, PlainLayout(), [access])
+                if _phases_run(target, tile, _Grouped(group), [access]) <= plain:
+                    raise ProofError("optimality: splitting inside words is outside the theory")
+        group *= 2
 
 
 @dataclass(frozen=True)
@@ -243,61 +307,139 @@ def _phases_run(target: Target, tile: LdsTile, layout: Layout, accesses: list[Ld
     return sum(weight * (c.wavefronts - c.conflict_cycles) for weight, c in costs)
 
 
-def _demands(
-    tile: LdsTile, target: Target, accesses: list[LdsAccess], group: int, whole: bool
-) -> list[tuple[int, int, int]]:
-    """(difference, bank mask, weight) of all phases under groups of `group` elements."""
-    found: dict[tuple[int, int], int] = {}
-    for access in accesses:
-        if not access.weight:
-            continue
-        machine = machine_accesses(target, tile, _Grouped(group), access)
-        if whole and len(machine) != len(machine_accesses(target, tile, PlainLayout(), access)):
-            raise ProofError("optimality: unaligned accesses are outside the linear theory")
-        for m in machine:
-            for issue, row in enumerate(m.addresses.tolist()):
-                for phase in m.instruction.phases:
-                    words = {
-                        byte // target.bank_width_bytes
-                        for lane in phase
-                        if m.active is None or m.active[issue, lane]
-                        for byte in range(row[lane], row[lane] + m.instruction.width_bytes)
-                    }
-                    origin = min(words, default=0)
-                    differences = {word ^ origin for word in words}
-                    if any(a ^ b not in differences for a in differences for b in differences):
-                        raise ProofError("optimality: a phase is outside the linear theory")
-                    for d in differences - {0}:
-                        key = (d, m.instruction.banks - 1)
-                        found[key] = found.get(key, 0) + access.weight
-    return [(d, mask, weight) for (d, mask), weight in found.items()]
+@dataclass(frozen=True)
+class _Demands:
+    """What the phases of some accesses demand of a swizzle.
 
-
-def _beats(
-    demands: list[tuple[int, int, int]], source: int, bits: int, allowed: int, bound: int
-) -> bool:
-    """Whether columns from `source` on can keep the weight on bank 0 below `bound`.
-
-    `demands` hold the differences that are not complete, mapped by the columns before.
+    Where the words of a phase form a coset of a subspace, its conflict cycles are the number of
+    their differences that a swizzle sends to bank 0.
     """
-    if bound <= 0:
-        return False
-    if source == bits:
-        return True
-    done = [d for d in demands if _top(d[0]) == source]
-    rest = [d for d in demands if _top(d[0]) > source]
-    mask = allowed & ((1 << source) - 1)
-    if not any(d[0] >> source & 1 for d in demands):
-        mask = 0
-    column = mask
-    while True:
-        cost = sum(w for d, banks, w in done if not (d ^ column) & banks)
-        moved = [(d ^ column if d >> source & 1 else d, banks, w) for d, banks, w in rest]
-        if _beats(moved, source + 1, bits, allowed, bound - cost):
-            return True
-        if not column:
+
+    weighted: list[tuple[int, int, int]]
+    """(difference of words, bank mask, weight)."""
+    banks: set[int]
+    phases: int
+    """Weighted phases with any lane."""
+    linear: bool
+    """Whether all phases are such cosets."""
+
+    @staticmethod
+    def of(target: Target, tile: LdsTile, layout: Layout, accesses: list[LdsAccess]) -> _Demands:
+        """The demands of accesses that are split as `layout` does."""
+        found: dict[tuple[int, int], int] = {}
+        banks: set[int] = set()
+        phases, linear = 0, True
+        for access in accesses:
+            for m in machine_accesses(target, tile, layout, access):
+                banks.add(m.instruction.banks)
+                for issue, row in enumerate(m.addresses.tolist()):
+                    for phase in m.instruction.phases:
+                        words = {
+                            word
+                            for lane in phase
+                            if m.active is None or m.active[issue, lane]
+                            for word in _words(m.instruction, target, row[lane])
+                        }
+                        phases += access.weight * bool(words)
+                        origin = min(words, default=0)
+                        differences = {word ^ origin for word in words}
+                        linear &= all(
+                            a ^ b in differences for a in differences for b in differences
+                        )
+                        for d in differences - {0}:
+                            key = (d, m.instruction.banks - 1)
+                            found[key] = found.get(key, 0) + access.weight
+        weighted = [(d, mask, weight) for (d, mask), weight in found.items()]
+        return _Demands(weighted, banks, phases, linear)
+
+
+@dataclass(frozen=True)
+class _ColumnSearch:
+    """All matrices that divide the vectors in one way. Masks and columns are of word bits."""
+
+    columns: int
+    group: int
+    """Words of a group: the lowest bit that may change."""
+    targets: int
+    """The bits that may change."""
+    order: int
+    """The bits among them that tell the order of the words inside a vector."""
+    renaming: int
+    """Columns below this one only permute banks."""
+    split: int
+    """How many classes of vectors must be split."""
+
+    @staticmethod
+    def of(
+        tile: LdsTile,
+        word: int,
+        group: int,
+        split: list[_Vectors],
+        whole: list[_Vectors],
+        banks: set[int],
+    ) -> _ColumnSearch:
+        """The search of matrices that change no bit below `group`."""
+        widest = max([group, *(v.words for v in (*split, *whole))])
+        targets, bit = 0, group
+        while bit < max(widest, *banks):
+            if (tile.elements * tile.element_bits) % (2 * bit * word) == 0:
+                targets |= bit
+            bit *= 2
+        last = (tile.elements * tile.element_bits - 1) // word
+        renaming = min(banks).bit_length() - 1
+        order = targets & (widest - 1)
+        return _ColumnSearch(last.bit_length(), group, targets, order, renaming, len(split))
+
+    def beats(
+        self,
+        source: int,
+        demands: list[tuple[int, int, int]],
+        ties: list[tuple[int, int]],
+        varied: list[tuple[int, int, int]],
+        changed: int,
+        bound: int,
+    ) -> bool:
+        """Whether columns from `source` on can keep the weight on bank 0 below `bound`.
+
+        The lists hold differences that the columns before have mapped: `demands` with their bank
+        masks and weights, until they are complete; `ties` with the bits that must become 0, so
+        that whole vectors stay whole; `varied` with the number of a class to be split, and the
+        bits of which one must not be 0 in one of its differences. `changed` are all bits that
+        columns changed.
+        """
+        if bound <= 0:
             return False
-        column = (column - 1) & mask
+        if source == self.columns:
+            divided = {i for d, i, low in varied if d & low}
+            lowest = changed & -changed
+            return len(divided) == self.split and (not self.split or lowest == self.group)
+        mask = self.targets & ((1 << source) - 1)
+        if source < self.renaming or not any(d >> source & 1 for d, _, _ in demands):
+            # No conflict depends on this column, but the order inside vectors may.
+            mask &= self.order
+        column = mask
+        while True:
+            tied = [(d ^ column if d >> source & 1 else d, low) for d, low in ties]
+            if not any(_top(d) == source and d & low for d, low in tied):
+                cost = sum(
+                    w for d, banks, w in demands if _top(d) == source and not (d ^ column) & banks
+                )
+                if self.beats(
+                    source + 1,
+                    [
+                        (d ^ column if d >> source & 1 else d, banks, w)
+                        for d, banks, w in demands
+                        if _top(d) > source
+                    ],
+                    [(d, low) for d, low in tied if _top(d) > source],
+                    [(d ^ column if d >> source & 1 else d, i, low) for d, i, low in varied],
+                    changed | column,
+                    bound - cost,
+                ):
+                    return True
+            if not column:
+                return False
+            column = (column - 1) & mask
 
 
 def _top(word: int) -> int:

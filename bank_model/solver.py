@@ -13,9 +13,11 @@ cycles. Among equals it prefers, in this order:
    bits come from the lane id alone;
 6. shorter chains and narrower XORs.
 
-Linear swizzles are searched by linear algebra (`constraints.py`, `swizzle_search.py`), everything
-else by exact count. Whatever was searched, the layout that is returned has been counted exactly,
-and the decision carries a `Proof` that `proof.check` verifies independently.
+Linear swizzles are searched by linear algebra, one case for each way to split the accesses
+(`linear_cases.py`, `constraints.py`, `swizzle_search.py`), paddings are all counted
+(`paddings.py`), everything else is searched by exact count. Whatever was searched, the layout that
+is returned has been counted exactly, and the decision carries a `Proof` that `proof.check`
+verifies independently.
 """
 
 from __future__ import annotations
@@ -24,11 +26,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-import numpy as np
-
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
-from .constraints import BankConstraints, PlainInGroups, bank_constraints
 from .errors import InvalidParameterError, is_power_of_two
 from .layouts import (
     MAX_USEFUL_ALIGNMENT,
@@ -40,13 +39,14 @@ from .layouts import (
     SwizzledLayout,
     access_costs,
 )
-from .padding_counts import PaddedCounts
+from .linear_cases import LinearCase, LinearCases
+from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
 from .swizzle_search import (
     FieldXor,
-    SearchSpace,
     cheapest_fields,
     cheapest_swizzles,
+    dividing_fields,
     field_xors,
     free_pairs,
 )
@@ -145,24 +145,16 @@ def solve(
     Layouts that make the accesses run more phases than the plain one does are not considered:
     slivers of an access rarely conflict but cost more cycles than the conflicts they avoid.
 
+    Among linear swizzles the result has the fewest conflict cycles, and `LINEAR_MINIMUM` says so,
+    if accesses are aligned to their size, every phase touches an affine set of words, there are
+    no more than about five kinds of vectors, and the search ends within `_MAX_NODES` columns.
+    Otherwise it is the best that was found.
+
     Raises InvalidParameterError for an access outside the tile, for another wave size than the
     target's, and for a tile that does not fit the LDS; SubByteAccessError for accesses that start
     inside a byte.
     """
     return _Solver(target, tile, list(accesses), options or SolverOptions()).solve()
-
-
-@dataclass(frozen=True)
-class _Level:
-    """The search for swizzles of groups of `group` elements."""
-
-    group: int
-    constraints: BankConstraints
-    space: SearchSpace
-    splits: bool
-    """The groups may split accesses that larger groups leave whole."""
-    to_words: int
-    """Element bit i is word bit i + to_words."""
 
 
 class _Solver:
@@ -183,6 +175,7 @@ class _Solver:
         self.patterns = AddressPatterns(tile, accesses)
         self.plain = self.count(PlainLayout())
         self.base_wavefronts = self.phases_run(self.plain)
+        self.nodes_left = _MAX_NODES
 
     def solve(self) -> LayoutDecision:
         """Families in order of preference, until one has no conflict cycles."""
@@ -254,97 +247,72 @@ class _Solver:
     def best_linear(self) -> tuple[list[_Candidate], int | None]:
         """The best linear swizzles, and the least conflict cycles of all if that is proven.
 
-        First looks for a swizzle without conflicts, of large groups, then of smaller ones. Only
-        if there is none, the fewest conflicts are searched.
+        First looks for a swizzle without conflicts, case by case. Only if there is none, the
+        fewest conflicts are searched.
         """
-        bits_per_word = self.target.bank_width_bytes * 8
         linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
         if not linear_kinds or not is_power_of_two(self.tile.element_bits):
             return [], None
-        # Element bit i is word bit i + to_words.
-        to_words = self.tile.element_bits.bit_length() - bits_per_word.bit_length()
-        levels: list[_Level] = []
-        for index, group in enumerate(self.group_sizes()):
-            try:
-                constraints = bank_constraints(self.target, self.tile, self.accesses, group)
-            except SubByteAccessError:
-                continue
-            if constraints.phases > self.base_wavefronts:
-                continue
-            group_bit = max(group.bit_length() - 1 + to_words, 0)
-            space = self.search_space(group_bit, to_words, constraints)
-            if index == 0:
-                space = replace(space, static_targets=self.static_targets(group_bit, to_words))
-            level = _Level(group, constraints, space, index > 0, to_words)
-            levels.append(level)
-            found, _ = self.search_level(level, 1)
-            if any(c.conflicts == 0 for c in found):
-                return found, None
+        linear = LinearCases(self.target, self.tile, self.accesses, self.group_sizes())
+        cases: list[LinearCase] = []
         found: list[_Candidate] = []
-        minimum: int | None = self.plain.conflicts
-        for level in levels:
-            more, complete = self.search_level(level, self.plain.conflicts)
+        for case in linear.cases(self.base_wavefronts):
+            cases.append(case)
+            more, _ = self.search_case(case, linear.to_words, 1)
             found += more
-            if not complete:
-                minimum = None
-            elif minimum is not None:
-                minimum = min([minimum, *(c.conflicts for c in more)])
-        if not levels or self.splits(levels[0].group) or self.splits(self.group_sizes()[-1]):
-            # Some accesses may split while others are only reordered: that is not searched.
-            minimum = None
-        return found, minimum
+            if any(c.conflicts == 0 for c in more):
+                return found, None
+        proven = True
+        fewest = min([self.plain.conflicts, *(c.conflicts for c in found)])
+        for case in cases:
+            more, complete = self.search_case(case, linear.to_words, fewest)
+            found += more
+            fewest = min([fewest, *(c.conflicts for c in more)])
+            proven = proven and complete
+        return found, fewest if proven and linear.cover_everything() else None
 
-    def search_level(self, level: _Level, below: int) -> tuple[list[_Candidate], bool]:
-        """The best swizzles of one group size with a cost less than `below`.
+    def search_case(
+        self, case: LinearCase, to_words: int, below: int
+    ) -> tuple[list[_Candidate], bool]:
+        """The best swizzles of one case with a cost less than `below`.
 
-        Also says whether none of that group size has fewer conflict cycles than the best found
-        (or than `below`), proven.
+        Also says whether none of the case has fewer conflict cycles than the best found (or than
+        `below`), proven.
         """
-        exact = level.constraints.exact
+        constraints, space, division = case.constraints, case.space, case.division
         kinds = self.options.kinds
         found: list[_Candidate] = []
-        if not level.space.all_targets:
-            return found, exact
-        if level.constraints.pigeonhole_bound(level.space.all_targets) >= below:
-            return found, exact
-        constraints, space = level.constraints, level.space
-        ranked = cheapest_fields(constraints, field_xors(space))
+        if constraints.pigeonhole_bound(space.targets, division.vanishing) >= below:
+            return found, case.exact
+        ranked = cheapest_fields(constraints, division, field_xors(space))
         if LayoutKind.XOR_SHUFFLE in kinds:
-            found += self.exact(self.single_layouts(level, ranked, below))
+            singles = dividing_fields(division, ranked)
+            if below == 1 or case.exact:
+                cheapest = singles[0][0] if singles else below
+                keep = [x for cost, x in singles if cost == cheapest and cost < below]
+                chains = [_chain(to_words, x) for x in keep[:_MAX_EQUALS]]
+                found += self.exact(self.by_arithmetic(chains))
+            else:
+                found += self.exact(_chain(to_words, x) for _, x in singles[:_MAX_INEXACT])
             if any(c.conflicts == 0 for c in found):
                 return found, True
         if LayoutKind.CHAIN not in kinds or self.options.max_chain < 2:
             return found, False
         if len(constraints.vectors) > _MAX_VECTORS:
             return found, False
-        pairs = free_pairs(constraints, ranked, space.group_bit if level.splits else None)
+        pairs = free_pairs(constraints, division, ranked)
         if pairs:
-            found += self.exact(self.by_arithmetic([self.chain(level, o, i) for o, i in pairs]))
+            found += self.exact(self.by_arithmetic([_chain(to_words, o, i) for o, i in pairs]))
             if any(c.conflicts == 0 for c in found):
                 return found, True
         best = min((c.conflicts for c in found), default=below)
-        search = cheapest_swizzles(constraints, space, level.splits, min(best, below))
-        chains = [s.scaled(-level.to_words).factor(shortest=False) for s in search.swizzles]
-        found += self.exact(self.by_arithmetic([SwizzledLayout(chain) for chain in chains]))
+        nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
+        search = cheapest_swizzles(constraints, space, division, min(best, below), nodes)
+        self.nodes_left -= search.nodes
+        chains = [SwizzledLayout(s.scaled(-to_words).factor(False)) for s in search.swizzles]
+        found += self.exact(self.by_arithmetic(chains))
         reached = min((c.conflicts for c in found), default=below) <= search.cost
-        return found, exact and search.complete and reached
-
-    def single_layouts(
-        self, level: _Level, ranked: list[tuple[int, FieldXor]], below: int
-    ) -> list[Layout]:
-        """The most promising single swizzles: the cheapest, or some if costs are not exact."""
-        if level.splits:
-            # Larger groups belong to another level.
-            ranked = [(cost, x) for cost, x in ranked if x.target == level.space.group_bit]
-        if below > 1 and not level.constraints.exact:
-            return [self.chain(level, x) for _, x in ranked[:_MAX_INEXACT]]
-        keep = [x for cost, x in ranked if cost == ranked[0][0] and cost < below]
-        return self.by_arithmetic([self.chain(level, x) for x in keep[:_MAX_EQUALS]])
-
-    def chain(self, level: _Level, *fields: FieldXor) -> SwizzledLayout:
-        """The chain of single swizzles, outermost first."""
-        swizzles = [f.swizzle().scaled(-level.to_words).factor(shortest=False) for f in fields]
-        return SwizzledLayout(tuple(s for step in swizzles for s in step))
+        return found, case.exact and search.complete and reached
 
     def by_arithmetic(self, layouts: Sequence[SwizzledLayout]) -> list[Layout]:
         """Layouts of equal cost, the one with the cheapest addresses first.
@@ -357,19 +325,11 @@ class _Solver:
         )
         return ranked[:1] if self.options.is_legal is None else ranked
 
-    def splits(self, group: int) -> bool:
-        """Whether groups of this size split accesses, which then are not aligned to it."""
-        grouped = access_costs(self.target, self.tile, PlainInGroups(group), self.accesses)
-        return any(
-            a.instructions != b.instructions for a, b in zip(grouped, self.plain.costs, strict=True)
-        )
-
     def group_sizes(self) -> list[int]:
         """Group sizes to try, in elements, the largest first; powers of two.
 
-        The largest leaves every machine access whole, the smallest is a word: groups within a
-        word change nothing, because a unit-triangular swizzle keeps the elements of a word
-        together.
+        The largest leaves every machine access whole, the smallest is a word: a unit-triangular
+        swizzle keeps the elements of a word together, and so does not move words by less.
         """
         bits = self.tile.element_bits
         widest = max(min(a.count * bits, MAX_USEFUL_ALIGNMENT * 8) for a in self.accesses)
@@ -381,41 +341,6 @@ class _Solver:
             sizes.append(largest)
             largest //= 2
         return sizes
-
-    def search_space(
-        self, group_bit: int, to_words: int, constraints: BankConstraints
-    ) -> SearchSpace:
-        """The bits that a swizzle of the tile may use."""
-        last_word = max(self.tile.elements - 1, 0)
-        last_word = last_word << to_words if to_words > 0 else last_word >> -to_words
-        # A swizzle whose highest target is bit t permutes aligned blocks of 2**(t+1) elements.
-        bank_bits = int(constraints.bank_masks.max(initial=0)).bit_length()
-        mask = 0
-        for bit in range(group_bit, bank_bits):
-            element_bit = bit - to_words
-            if element_bit >= 0 and self.tile.elements % (2 << element_bit) == 0:
-                mask |= 1 << bit
-        return SearchSpace(last_word.bit_length(), group_bit, mask)
-
-    def static_targets(self, group_bit: int, to_words: int) -> tuple[tuple[int, int], ...]:
-        """Word bits below the group with the source bits that may not change them.
-
-        These are the bits in which lanes or waves of an access wider than the bit differ.
-        """
-        found: list[tuple[int, int]] = []
-        for bit in range(max(to_words, 0), group_bit):
-            element_bit = bit - to_words
-            lane_bits = 0
-            for access in self.accesses:
-                if access.count > 1 << element_bit and access.elements.size:
-                    used = access.elements
-                    used = used.ravel() if access.active is None else used[access.active]
-                    if used.size:
-                        lane_bits |= int(np.bitwise_or.reduce(used ^ used[0]))
-            lane_bits = lane_bits << to_words if to_words > 0 else lane_bits >> -to_words
-            if self.tile.elements % (2 << element_bit) == 0:
-                found.append((bit, lane_bits))
-        return tuple(found)
 
     # -- everything else ---------------------------------------------------------------------
 
@@ -444,36 +369,15 @@ class _Solver:
         return list(self.exact(layouts[:_MAX_COUNTED]))
 
     def paddings(self) -> list[_Candidate]:
-        """Every padding; bank and alignment repeat after one turn of the banks."""
+        """The best of the `padding_choices`, if padding helps at all."""
         if LayoutKind.PADDING not in self.options.kinds:
             return []
-        paddings = self.padding_amounts()
-        predicted = PaddedCounts(self.target, self.tile, self.accesses).count(paddings)
-        usable = [
-            (conflicts, instructions, padding)
-            for padding, (conflicts, instructions, phases) in zip(paddings, predicted, strict=True)
-            if phases <= self.base_wavefronts
-        ]
-        found: list[_Candidate] = []
-        for _, _, padding in sorted(usable):
-            # Candidates come best first; later ones only matter when earlier ones are vetoed.
-            found += self.exact([PaddedLayout(padding)])
-            if found:
-                break
-        return found
-
-    def padding_amounts(self) -> list[int]:
-        """Paddings in elements: up to one turn of the banks, whole bytes, within the limit."""
-        turn = max(i.banks for i in self.target.instructions) * self.target.bank_width_bytes
-        bits, rows = self.tile.element_bits, self.tile.elements // self.tile.row_elements
-        amounts: list[int] = []
-        for padding in range(1, turn * 8 // bits + 1):
-            if (self.tile.row_elements + padding) * bits % 8:
-                continue
-            if rows * (self.tile.row_elements + padding) * bits > self.lds_limit * 8:
-                break
-            amounts.append(padding)
-        return amounts
+        *_, best = padding_choices(
+            self.target, self.tile, self.accesses, self.lds_limit, self.options.is_legal
+        )
+        if not best.padding_elements:
+            return []
+        return list(self.exact([PaddedLayout(best.padding_elements)]))
 
     def swizzled_paddings(self) -> list[_Candidate]:
         """One `xor_shuffle` of padded rows, for the paddings that keep vectors aligned."""
@@ -481,7 +385,7 @@ class _Solver:
             return []
         layouts: list[Layout] = []
         group = self.group_sizes()[0]
-        for padding in self.padding_amounts():
+        for padding in padding_amounts(self.target, self.tile, self.lds_limit):
             pitch = self.tile.row_elements + padding
             if padding % group or pitch % (2 * group):
                 continue
@@ -529,11 +433,19 @@ class _Solver:
         )
 
 
-# Bounds on exact counts, so that a decision stays within some milliseconds.
+# Bounds on exact counts and searches, so that a decision stays within some milliseconds.
 _MAX_EQUALS = 16
 _MAX_INEXACT = 12
 _MAX_VECTORS = 1000
+_MAX_NODES_PER_CASE = 1500
+_MAX_NODES = 8000
 _MAX_COUNTED = 16
+
+
+def _chain(to_words: int, *fields: FieldXor) -> SwizzledLayout:
+    """The chain of single swizzles of words, outermost first."""
+    swizzles = [f.swizzle().scaled(-to_words).factor(shortest=False) for f in fields]
+    return SwizzledLayout(tuple(s for step in swizzles for s in step))
 
 
 def _arithmetic(layout: Layout) -> tuple[int, ...]:

@@ -11,7 +11,11 @@ the column of its highest bit is chosen, so
 and a vector with highest bit j and image f without column j hits bank 0 exactly if column j
 equals f in the bank bits. Choosing column j is thus a look-up in a histogram of forbidden
 values, and depth-first search with the cost so far as its bound is exact. Columns below the
-bank bits only permute banks and stay empty; so does every column that no vector needs.
+bank bits only permute banks and stay empty, and so does every column that nothing depends on.
+
+What a swizzle costs depends on which wide accesses it splits. The search is for one `Division`
+of them at a time: that accesses stay whole is a set of vectors that must not hit bank 0 at all,
+that others are split is asked of each complete swizzle (`splitting.py`).
 """
 
 from __future__ import annotations
@@ -24,38 +28,24 @@ import numpy.typing as npt
 
 from .constraints import BankConstraints
 from .notations import LinearSwizzle
+from .splitting import Division, submasks
+
+# Beyond any sum of weights: never affordable.
+_FORBIDDEN = 1 << 40
+# Each column looks at all vectors.
+_MAX_VECTORS = 2000
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Which bits a swizzle may touch, as word-index bits.
-
-    Bits from `group_bit` up may change, where `target_mask` allows; bits below `bits` exist.
-    Bit t of `(t, lane_bits)` in `static_targets` lies below the group. It may change by sources
-    outside of `lane_bits` only: they are the same in all lanes of the accesses wider than the bit,
-    which then stay whole, with their words in another order.
-    """
+    """Bits below `bits` exist, as word-index bits; those of `targets` may be changed."""
 
     bits: int
-    group_bit: int
-    target_mask: int
-    static_targets: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def all_targets(self) -> int:
-        """Every bit that some source may change."""
-        mask = self.target_mask
-        for target, _ in self.static_targets:
-            mask |= 1 << target
-        return mask
+    targets: int
 
     def targets_of(self, source: int) -> int:
         """The bits that bit `source` may be XORed into."""
-        mask = self.target_mask & ~((1 << self.group_bit) - 1)
-        for target, lane_bits in self.static_targets:
-            if not lane_bits >> source & 1:
-                mask |= 1 << target
-        return mask & ((1 << source) - 1)
+        return self.targets & ((1 << source) - 1)
 
 
 @dataclass(frozen=True)
@@ -79,14 +69,13 @@ def field_xors(space: SearchSpace) -> list[FieldXor]:
     Fewer bits are less arithmetic, and a wide group leaves wide accesses whole.
     """
     found: list[FieldXor] = []
-    lowest = min((t for t, _ in space.static_targets), default=space.group_bit)
-    for target in range(lowest, space.target_mask.bit_length()):
+    for target in range(space.targets.bit_length()):
         for source in range(target + 1, space.bits):
             width = 1
             while (
                 source + width <= space.bits
                 and target + width <= source
-                and space.targets_of(source + width - 1) >> (target + width - 1) & 1
+                and space.targets >> (target + width - 1) & 1
             ):
                 found.append(FieldXor(target, width, source))
                 width += 1
@@ -95,54 +84,82 @@ def field_xors(space: SearchSpace) -> list[FieldXor]:
 
 def _swizzled(fields: Sequence[FieldXor], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Every swizzle of `fields` applied to `x` [..., vectors]: [fields, ..., vectors]."""
+    return _swizzled_each(fields, np.broadcast_to(x, (len(fields), *x.shape)))
+
+
+def _swizzled_each(fields: Sequence[FieldXor], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The swizzles of `fields` applied to one row of `x` [fields, ...] each."""
     columns = np.array([(f.target, f.width, f.source) for f in fields], dtype=np.int64)
-    target, width, source = columns.T.reshape(3, -1, *[1] * x.ndim)
+    target, width, source = columns.reshape(-1, 3).T.reshape(3, -1, *[1] * (x.ndim - 1))
     return x ^ ((x >> source) & ((1 << width) - 1)) << target
 
 
 def cheapest_fields(
-    constraints: BankConstraints, fields: Sequence[FieldXor]
+    constraints: BankConstraints, division: Division, fields: Sequence[FieldXor]
 ) -> list[tuple[int, FieldXor]]:
-    """`fields` with their costs, cheapest first, in the given order among equals."""
-    if not fields:
-        return []
-    costs = constraints.cost(_swizzled(fields, constraints.vectors)).tolist()
-    order = sorted(range(len(fields)), key=costs.__getitem__)
-    return [(costs[i], fields[i]) for i in order]
+    """`fields` that keep whole what shall stay whole, with their costs, cheapest first.
+
+    Among equals the given order stays.
+    """
+    keeps = division.keeps_whole(_swizzled(fields, division.differences))
+    kept = [fields[i] for i in np.flatnonzero(keeps).tolist()]
+    costs = constraints.cost(_swizzled(kept, constraints.vectors)).tolist()
+    order = sorted(range(len(kept)), key=costs.__getitem__)
+    return [(costs[i], kept[i]) for i in order]
+
+
+def dividing_fields(
+    division: Division, ranked: Sequence[tuple[int, FieldXor]]
+) -> list[tuple[int, FieldXor]]:
+    """Those of `ranked` that divide the accesses as they should on their own."""
+    if not division.changes_group_bit:
+        return list(ranked)
+    holds = division.holds(_swizzled([field for _, field in ranked], division.differences))
+    return [
+        (cost, field)
+        for (cost, field), split in zip(ranked, holds.tolist(), strict=True)
+        if split and field.target == division.group_bit
+    ]
 
 
 def free_pairs(
     constraints: BankConstraints,
+    division: Division,
     ranked: Sequence[tuple[int, FieldXor]],
-    group_bit: int | None,
     max_pairs: int = 16,
 ) -> list[tuple[FieldXor, FieldXor]]:
-    """Chains (outer, inner) of two `xor_shuffle`s without any cost.
+    """Chains (outer, inner) of two `xor_shuffle`s without any cost that divide the accesses so.
 
     Tries the cheapest single ones with all others, in both orders: a quick look before the
-    full search, for chains that are as short as can be. With `group_bit` one of the two must
-    change that bit.
+    full search, for chains that are as short as can be.
     """
     fields = [field for _, field in ranked]
     top = fields[:12]
     if not top:
         return []
-    x = constraints.vectors
-    found: list[tuple[int, FieldXor, FieldXor]] = []
+    pairs: list[tuple[FieldXor, FieldXor]] = []
     for outer, inner in ((fields, top), (top, fields)):
-        costs = constraints.cost(_swizzled(outer, _swizzled(inner, x)))
-        for i, j in np.argwhere(costs == 0).tolist():
-            pair = (outer[i], inner[j])
-            if group_bit is None or group_bit in (pair[0].target, pair[1].target):
-                found.append((pair[0].width + pair[1].width, *pair))
-    found.sort(key=lambda f: f[0])
-    return [(outer, inner) for _, outer, inner in found[:max_pairs]]
+        costs = constraints.cost(_swizzled(outer, _swizzled(inner, constraints.vectors)))
+        pairs += [(outer[i], inner[j]) for i, j in np.argwhere(costs == 0).tolist()]
+    # With the same lowest bits the two undo each other there, and only split accesses.
+    pairs = [(o, i) for o, i in pairs if (o.target, o.source) != (i.target, i.source)]
+    if division.changes_group_bit:
+        pairs = [(o, i) for o, i in pairs if division.group_bit in (o.target, i.target)]
+    if not pairs:
+        return []
+    outers, inners = zip(*pairs, strict=True)
+    images = _swizzled_each(outers, _swizzled(inners, division.differences))
+    pairs = [pairs[i] for i in np.flatnonzero(division.holds(images)).tolist()]
+    return sorted(pairs, key=lambda pair: pair[0].width + pair[1].width)[:max_pairs]
 
 
 @dataclass
 class _Walk:
-    """What the depth-first search found and how much it may still visit."""
+    """What the depth-first search is for, what it found and how much it may still visit."""
 
+    division: Division
+    bank_bits: int
+    targets: int
     best_cost: int
     bound: int
     nodes_left: int
@@ -155,49 +172,60 @@ class _Walk:
 class SearchResult:
     """The cheapest swizzles found; `complete` if no swizzle of the space is cheaper.
 
-    Without swizzles, `cost` is the bound that none found undercut.
+    Without swizzles, `cost` is the bound that none found undercut. `nodes` columns were tried.
     """
 
     cost: int
     swizzles: tuple[LinearSwizzle, ...]
     complete: bool
+    nodes: int = 0
 
 
 def cheapest_swizzles(
     constraints: BankConstraints,
     space: SearchSpace,
-    uses_group: bool,
+    division: Division,
     below: int,
-    max_nodes: int = 1500,
+    max_nodes: int,
     max_solutions: int = 8,
 ) -> SearchResult:
-    """The swizzles of least cost in `space`, some of them if there are many; cost < `below`.
+    """The swizzles of least cost that divide the accesses so, some if there are many.
 
-    With `uses_group` only swizzles that really change bit `group_bit`, so that their groups are
-    no larger than the constraints assume. The identity is left out. The search is deterministic:
-    it ends when it has tried everything or has reached the pigeonhole bound (`complete`), or
-    after `max_nodes` columns.
+    Their cost is less than `below`; the identity is left out. The search is deterministic: it ends
+    when it has tried everything or has reached the pigeonhole bound (`complete`), or after
+    `max_nodes` columns.
     """
-    bound = constraints.pigeonhole_bound(space.all_targets)
+    bound = constraints.pigeonhole_bound(space.targets, division.vanishing)
     if bound >= below:
         return SearchResult(below, (), True)
-    x = constraints.vectors
-    columns = range(min(_bank_bits(constraints), space.bits), space.bits)
-    tops = np.array([int(v).bit_length() - 1 for v in x])
+    bank_bits = min(constraints.common_bank_bits, space.bits)
+    vectors, masks = division.lone_bits(bank_bits)
+    x = np.concatenate([constraints.vectors, np.array(vectors, dtype=np.int64)])
+    bank_masks = np.concatenate([constraints.bank_masks, np.array(masks, dtype=np.int64)])
+    weights = np.concatenate([constraints.weights, np.full(len(masks), _FORBIDDEN)])
+    if len(x) > _MAX_VECTORS:
+        return SearchResult(below, (), False)
+    tops = np.array([v.bit_length() - 1 for v in x.tolist()])
     plan: list[_Column] = []
-    for j in columns:
+    for j in range(bank_bits, space.bits):
         finished = np.flatnonzero(tops == j)
-        masks = constraints.bank_masks[finished]
-        weights = constraints.weights[finished]
         passing = np.flatnonzero((x >> j & 1 == 1) & (tops > j))
-        plan.append(_Column(j, finished, masks, weights, passing, _allowed_values(space, j)))
-    walk = _Walk(below, bound, max_nodes, max_solutions)
-    need = 1 << space.group_bit if uses_group else 0
-    permute_banks = bool(
-        space.target_mask & need and space.group_bit + 1 < min(_bank_bits(constraints), space.bits)
-    )
-    _descend(plan, 0, x.copy(), 0, [], need, permute_banks, walk)
-    return SearchResult(walk.best_cost, tuple(walk.solutions), walk.complete)
+        choices = space.targets_of(j)
+        if not finished.size and not passing.size:
+            choices &= _dividing_targets(division, j)
+        values = np.array(submasks(choices), dtype=np.int64)
+        plan.append(_Column(j, finished, bank_masks[finished], weights[finished], passing, values))
+    walk = _Walk(division, bank_bits, space.targets, below, bound, max_nodes, max_solutions)
+    _descend(plan, 0, x, 0, [], walk)
+    nodes = max_nodes - walk.nodes_left
+    return SearchResult(walk.best_cost, tuple(walk.solutions), walk.complete, nodes)
+
+
+def _dividing_targets(division: Division, source: int) -> int:
+    """The bits that a column without any vectors may change, only to split accesses."""
+    if any(d >> source & 1 for c in division.split for d in c.differences):
+        return sum(1 << row for row in division.rows)
+    return 1 << division.group_bit if division.changes_group_bit else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,50 +242,23 @@ class _Column:
     """Allowed target masks, the preferred ones first."""
 
 
-def _bank_bits(constraints: BankConstraints) -> int:
-    masks = constraints.bank_masks
-    return int(masks.min()).bit_length() if masks.size else 0
-
-
-def _allowed_values(space: SearchSpace, source: int) -> npt.NDArray[np.int64]:
-    mask = space.targets_of(source)
-    values, subset = [0], mask
-    while subset:
-        values.append(subset)
-        subset = (subset - 1) & mask
-    return np.array(sorted(values, key=lambda v: (v.bit_count(), v)), dtype=np.int64)
-
-
 def _descend(
     plan: Sequence[_Column],
     depth: int,
     images: npt.NDArray[np.int64],
     cost: int,
     chosen: list[tuple[int, int]],
-    need: int,
-    permute_banks: bool,
     walk: _Walk,
 ) -> None:
-    """Chooses the columns from `depth` on; `images` hold the vectors under those before.
-
-    A solution must change the bits of `need`; with `permute_banks` an extra column may do it.
-    """
+    """Chooses the columns from `depth` on; `images` hold the vectors under those before."""
     if depth == len(plan):
-        used = 0
-        for _, targets in chosen:
-            used |= targets
-        swizzle = LinearSwizzle.of(chosen)
-        if used & need != need:
-            # Permuting bank bits afterwards changes no cost, so it may as well change this one.
-            if not permute_banks:
-                return
-            swizzle = swizzle.then(LinearSwizzle(((need.bit_length(), need),)))
-        elif not used:
+        found = walk.division.realize(LinearSwizzle.of(chosen), walk.bank_bits, walk.targets)
+        if found is None or not found.columns:
             return
         if cost < walk.best_cost:
             walk.best_cost = cost
             walk.solutions.clear()
-        walk.solutions.append(swizzle)
+        walk.solutions.append(found)
         return
     column = plan[depth]
     values = column.values
@@ -268,13 +269,9 @@ def _descend(
         costs = (((values[:, None] ^ forbidden) & column.masks) == 0) @ column.weights
         affordable = np.flatnonzero(costs <= walk.best_cost - cost)
         order = affordable[np.argsort(costs[affordable], kind="stable")].tolist()
-    elif column.passing.size:
+    else:
         costs = np.zeros(len(values), dtype=np.int64)
         order = range(len(values))
-    else:
-        # No vector has this bit: it can only serve to change the bits of `need`.
-        costs = np.zeros(len(values), dtype=np.int64)
-        order = [i for i, value in enumerate(values.tolist()) if value in (0, need)]
     for i in order:
         total = cost + int(costs[i])
         # Equals of the best are collected only when nothing cheaper can be left to find.
@@ -294,6 +291,6 @@ def _descend(
             following = images.copy()
             following[column.passing] ^= value
             chosen.append((column.source, value))
-        _descend(plan, depth + 1, following, total, chosen, need, permute_banks, walk)
+        _descend(plan, depth + 1, following, total, chosen, walk)
         if value:
             chosen.pop()

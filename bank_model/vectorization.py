@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from . import f2
 from .accesses import LdsAccess, LdsTile
 from .targets import AccessKind
@@ -28,13 +30,23 @@ class Vectorization:
     split_accesses: int
     """Accesses that the chosen layout splits into more machine instructions than the plain one."""
 
+    @property
+    def shown_split(self) -> str:
+        """What the layout splits, in words; empty when it splits nothing."""
+        if not self.split_accesses:
+            return ""
+        subject = (
+            "1 access is" if self.split_accesses == 1 else f"{self.split_accesses} accesses are"
+        )
+        return f"{subject} split to avoid conflicts"
+
     def __str__(self) -> str:
         bits = ", ".join(map(str, self.shared_register_bits)) or "none"
         parts: list[str] = []
         if self.limited_by_layouts:
             parts.append(f"vectorization limited by the layouts: shared register bits = {bits}")
         if self.split_accesses:
-            parts.append(f"{self.split_accesses} accesses are split to avoid conflicts")
+            parts.append(self.shown_split)
         return "; ".join(parts) or f"vectors kept whole: shared register bits = {bits}"
 
 
@@ -42,15 +54,22 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
     """How the register directions of writers and readers fit together, before any layout."""
     spans: list[tuple[int, ...]] = []
     for kind in AccessKind:
-        by_pattern: dict[bytes, list[int]] = {}
+        by_pattern: dict[tuple[bytes, bytes], list[int]] = {}
         for access in accesses:
-            if access.kind is kind and access.elements.size:
-                origin = int(access.elements[0, 0])
-                pattern = (access.elements - origin).tobytes()
-                vectors = by_pattern.setdefault(pattern, [origin])
-                vectors.append(origin ^ vectors[0])
-                # Within a vector: the offsets below its largest power of two.
-                vectors += [1 << b for b in range(access.count.bit_length() - 1)]
+            if access.kind is not kind:
+                continue
+            # Masked lanes may point anywhere.
+            active = (
+                np.ones(access.elements.shape, bool) if access.active is None else access.active
+            )
+            if not active.any():
+                continue
+            origin = int(access.elements[active][0])
+            moved = np.where(active, access.elements - origin, 0)
+            vectors = by_pattern.setdefault((moved.tobytes(), active.tobytes()), [origin])
+            vectors.append(origin ^ vectors[0])
+            # Within a vector: the offsets below its largest power of two.
+            vectors += [1 << b for b in range(access.count.bit_length() - 1)]
         for vectors in by_pattern.values():
             spans.append(f2.reduced_basis(vectors[1:]))
     shared = spans[0] if spans else ()

@@ -93,7 +93,7 @@ def measure(case: tuple[Attention, str]) -> Row:
         unmitigated=sum(
             d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0 for d in decided
         ),
-        split=any("are split to avoid conflicts" in d["reason"] for d in decided),
+        split=any("split to avoid conflicts" in d["reason"] for d in decided),
     )
 
 

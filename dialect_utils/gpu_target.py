@@ -103,18 +103,6 @@ def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
     return launch if sizes and launch.threads > 0 and launch.subgroup_size > 0 else None
 
 
-def _integers(text: str) -> tuple[int, ...]:
-    return tuple(int(item) for item in text.split(",") if item.strip())
-
-
-def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:
-    current: ir.Operation | None = op
-    while current is not None:
-        yield current
-        parent = current.parent
-        current = parent.operation if parent is not None else None
-
-
 def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch] | str:
     """The bank model of the function's GPU and the function's launch, or why there is none."""
     info = gpu_target_of(function, test_target)
@@ -133,3 +121,15 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
             f"for {lds.wave_size}"
         )
     return lds, launch
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(int(item) for item in text.split(",") if item.strip())
+
+
+def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:
+    current: ir.Operation | None = op
+    while current is not None:
+        yield current
+        parent = current.parent
+        current = parent.operation if parent is not None else None

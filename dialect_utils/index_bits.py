@@ -26,6 +26,7 @@ from types import MappingProxyType
 
 from iree.compiler import ir
 
+from .dynamic_sizes import DYNAMIC
 from .gpu_target import Launch, launch_of
 
 _ALL = (1 << 64) - 1
@@ -33,7 +34,6 @@ _BOUND = 1 << 31
 """Values below it are the same in every index width."""
 _HIGH = _ALL ^ (_BOUND - 1)
 _LARGEST_MULTIPLE = 1 << 62
-_DYNAMIC = -(1 << 63)
 
 
 def low_bit(number: int) -> int:
@@ -520,7 +520,7 @@ def _affine_extremum(operation: ir.Operation, _: int, operands: list[Bits]) -> B
 def _basis(operation: ir.Operation, dynamic: list[Bits]) -> list[Bits]:
     remaining = iter(dynamic)
     static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
-    return [next(remaining) if b == _DYNAMIC else constant_bits(b) for b in static]
+    return [next(remaining) if b == DYNAMIC else constant_bits(b) for b in static]
 
 
 def _delinearize(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
+from .dynamic_sizes import DYNAMIC
 from .gpu_target import Launch
 
 IntArray = npt.NDArray[np.int64]
@@ -38,8 +39,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 MAX_LANE_VALUES = 1 << 22
 """The most numbers that one value may hold; beyond it, enumerating the loops is refused."""
-
-_DYNAMIC = np.iinfo(np.int64).min
 
 
 def thread_ids(launch: Launch) -> IntArray:
@@ -546,7 +545,7 @@ def _basis(operation: ir.Operation, dynamic: list[LaneValues]) -> list[LaneValue
     """The basis of a (de)linearize_index; dynamic elements are taken from `dynamic` in order."""
     remaining = iter(dynamic)
     static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
-    return [next(remaining) if b == _DYNAMIC else constant(b) for b in static]
+    return [next(remaining) if b == DYNAMIC else constant(b) for b in static]
 
 
 def _delinearize(

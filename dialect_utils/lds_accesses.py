@@ -28,6 +28,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.targets import AccessKind
 from .diagnostics import SourceLocation
+from .dynamic_sizes import DYNAMIC
 from .lane_values import (
     LaneEvaluator,
     LaneValues,
@@ -38,8 +39,6 @@ from .lane_values import (
     constant,
     existing_lanes,
 )
-
-_DYNAMIC = np.iinfo(np.int64).min
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 STOWED_SWIZZLE = "iree_codegen.swizzle"
@@ -103,7 +102,7 @@ def element_bits(kind: ir.Type) -> int | None:
 def shown_type(allocation: ir.Operation) -> str:
     """The allocation's memref type without its memory space and layout, for messages."""
     kind = ir.MemRefType(allocation.results[0].type)
-    sizes = "".join("?x" if n == _DYNAMIC else f"{n}x" for n in kind.shape)
+    sizes = "".join("?x" if n == DYNAMIC else f"{n}x" for n in kind.shape)
     return f"memref<{sizes}{kind.element_type}>"
 
 
@@ -279,7 +278,7 @@ def _view_through(
         if kind.rank != len(source.sizes):
             return Unknown("change of rank")
         return replace(source, value=result)
-    if strides is None or _DYNAMIC in strides or not kind.has_static_shape:
+    if strides is None or DYNAMIC in strides or not kind.has_static_shape:
         return Unknown("view with dynamic sizes or strides")
     view = _View(result, source.offset, strides, tuple(kind.shape))
     if operation.name in _SAME_ELEMENTS:
@@ -297,7 +296,7 @@ def _mixed(operation: ir.Operation, static_name: str, segment: int) -> list[ir.V
     first = sum(segments[:segment])
     dynamic = iter(list(operation.operands)[first : first + segments[segment]])
     numbers = ir.DenseI64ArrayAttr(operation.attributes[static_name])
-    return [next(dynamic) if n == _DYNAMIC else n for n in numbers]
+    return [next(dynamic) if n == DYNAMIC else n for n in numbers]
 
 
 def _evaluate(number: ir.Value | int, evaluator: LaneEvaluator) -> LaneValues | Unknown:

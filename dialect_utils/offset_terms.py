@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
+from .dynamic_sizes import DYNAMIC
 from .index_bits import IndexBits, is_disjoint, linearize_digits
 from .index_builder import IndexBuilder, constant_value
 
-_DYNAMIC = -(1 << 63)
 _MAX_DEPTH = 32
 
 
@@ -116,7 +116,7 @@ class OffsetSplitter:
             elif base is None:
                 bases[index] = None
             place = index - (count - len(static))
-            if place < 0 or static[place] == _DYNAMIC:
+            if place < 0 or static[place] == DYNAMIC:
                 break
             stride *= static[place]
         if all(base is None for base in bases):

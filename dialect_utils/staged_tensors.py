@@ -16,6 +16,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.targets import AccessKind
+from .diagnostics import SourceLocation
 from .gpu_target import Launch
 from .nested_layout import NestedLayoutError
 from .vector_layouts import (
@@ -211,7 +212,7 @@ def _transfer_accesses(
             memory_dims=memory_dims,
             origin=[i for i in origin if i is not None],
             weight=_executions(op),
-            location=role,
+            location=str(SourceLocation.of(op.location) or role),
         )
     except NestedLayoutError as error:
         raise UntraceableError(f"{role} layout cannot be distributed: {error}") from error

@@ -27,6 +27,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.paddings import padding_choices
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
@@ -43,9 +44,8 @@ from ..dialect_utils.swizzle_legality import footprints_of, illegality
 from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import HINT_PASS, Action, Decision
-from .padding_search import best_padding
+from .pad_unhinted_allocs import STOCK_PADDING_BITS
 
-_STOCK_PADDING_BITS = 64
 _HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 
 
@@ -205,9 +205,9 @@ class _Planner:
         self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
     ) -> bool:
         """Whether rows padded within the size of stock's 64 bits conflict less."""
-        stock = PaddedLayout(max(_STOCK_PADDING_BITS // tile.element_bits, 1))
-        padding = best_padding(self.lds, tile, accesses, stock.size_bytes(tile))
-        return padding.cost.conflict_cycles < conflict_cycles
+        stock = PaddedLayout(STOCK_PADDING_BITS // tile.element_bits)
+        *_, best = padding_choices(self.lds, tile, accesses, stock.size_bytes(tile))
+        return best.conflict_cycles < conflict_cycles
 
 
 def _kept(reason: str, lds_bytes: int | None = None, conflicts: int | None = None) -> _Plan:

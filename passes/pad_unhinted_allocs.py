@@ -9,26 +9,31 @@ becomes, with 8 bytes of padding,
     %a = memref.subview %p[0, 0] [64, 64] [1, 1] : ... to memref<64x64xf16, strided<[68, 1]>, #ws>
 
 and every view of `%a` gets the type that follows from the new strides. With
-`padding-bits=auto` the amount is what `padding_search` finds, within the LDS that the stock
-64-bit padding would use; with a number it is that many bits for every allocation, as the stock
-pass `iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
+`padding-bits=auto` the solver of the bank model decides, within the LDS that the stock 64-bit
+padding would use: any number of whole elements, the fewest conflict cycles. Several allocations
+share that LDS so that the sum of their conflict cycles is least (`bank_model/paddings.py`). With a
+number it is that many bits for every allocation, as the stock pass
+`iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
+from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.targets import Target, UnknownTargetError, target
 from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of, launch_of
+from ..dialect_utils.dynamic_sizes import DYNAMIC
+from ..dialect_utils.gpu_target import gpu_target_of, lds_model
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     SWIZZLE_HINT,
@@ -42,7 +47,6 @@ from ..dialect_utils.lds_accesses import (
 )
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import PAD_PASS, Action, Decision
-from .padding_search import PaddingChoice, padding_choices, padding_cost, share_budget
 
 STOCK_PADDING_BITS = 64
 """What IREE 3.13's GPU pipelines pass to iree-codegen-gpu-reduce-bank-conflicts."""
@@ -79,22 +83,27 @@ class PadUnhintedAllocs(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Pads what can be padded; every allocation gets a decision."""
+        for plan in self.plan(function, context):
+            _record(plan, function.operation, context)
+            if plan.rewrite is not None:
+                _pad(plan, keep_alignment=self.padding_bits == AUTO)
+
+    def plan(self, function: ir.Operation, context: PassContext) -> list[PaddingPlan]:
+        """What `run` does to each LDS allocation, in the order of the function's text."""
         function = function.operation
         allocations = lds_allocations(function)
         if not allocations:
-            return
-        info = gpu_target_of(function, context.test_target)
-        limit = self.lds_limit_bytes or _lds_limit(info)
-        lds_bytes = _function_lds_bytes(allocations)
-        planner = _Planner(function, info, limit, lds_bytes)
+            return []
+        model = lds_model(function, context.test_target)
+        planner = _Planner(
+            function,
+            model if isinstance(model, str) else _Model(model[0], LaneEvaluator(model[1])),
+            self.lds_limit_bytes or _lds_limit(function, context.test_target),
+            _function_lds_bytes(allocations),
+        )
         if self.padding_bits == AUTO:
-            plans = planner.automatic(allocations)
-        else:
-            plans = planner.fixed(allocations, int(self.padding_bits))
-        for plan in plans:
-            _record(plan, function, context)
-            if plan.rewrite is not None:
-                _pad(plan, keep_alignment=self.padding_bits == AUTO)
+            return planner.automatic(allocations)
+        return planner.fixed(allocations, int(self.padding_bits))
 
 
 @dataclass(frozen=True)
@@ -106,14 +115,25 @@ class _Rewrite:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class PaddingPlan:
     """What happens to one allocation; no rewrite means that it is kept."""
 
     allocation: ir.Operation
     reason: str
     rewrite: _Rewrite | None = None
-    before: PaddingChoice | None = None
-    after: PaddingChoice | None = None
+    conflicts_before: int | None = None
+    """Weighted conflict cycles of one workgroup; None when they are not known."""
+    conflicts_after: int | None = None
+    decision: LayoutDecision | None = None
+    """The solver's, with its proof; None where it had nothing to decide."""
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What tells the cost of an access in the function."""
+
+    chip: Target
+    evaluator: LaneEvaluator
 
 
 @dataclass(frozen=True)
@@ -121,8 +141,14 @@ class _Analysis:
     """An allocation whose accesses are all known: the paddings to choose from."""
 
     allocation: ir.Operation
+    chip: Target
+    traced: AllocationAccesses
     choices: tuple[PaddingChoice, ...]
-    assumptions: tuple[str, ...]
+
+    def solve(self, max_lds_bytes: int) -> LayoutDecision:
+        """The solver's decision on the rows of the allocation."""
+        options = SolverOptions(_PADDING_KINDS, max_lds_bytes, is_legal=_legality(self.allocation))
+        return solve(self.chip, self.traced.tile, self.traced.accesses, options)
 
 
 @dataclass(frozen=True)
@@ -137,35 +163,36 @@ class _Planner:
     """Decides on all allocations of a function before the first of them is touched."""
 
     function: ir.Operation
-    info: GpuTargetInfo | None
+    model: _Model | str
+    """The bank model, or why there is none."""
     limit: int
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""
 
-    def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[_Plan]:
+    def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[PaddingPlan]:
         """The stock pass's plan: all or none by the limit, then each one that can be."""
         refusal = self._stock_refusal(allocations, padding_bits)
-        plans: list[_Plan] = []
+        plans: list[PaddingPlan] = []
         for allocation in allocations:
             reason = refusal or _why_never(allocation)
             if reason is not None:
-                plans.append(_Plan(allocation, reason))
+                plans.append(PaddingPlan(allocation, reason))
                 continue
             rewrite = _plan_rewrite(allocation, _stock_elements(allocation, padding_bits))
             if isinstance(rewrite, Unknown):
-                plans.append(_Plan(allocation, rewrite.reason))
+                plans.append(PaddingPlan(allocation, rewrite.reason))
             else:
                 reason = f"padding-bits={padding_bits}"
-                before, after = self._count_both(allocation, rewrite)
-                plans.append(_Plan(allocation, reason, rewrite, before, after))
+                counted = self._count_both(allocation, rewrite) or (None, None)
+                plans.append(PaddingPlan(allocation, reason, rewrite, *counted))
         return plans
 
-    def automatic(self, allocations: Sequence[ir.Operation]) -> list[_Plan]:
+    def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
         """The fewest conflict cycles within the LDS that the stock padding would use."""
         if self.lds_bytes is None:
             refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS) or ""
-            return [_Plan(allocation, refusal) for allocation in allocations]
-        plans: dict[ir.Operation, _Plan] = {}
+            return [PaddingPlan(allocation, refusal) for allocation in allocations]
+        plans: dict[ir.Operation, PaddingPlan] = {}
         analyses: list[_Analysis] = []
         stock_refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS)
         stock_extra = used_extra = 0
@@ -183,22 +210,22 @@ class _Planner:
             if reason is None and isinstance(stock_rewrite, Unknown):
                 reason = stock_rewrite.reason
             if reason is not None:
-                plans[allocation] = _Plan(allocation, reason)
+                plans[allocation] = PaddingPlan(allocation, reason)
                 continue
             analysis = self._analyze(allocation)
             if isinstance(analysis, _Analysis):
                 analyses.append(analysis)
             elif isinstance(analysis, _Overrun):
-                plans[allocation] = _Plan(allocation, analysis.reason)
+                plans[allocation] = PaddingPlan(allocation, analysis.reason)
             elif stock_refusal is not None:
-                plans[allocation] = _Plan(allocation, f"{analysis.reason}; {stock_refusal}")
+                plans[allocation] = PaddingPlan(allocation, f"{analysis.reason}; {stock_refusal}")
             elif not stock_bytes:
-                plans[allocation] = _Plan(allocation, analysis.reason)
+                plans[allocation] = PaddingPlan(allocation, analysis.reason)
             else:
                 assert isinstance(stock_rewrite, _Rewrite)
                 used_extra += stock_bytes
                 reason = f"stock's amount, because {analysis.reason}"
-                plans[allocation] = _Plan(allocation, reason, stock_rewrite)
+                plans[allocation] = PaddingPlan(allocation, reason, stock_rewrite)
         if stock_refusal is not None:
             stock_extra = 0
         budget = min(self.limit, self.lds_bytes + stock_extra) - self.lds_bytes - used_extra
@@ -225,21 +252,9 @@ class _Planner:
         self, allocation: ir.Operation
     ) -> tuple[Target, AllocationAccesses] | Unknown | _Overrun:
         """All accesses to the allocation, or why they are not all known."""
-        if self.info is None:
-            return Unknown("the function has no GPU target")
-        try:
-            chip = target(self.info.arch)
-        except UnknownTargetError:
-            return Unknown(f"there is no bank model of {self.info.arch}")
-        launch = launch_of(self.function)
-        if launch is None:
-            return Unknown("the workgroup and subgroup size are not static")
-        if launch.subgroup_size != chip.wave_size:
-            return Unknown(
-                f"the bank model of {chip.arch} has waves of {chip.wave_size} lanes, "
-                f"not {launch.subgroup_size}"
-            )
-        traced = trace_allocation(allocation, self.function, LaneEvaluator(launch))
+        if isinstance(self.model, str):
+            return Unknown(self.model)
+        traced = trace_allocation(allocation, self.function, self.model.evaluator)
         if isinstance(traced, Unknown):
             return traced
         for unknown in traced.unknown:
@@ -247,7 +262,7 @@ class _Planner:
                 return _Overrun(f"an access leaves it: {unknown.reason}")
         if traced.unknown:
             return Unknown(f"an access is not known: {traced.unknown[0].reason}")
-        return chip, traced
+        return self.model.chip, traced
 
     def _analyze(self, allocation: ir.Operation) -> _Analysis | Unknown | _Overrun:
         known = self._accesses(allocation)
@@ -255,28 +270,45 @@ class _Planner:
             return known
         chip, traced = known
         try:
-            choices = padding_choices(chip, traced.tile, traced.accesses)
+            choices = padding_choices(
+                chip, traced.tile, traced.accesses, is_legal=_legality(allocation)
+            )
         except InvalidParameterError as error:
             return Unknown(f"its accesses cannot be counted: {error}")
-        return _Analysis(allocation, choices, traced.assumptions)
+        return _Analysis(allocation, chip, traced, choices)
 
-    def _count_both(
-        self, allocation: ir.Operation, rewrite: _Rewrite
-    ) -> tuple[PaddingChoice | None, PaddingChoice | None]:
-        """The cost without and with a fixed padding, where it can be counted."""
+    def _count_both(self, allocation: ir.Operation, rewrite: _Rewrite) -> tuple[int, int] | None:
+        """Conflict cycles without and with a fixed padding, where they can be counted."""
         known = self._accesses(allocation)
         if isinstance(known, Unknown | _Overrun):
-            return None, None
+            return None
         chip, traced = known
-        padding_bytes = rewrite.padding_elements * traced.tile.element_bits // 8
+        padded = PaddedLayout(rewrite.padding_elements)
         try:
-            before = padding_cost(chip, traced.tile, traced.accesses, 0)
-            return before, padding_cost(chip, traced.tile, traced.accesses, padding_bytes)
+            return (
+                layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses),
+                layout_conflicts(chip, traced.tile, padded, traced.accesses),
+            )
         except InvalidParameterError:
-            return None, None
+            return None
 
 
-def _lds_limit(info: GpuTargetInfo | None) -> int:
+_PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
+
+
+def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
+    """Whether all users of the allocation can take rows of such a layout."""
+
+    def is_legal(layout: Layout) -> bool:
+        if not isinstance(layout, PaddedLayout):
+            return isinstance(layout, PlainLayout)
+        return isinstance(_plan_rewrite(allocation, layout.padding_elements), _Rewrite)
+
+    return is_legal
+
+
+def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
+    info = gpu_target_of(function, test_target)
     if info is None:
         return DEFAULT_LDS_BYTES
     if info.max_workgroup_memory_bytes is not None:
@@ -287,40 +319,49 @@ def _lds_limit(info: GpuTargetInfo | None) -> int:
         return DEFAULT_LDS_BYTES
 
 
-def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[_Plan]:
-    """Splits the LDS bytes that padding may add among the allocations."""
+def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]:
+    """Splits the LDS bytes that padding may add; within its share the solver decides on a tile."""
     budget = sum(analysis.choices[0].lds_bytes for analysis in analyses) + extra_bytes
-    chosen = share_budget([analysis.choices for analysis in analyses], budget)
-    plans: list[_Plan] = []
-    for analysis, choice in zip(analyses, chosen, strict=True):
-        plain, best = analysis.choices[0], analysis.choices[-1]
-        rewrite: _Rewrite | Unknown | None = None
-        if choice.padding_bytes:
-            elements = choice.padding_bytes * 8 // _bits(analysis.allocation)
-            rewrite = _plan_rewrite(analysis.allocation, elements)
-            if isinstance(rewrite, Unknown):
-                plans.append(_Plan(analysis.allocation, rewrite.reason, None, plain, plain))
-                continue
-        if plain.conflict_cycles == 0 and rewrite is None:
-            reason = "conflict-free"
-        elif rewrite is None and best is plain:
-            reason = f"no padding helps against its {plain.conflict_cycles} conflict cycles"
-        elif rewrite is None:
-            reason = (
-                f"{plain.conflict_cycles} conflict cycles, but padding that helps would use more "
-                "LDS than the stock padding or the limit"
-            )
-        else:
-            reason = f"conflict cycles {plain.conflict_cycles} -> {choice.conflict_cycles}"
-            if best.conflict_cycles < choice.conflict_cycles:
-                reason += (
-                    f" ({best.conflict_cycles} with {best.padding_bytes} bytes, which would use "
-                    "more LDS than the stock padding or the limit)"
-                )
-        if analysis.assumptions:
-            reason += f", if {' and '.join(analysis.assumptions)}"
-        plans.append(_Plan(analysis.allocation, reason, rewrite, plain, choice))
-    return plans
+    shares = share_lds([analysis.choices for analysis in analyses], budget)
+    return [_solved(a, share) for a, share in zip(analyses, shares, strict=True)]
+
+
+def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
+    """The solver's decision within the LDS of `share`, and what it leaves undone and why."""
+    decision = analysis.solve(share.lds_bytes)
+    rewrite: _Rewrite | None = None
+    if isinstance(decision.layout, PaddedLayout):
+        planned = _plan_rewrite(analysis.allocation, decision.layout.padding_elements)
+        assert isinstance(planned, _Rewrite)
+        rewrite = planned
+    assumed = " and ".join(analysis.traced.assumptions)
+    return PaddingPlan(
+        analysis.allocation,
+        _reason(decision, analysis.choices[-1], f", if {assumed}" if assumed else ""),
+        rewrite,
+        decision.plain_conflict_cycles,
+        decision.conflict_cycles,
+        decision,
+    )
+
+
+def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
+    """The decision in one line; `best` is the best padding of any size."""
+    plain, now = decision.plain_conflict_cycles, decision.conflict_cycles
+    too_large = "would use more LDS than the stock padding or the limit"
+    if not plain:
+        return decision.reason + assumed
+    if decision.kind is LayoutKind.PLAIN and not best.padding_elements:
+        return f"no padding helps against its {plain} conflict cycles{assumed}"
+    if decision.kind is LayoutKind.PLAIN:
+        return f"{plain} conflict cycles, but padding that helps {too_large}{assumed}"
+    reason = f"conflict cycles {plain} -> {now}{assumed}; {decision.optimality.value}"
+    if best.conflict_cycles < now:
+        padding = best.padding_elements * decision.proof.tile.element_bits // 8
+        reason += f" ({best.conflict_cycles} with {padding} bytes, which {too_large})"
+    if decision.vectorization.split_accesses:
+        reason += f"; {decision.vectorization.shown_split}"
+    return reason
 
 
 # Sizes.
@@ -453,9 +494,6 @@ def _row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
-_DYNAMIC = np.iinfo(np.int64).min
-
-
 def _layout(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int]:
     """Strides and offset; (None, 0) for a layout that is not strided."""
     try:
@@ -552,11 +590,11 @@ def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefTy
 def _times(a: int, b: int) -> int:
     if a == 0 or b == 0:
         return 0
-    return _DYNAMIC if _DYNAMIC in (a, b) else a * b
+    return DYNAMIC if DYNAMIC in (a, b) else a * b
 
 
 def _plus(a: int, b: int) -> int:
-    return _DYNAMIC if _DYNAMIC in (a, b) else a + b
+    return DYNAMIC if DYNAMIC in (a, b) else a + b
 
 
 def _groups(operation: ir.Operation) -> list[list[int]]:
@@ -602,7 +640,7 @@ def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefT
             stride = _times(stride, source.shape[inner])
             if source.shape[outer] == 1:
                 continue
-            if _DYNAMIC in (stride, source_strides[outer]) or stride != source_strides[outer]:
+            if DYNAMIC in (stride, source_strides[outer]) or stride != source_strides[outer]:
                 return refusal
     return _strided(source, shape, strides, offset)
 
@@ -618,7 +656,7 @@ _VIEW_TYPES = {
 # Doing it.
 
 
-def _pad(plan: _Plan, keep_alignment: bool) -> None:
+def _pad(plan: PaddingPlan, keep_alignment: bool) -> None:
     """Replaces the allocation; everything that could fail has been checked by the plan."""
     rewrite = plan.rewrite
     assert rewrite is not None
@@ -659,7 +697,7 @@ def _pad(plan: _Plan, keep_alignment: bool) -> None:
     allocation.erase()
 
 
-def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
+def _record(plan: PaddingPlan, function: ir.Operation, context: PassContext) -> None:
     """One remark per allocation, and a decision on each that no hint has decided on."""
     allocation = plan.allocation
     kind = _type(allocation)
@@ -690,7 +728,7 @@ def _record(plan: _Plan, function: ir.Operation, context: PassContext) -> None:
             detail=detail,
             lds_bytes_before=before,
             lds_bytes_after=after,
-            conflict_cycles_before=plan.before.conflict_cycles if plan.before else None,
-            conflict_cycles_after=plan.after.conflict_cycles if plan.after else None,
+            conflict_cycles_before=plan.conflicts_before,
+            conflict_cycles_after=plan.conflicts_after,
         )
     )

@@ -7,7 +7,7 @@
 func.func @conflict_free() -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  // expected-remark @+1 {{allocation of memref<64x64xf16> not padded: conflict-free}}
+  // expected-remark @+1 {{allocation of memref<64x64xf16> not padded: the plain layout has no bank conflicts}}
   %m = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
   %v = memref.load %m[%c0, %x] : memref<64x64xf16, #gpu.address_space<workgroup>>
   return %v : f16

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The solver: known patterns, order of preference, brute force, and its proofs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.address_patterns import address_patterns
+from bankwise.bank_model.errors import InvalidParameterError
 from bankwise.bank_model.layouts import (
     AccessCost,
     PaddedLayout,
@@ -404,6 +406,106 @@ def test_mutated_proofs_are_rejected():
         check(proof, GFX942, accesses)
     with pytest.raises(ProofError, match=r"costs\[31\]"):
         check(proof, SM80, [*accesses[:31], LdsAccess(READ, np.arange(32) % 16 * 34, 1)])
+
+
+def is_true(proof, chip, accesses):
+    """Whether the numbers of a proof with a true layout are right, counted by the layouts."""
+    tile, layout = proof.tile, proof.layout
+    if isinstance(layout, SwizzledLayout) and not layout.is_bijection(tile):
+        return False
+    try:
+        costs = access_costs(chip, tile, layout, accesses)
+    except SubByteAccessError:
+        return False
+    conflicts = layout_conflicts(chip, tile, layout, accesses)
+    return (proof.arch, proof.costs, proof.lds_bytes, proof.conflict_cycles) == (
+        chip.arch,
+        costs,
+        layout.size_bytes(tile),
+        conflicts,
+    ) and proof.plain_conflict_cycles == layout_conflicts(chip, tile, PlainLayout(), accesses)
+
+
+layouts = st.one_of(
+    st.just(PlainLayout()),
+    st.builds(PaddedLayout, st.integers(0, 9)),
+    st.builds(
+        lambda shuffles, padding: SwizzledLayout(tuple(shuffles), padding),
+        st.lists(
+            st.builds(
+                lambda width, groups: XorShuffle(1 << (width + groups), 1 << width),
+                st.integers(0, 4),
+                st.integers(1, 3),
+            ),
+            min_size=1,
+            max_size=2,
+        ),
+        st.sampled_from([0, 0, 0, 4]),
+    ),
+)
+
+
+@st.composite
+def changed_proofs(draw, proof):
+    """`proof` with one of its fields changed."""
+    field = draw(st.sampled_from([f.name for f in fields(proof)]))
+    value = getattr(proof, field)
+    if field == "arch":
+        changed = draw(st.sampled_from(["gfx90a", "gfx942", "gfx950", "sm_80", "sm_90", ""]))
+    elif field == "layout":
+        changed = draw(layouts)
+    elif field == "optimality":
+        changed = draw(st.sampled_from(Optimality))
+    elif field == "tile":
+        bits = draw(st.sampled_from([8, 16, 32]))
+        changed = LdsTile(draw(st.sampled_from([value.shape, (32, 32), (64, 32)])), bits)
+    elif field == "costs":
+        costs = [astuple(cost) for cost in value]
+        access, part = draw(st.integers(0, len(costs) - 1)), draw(st.integers(0, 2))
+        changed_cost = list(costs[access])
+        changed_cost[part] += draw(st.integers(-3, 3))
+        costs[access] = tuple(changed_cost)
+        shorter = draw(st.integers(len(costs) - 1, len(costs)))
+        changed = tuple(AccessCost(*cost) for cost in costs[:shorter])
+    else:
+        changed = value + draw(st.integers(-64, 64))
+    assume(changed != value)
+    return field, replace(proof, **{field: changed})
+
+
+@cache
+def proven_problems():
+    """Tiles of 64 words on 32 banks: solved, provably not solvable, and without structure."""
+    tile, lanes = LdsTile((16, 4), 32), np.arange(32)
+    solvable = [LdsAccess(READ, lanes % 16 * 4 + lanes // 16, 1), LdsAccess(WRITE, lanes * 2, 2)]
+    first = LdsAccess(READ, lanes * 2, 1, weight=2)
+    second = LdsAccess(READ, lanes % 16 * 2 + lanes // 16 * 33, 1, weight=3)
+    gather = LdsAccess(READ, np.random.default_rng(1).permutation(64)[:32], 1)
+    return [
+        (tile, accesses, solve(SM80, tile, accesses, SolverOptions(LINEAR)).proof)
+        for accesses in (solvable, [first, second], [first, second, gather])
+    ]
+
+
+def test_every_optimality_is_among_the_proven_problems():
+    assert {proof.optimality for _, _, proof in proven_problems()} == set(Optimality)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 2), st.data())
+def test_changed_proofs_are_rejected_unless_true(number, data):
+    """A changed field is found, unless it is another layout or claim that is true as well."""
+    _, accesses, proof = proven_problems()[number]
+    check(proof, SM80, accesses)
+    field, changed = data.draw(changed_proofs(proof))
+    weaker = changed.optimality is Optimality.BEST_FOUND and changed.conflict_cycles
+    if (field == "layout" and is_true(changed, SM80, accesses)) or (
+        field == "optimality" and weaker
+    ):
+        check(changed, SM80, accesses)
+    else:
+        with pytest.raises((ProofError, InvalidParameterError)):
+            check(changed, SM80, accesses)
 
 
 def test_a_swizzle_that_leaves_the_allocation_is_rejected():

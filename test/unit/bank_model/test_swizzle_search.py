@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model import f2
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.constraints import BankConstraints, bank_constraints
+from bankwise.bank_model.constraints import BankConstraints, bank_constraints, phase_sets
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
+from bankwise.bank_model.splitting import Division, VectorClass, access_classes
 from bankwise.bank_model.swizzle_search import (
     SearchSpace,
     cheapest_fields,
     cheapest_swizzles,
+    dividing_fields,
     field_xors,
     free_pairs,
 )
@@ -43,7 +45,8 @@ def random_constraints(rng, mask_choices):
         True,
         tuple(subspaces),
         (),
-        0,
+        int(min(mask_choices)).bit_length(),
+        int(max(mask_choices)).bit_length(),
     )
 
 
@@ -53,9 +56,9 @@ def cost_of(constraints, swizzle):
 
 def enumerate_costs(constraints, space):
     """The cost of every choice of columns at and above the lowest bank count."""
-    low = int(constraints.bank_masks.min()).bit_length()
+    low = constraints.common_bank_bits
     allowed = [
-        [v for v in range(1 << min(j, 3)) if v & ~space.target_mask == 0]
+        [v for v in range(1 << min(j, 3)) if v & ~space.targets == 0]
         for j in range(low, space.bits)
     ]
     for columns in itertools.product(*allowed):
@@ -73,21 +76,21 @@ def test_the_cheapest_swizzle_is_found(seed):
     constraints = random_constraints(rng, [(3,), (7,), (3, 7)][int(rng.integers(3))])
     group_bit = int(rng.integers(0, 2))
     top = int(constraints.bank_masks.max())
-    space = SearchSpace(BITS, group_bit, top & ~((1 << group_bit) - 1))
+    space = SearchSpace(BITS, top & ~((1 << group_bit) - 1))
     least = min(enumerate_costs(constraints, space))
-    assert constraints.pigeonhole_bound(space.target_mask) <= least
-    for uses_group in (False, True):
-        result = cheapest_swizzles(constraints, space, uses_group, 10**6, max_nodes=10**6)
+    assert constraints.pigeonhole_bound(space.targets) <= least
+    for changes_group_bit in (False, True):
+        division = Division(group_bit, changes_group_bit=changes_group_bit)
+        result = cheapest_swizzles(constraints, space, division, 10**6, max_nodes=10**6)
         assert result.complete
         for swizzle in result.swizzles:
             assert cost_of(constraints, swizzle) == result.cost
-            assert swizzle.targets & ~space.target_mask == 0
+            assert swizzle.targets & ~space.targets == 0
             assert swizzle.group_elements >= 1 << group_bit
-            if uses_group:
+            if changes_group_bit:
                 assert swizzle.group_elements == 1 << group_bit
         # A required bit above the bank bits' second-lowest can be changed by renaming banks.
-        banks = int(constraints.bank_masks.min()).bit_length()
-        if not uses_group or group_bit + 1 < banks:
+        if not changes_group_bit or group_bit + 1 < constraints.common_bank_bits:
             # The identity is no answer, even where no bit helps to do better.
             identity = int(constraints.cost(constraints.vectors))
             assert min(result.cost, identity) == least
@@ -100,22 +103,87 @@ def test_the_cheapest_swizzle_is_found(seed):
 def test_single_and_paired_fields(seed):
     rng = np.random.default_rng(seed)
     constraints = random_constraints(rng, (3, 7))
-    space = SearchSpace(BITS, 0, 7)
-    ranked = cheapest_fields(constraints, field_xors(space))
+    space = SearchSpace(BITS, 7)
+    ranked = cheapest_fields(constraints, Division(0), field_xors(space))
     assert [c for c, _ in ranked] == sorted(c for c, _ in ranked)
     for cost, field in ranked:
         assert cost == cost_of(constraints, field.swizzle())
     assert len({field.swizzle() for _, field in ranked}) == len(ranked)
-    for outer, inner in free_pairs(constraints, ranked, 0):
+    for outer, inner in free_pairs(constraints, Division(0, changes_group_bit=True), ranked):
         assert cost_of(constraints, inner.swizzle().then(outer.swizzle())) == 0
         assert 0 in (outer.target, inner.target)
+
+
+def random_division(rng):
+    """Vectors of 2 and 4 words that stay whole or are split into words."""
+    classes = [
+        VectorClass(
+            k, f2.reduced_basis(int(x) << k for x in rng.integers(1, 1 << (BITS - k), 2)), ()
+        )
+        for k in rng.integers(1, 3, int(rng.integers(1, 4))).tolist()
+    ]
+    number = int(rng.integers(0, len(classes) + 1))
+    split, whole = classes[:number], classes[number:]
+    return Division(0, tuple(whole), tuple(split), changes_group_bit=number > 0)
+
+
+def divides(division, swizzle):
+    """By the order of words in the vectors at all differences."""
+
+    def whole(vectors):
+        return all(
+            int(swizzle.apply(d)) % (1 << vectors.word_bits) == 0
+            for d in f2.span(vectors.differences)
+        )
+
+    split = not any(map(whole, division.split))
+    if division.changes_group_bit:
+        split = split and swizzle.group_elements == 1 << division.group_bit
+    return split and all(map(whole, division.whole))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 2**32 - 1))
+def test_swizzles_divide_the_vectors_as_they_should(seed):
+    rng = np.random.default_rng(seed)
+    constraints, division = random_constraints(rng, (3, 7)), random_division(rng)
+    space = SearchSpace(BITS, 7)
+    fields = field_xors(space)
+    ranked = cheapest_fields(constraints, division, fields)
+    singles = {field for _, field in dividing_fields(division, ranked)}
+    assert singles == {field for field in fields if divides(division, field.swizzle())}
+    for outer, inner in free_pairs(constraints, division, ranked):
+        assert divides(division, inner.swizzle().then(outer.swizzle()))
+    result = cheapest_swizzles(constraints, space, division, 10**6, max_nodes=300)
+    for swizzle in result.swizzles:
+        assert divides(division, swizzle)
+        assert cost_of(constraints, swizzle) == result.cost
+        assert result.cost >= constraints.pigeonhole_bound(space.targets, division.vanishing)
+
+
+def test_accesses_are_sorted_by_what_swizzles_do_to_them():
+    lanes = np.arange(64)
+    accesses = [
+        LdsAccess(AccessKind.READ, lanes * 8, 8),
+        LdsAccess(AccessKind.READ, lanes * 8 ^ 512, 8),
+        LdsAccess(AccessKind.READ, lanes % 2 * 64, 4),
+        LdsAccess(AccessKind.READ, lanes * 2, 2),
+        LdsAccess(AccessKind.READ, lanes * 2 + 1, 2),
+        LdsAccess(AccessKind.READ, lanes * 3, 3),
+    ]
+    classes = access_classes(accesses, to_words=-1)
+    assert [(c.word_bits, c.members) for c in classes.vectors] == [(2, (0, 1)), (1, (2,))]
+    assert classes.vectors[0].differences == (128, 64, 32, 16, 8, 4)
+    assert classes.vectors[1].differences == (32,)
+    assert (classes.narrow, classes.irregular) == ((3,), (4, 5))
 
 
 def test_the_node_limit_is_reported():
     rng = np.random.default_rng(1)
     constraints = random_constraints(rng, (3,))
-    result = cheapest_swizzles(constraints, SearchSpace(BITS, 0, 3), False, 10**6, max_nodes=2)
+    result = cheapest_swizzles(constraints, SearchSpace(BITS, 3), Division(0), 10**6, max_nodes=2)
     assert not result.complete
+    assert result.nodes == 2
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950", "sm_80"])
@@ -131,15 +199,15 @@ def test_costs_of_linear_accesses_are_their_conflict_cycles(arch, seed):
     for bit, column in enumerate(columns):
         elements ^= (lanes >> bit & 1) * column
     accesses = [LdsAccess(AccessKind.READ, elements, count, weight=3)]
-    constraints = bank_constraints(chip, tile, accesses, max(count, 2))
+    constraints = bank_constraints([phase_sets(chip, tile, accesses, max(count, 2))])
     assert constraints.exact
     group_bit = max(count // 2, 1).bit_length() - 1
     banks = max(i.banks for i in chip.instructions)
-    space = SearchSpace(11, group_bit, (banks - 1) & ~((1 << group_bit) - 1))
-    for cost, field in cheapest_fields(constraints, field_xors(space))[::17]:
+    space = SearchSpace(11, (banks - 1) & ~((1 << group_bit) - 1))
+    for cost, field in cheapest_fields(constraints, Division(0), field_xors(space))[::17]:
         layout = SwizzledLayout(field.swizzle().scaled(1).factor())
         assert cost == layout_conflicts(chip, tile, layout, accesses)
-        assert cost >= constraints.pigeonhole_bound(space.target_mask)
+        assert cost >= constraints.pigeonhole_bound(space.targets)
 
 
 def test_masked_and_uneven_sets_bound_what_is_counted():
@@ -150,10 +218,10 @@ def test_masked_and_uneven_sets_bound_what_is_counted():
         elements = rng.integers(0, 64, 32) * 4
         active = rng.random(32) < 0.8
         accesses = [LdsAccess(AccessKind.WRITE, elements, 4, active=active)]
-        constraints = bank_constraints(chip, tile, accesses, 4)
-        space = SearchSpace(8, 2, 0b11100)
-        bound = constraints.pigeonhole_bound(space.target_mask)
-        for cost, field in cheapest_fields(constraints, field_xors(space)):
+        constraints = bank_constraints([phase_sets(chip, tile, accesses, 4)])
+        space = SearchSpace(8, 0b11100)
+        bound = constraints.pigeonhole_bound(space.targets)
+        for cost, field in cheapest_fields(constraints, Division(0), field_xors(space)):
             layout = SwizzledLayout(field.swizzle().factor())
             conflicts = layout_conflicts(chip, tile, layout, accesses)
             assert bound <= conflicts

@@ -7,7 +7,14 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.dialect_utils.gpu_target import GpuTargetInfo, Launch, gpu_target_of, launch_of
+from bankwise.bank_model.targets import target
+from bankwise.dialect_utils.gpu_target import (
+    GpuTargetInfo,
+    Launch,
+    gpu_target_of,
+    launch_of,
+    lds_model,
+)
 
 GFX942 = (
     '#iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, '
@@ -108,6 +115,34 @@ def test_launch(context: ir.Context) -> None:
 def test_no_launch(context: ir.Context, attributes: str) -> None:
     module = ir.Module.parse(f"func.func @f() {attributes} {{ return }}", context)
     assert launch_of(function(module)) is None
+
+
+@pytest.mark.parametrize(
+    ("arch", "subgroup_size", "reason"),
+    [
+        (None, 64, "the function has no GPU target"),
+        ("gfx1100", 64, "the LDS of gfx1100 is not known"),
+        ("gfx942", None, "the function has no translation_info with workgroup and subgroup size"),
+        ("gfx942", 32, "waves of 32 lanes: the LDS of gfx942 is only known for 64"),
+    ],
+)
+def test_why_there_is_no_lds_model(
+    context: ir.Context, arch: str | None, subgroup_size: int | None, reason: str
+) -> None:
+    info = "" if subgroup_size is None else f"subgroup_size = {subgroup_size}"
+    text = f"""func.func @f() attributes {{translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<VectorDistribute>
+        workgroup_size = [64, 1, 1] {info}>}} {{ return }}"""
+    module = ir.Module.parse(text, context)
+    assert lds_model(function(module), arch) == reason
+
+
+def test_lds_model_is_of_the_target_and_the_launch(context: ir.Context) -> None:
+    text = """func.func @f() attributes {translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<VectorDistribute>
+        workgroup_size = [96, 1, 1] subgroup_size = 64>} { return }"""
+    model = lds_model(function(ir.Module.parse(text, context)), "gfx942")
+    assert model == (target("gfx942"), Launch((96, 1, 1), 64))
 
 
 def test_last_wave_may_be_partial() -> None:

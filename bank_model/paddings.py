@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which paddings of a tile are worth their LDS bytes, and how tiles share an LDS budget.
+
+Padding appends unused elements to each row, so that row r starts on another bank than row r - 1.
+Which amount is best depends on all readers and writers at once; bank and alignment repeat after
+one turn of the banks, so that all amounts can be counted.
+
+What makes a padding better, in this order:
+
+1. fewer weighted conflict cycles;
+2. fewer machine instructions, by the same weights;
+3. fewer LDS bytes.
+
+Two rules keep the first from misleading. An amount that takes the alignment of wide accesses away
+splits them into slivers, which rarely conflict but need more phases, and every phase costs a
+cycle as a conflict does: paddings that run more phases than the plain layout are no choice. On
+gfx942 the four b32 pieces of a 16-byte access take as many phases as the whole, on gfx950 twice
+as many. Where the phases are equal, the second criterion prefers whole accesses. And bytes are
+only spent against conflicts: a padding that has as many as the plain layout is no choice either.
+
+Worked example: a 64 x 64 tile of f16 on gfx942, each lane reads 16 bytes of its own row. Rows are
+128 bytes = 32 banks apart, so that all 8 lanes of a phase hit the same 4 banks: 7 conflict cycles
+in each of 8 phases. The choices are
+
+    padding      conflict cycles   instructions   LDS bytes
+    none         56                1              8192
+    2 (4 B)      0                 4              8448
+    4 (8 B)      0                 2              8704
+    8 (16 B)     0                 1              9216
+
+and with a budget of 9000 bytes the third is the best. On gfx950 the second is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from .accesses import LdsAccess, LdsTile
+from .layouts import PaddedLayout, PlainLayout, access_costs
+from .padding_counts import PaddedCounts
+from .targets import Target
+
+
+@dataclass(frozen=True)
+class PaddingChoice:
+    """Elements appended to each row of a tile, and what the tile then costs and occupies."""
+
+    padding_elements: int
+    conflict_cycles: int
+    """Weighted, of one workgroup."""
+    instructions: int
+    """Machine instructions of one wave, weighted."""
+    lds_bytes: int
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Less is better; LDS bytes only decide between equal costs."""
+        return self.conflict_cycles, self.instructions
+
+
+def padding_choices(
+    target: Target,
+    tile: LdsTile,
+    accesses: Iterable[LdsAccess],
+    max_lds_bytes: int | None = None,
+    is_legal: Callable[[PaddedLayout], bool] | None = None,
+) -> tuple[PaddingChoice, ...]:
+    """The choices worth considering, no padding first; each next one is larger and better.
+
+    So the best choice within some LDS bytes is the last one that fits. Tried are all of
+    `padding_amounts`; `is_legal` may veto some. Errors as of `layouts.machine_accesses`.
+    """
+    accesses = list(accesses)
+    costs = access_costs(target, tile, PlainLayout(), accesses)
+    weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
+    plain = PaddingChoice(
+        padding_elements=0,
+        conflict_cycles=sum(weight * c.conflict_cycles for weight, c in weighted),
+        instructions=sum(weight * c.instructions for weight, c in weighted),
+        lds_bytes=PlainLayout().size_bytes(tile),
+    )
+    if not plain.conflict_cycles:
+        return (plain,)
+    plain_phases = sum(weight * (c.wavefronts - c.conflict_cycles) for weight, c in weighted)
+    choices = [plain]
+    amounts = padding_amounts(target, tile, max_lds_bytes)
+    counts = PaddedCounts(target, tile, accesses).count(amounts)
+    for padding, (conflicts, instructions, phases) in zip(amounts, counts, strict=True):
+        if phases > plain_phases or conflicts >= plain.conflict_cycles:
+            continue
+        layout = PaddedLayout(padding)
+        choice = PaddingChoice(padding, conflicts, instructions, layout.size_bytes(tile))
+        if len(choices) > 1 and choice.cost >= choices[-1].cost:
+            continue
+        if is_legal is None or is_legal(layout):
+            choices.append(choice)
+    return tuple(choices)
+
+
+def padding_amounts(
+    target: Target, tile: LdsTile, max_lds_bytes: int | None = None
+) -> tuple[int, ...]:
+    """The paddings that differ in bank or alignment, in elements, ascending.
+
+    The distance of two rows starts over, modulo the bytes of one turn of the banks, when the
+    padding is a multiple of them: for f32 and 32 banks after 32 elements, for 24-bit elements
+    after 128. Rows that would start inside a byte and tiles above `max_lds_bytes` are left out.
+    """
+    turn_bits = max(i.banks for i in target.instructions) * target.bank_width_bytes * 8
+    amounts: list[int] = []
+    for padding in range(1, turn_bits // gcd(turn_bits, tile.element_bits) + 1):
+        if (tile.row_elements + padding) * tile.element_bits % 8:
+            continue
+        if max_lds_bytes is not None and PaddedLayout(padding).size_bytes(tile) > max_lds_bytes:
+            break
+        amounts.append(padding)
+    return tuple(amounts)
+
+
+def share_lds(
+    tiles: Sequence[Sequence[PaddingChoice]], budget_bytes: int
+) -> tuple[PaddingChoice, ...]:
+    """One of its `padding_choices` per tile: the cheapest that fit `budget_bytes` together.
+
+    Costs add up, so that a byte goes where it saves most; between equal costs fewer bytes win.
+    When not even the plain tiles fit, they stay plain.
+
+    No combination is missed: of those of the first tiles, one that is larger and no cheaper than
+    another is dropped before the next tile is added, which then adds the same to both.
+    """
+    combinations: list[_Combination] = [_Combination(0, (0, 0), ())]
+    for choices in tiles:
+        extended = [c.with_choice(choice) for c in combinations for choice in choices]
+        combinations = []
+        for combination in sorted(extended, key=lambda c: (c.lds_bytes, c.cost)):
+            if not combinations or combination.cost < combinations[-1].cost:
+                combinations.append(combination)
+    fitting = [c for c in combinations if c.lds_bytes <= budget_bytes]
+    return fitting[-1].choices if fitting else tuple(choices[0] for choices in tiles)
+
+
+@dataclass(frozen=True)
+class _Combination:
+    """A choice for each of the first tiles, and the sums over them."""
+
+    lds_bytes: int
+    cost: tuple[int, int]
+    choices: tuple[PaddingChoice, ...]
+
+    def with_choice(self, choice: PaddingChoice) -> _Combination:
+        conflicts, instructions = self.cost
+        return _Combination(
+            self.lds_bytes + choice.lds_bytes,
+            (conflicts + choice.conflict_cycles, instructions + choice.instructions),
+            (*self.choices, choice),
+        )

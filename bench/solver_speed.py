@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long the layout solver takes for every allocation of the 110 attention shapes.
+
+python -m bankwise.bench.solver_speed [--every N] [--jobs N]
+
+Each shape is compiled for each target and type of `compile_sweep`, up to the pass that hints
+allocations, and what that pass would ask the solver is kept. Allocations that pose the same
+problem (target, tile, accesses) are timed once: `solve` alone, the best of three runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.targets import target as target_of
+from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from ..dialect_utils.vector_layouts import infer_vector_layouts
+from ..iree_plugin.compile import CompileError, compile
+from ..iree_plugin.pipeline_edit import PipelineEdit
+from ..passes.base import FunctionPass, PassContext
+from ..passes.hint_vector_allocs import HintVectorAllocs
+from .compile_sweep import cases
+from .kernels import Attention
+from .runs import TARGET_FLAGS
+
+MEDIAN_MS, WORST_MS = 10.0, 50.0
+OPTIONS = SolverOptions(
+    frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN}), max_chain=HintVectorAllocs().max_chain
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the solver is asked about one allocation."""
+
+    arch: str
+    tile: LdsTile
+    accesses: tuple[LdsAccess, ...]
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal problems."""
+        digest = sha256(repr((self.arch, self.tile)).encode())
+        for a in self.accesses:
+            active = None if a.active is None else a.active.tobytes()
+            digest.update(repr((a.kind, a.count, a.weight, a.elements.shape, active)).encode())
+            digest.update(a.elements.tobytes())
+        return digest.digest()
+
+
+@dataclass(frozen=True)
+class _CollectProblems(FunctionPass):
+    """Appends what the solver is asked to `problems`, and ends the compile."""
+
+    name: ClassVar[str] = "collect-layout-problems"
+    summary: ClassVar[str] = "collect what the layout solver is asked"
+
+    problems: list[Problem] = field(compare=False)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        allocations: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if is_workgroup_alloc(op):
+                allocations.append(op.operation)
+            return ir.WalkResult.ADVANCE
+
+        function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        model = lds_model(function, context.test_target)
+        if not allocations or isinstance(model, str):
+            return
+        lds, launch = model
+        layouts = infer_vector_layouts(function)
+        for alloc in allocations:
+            tile = tile_of(alloc)
+            accesses = accesses_of(alloc, tile, layouts, launch)
+            self.problems.append(Problem(lds.arch, tile, accesses))
+        raise PassFailure(function.location, "all allocations are known")
+
+
+def problems_of(case: tuple[Attention, str]) -> list[Problem]:
+    """What the solver is asked about each allocation of one kernel."""
+    kernel, arch = case
+    problems: list[Problem] = []
+    collect = _CollectProblems(problems)
+    edit = PipelineEdit.after("iree-codegen-gpu-vector-alloc", collect, required=True)
+    try:
+        compile(kernel.source(), TARGET_FLAGS[arch], "none", edits=[edit])
+    except CompileError:
+        if not problems:
+            raise
+    return problems
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One problem, the fastest of several decisions on it, and how many allocations pose it."""
+
+    problem: Problem
+    allocations: int
+    milliseconds: float
+    decision: LayoutDecision
+
+
+def timed(problem: Problem, allocations: int, runs: int = 3) -> Timing:
+    """Solves `problem` several times."""
+    lds = target_of(problem.arch)
+
+    def once() -> tuple[float, LayoutDecision]:
+        started = time.perf_counter()
+        decision = solve(lds, problem.tile, problem.accesses, OPTIONS)
+        return (time.perf_counter() - started) * 1e3, decision
+
+    milliseconds, decision = min((once() for _ in range(runs)), key=lambda run: run[0])
+    return Timing(problem, allocations, milliseconds, decision)
+
+
+def summary(timings: list[Timing]) -> Table:
+    """Figures per target and over all, each allocation counted."""
+    table = Table(
+        "target", "allocations", "problems", "median ms", "99 % ms", "worst ms", "conflicts left"
+    )
+    for arch in [*sorted({t.problem.arch for t in timings}), "all"]:
+        group = [t for t in timings if arch in (t.problem.arch, "all")]
+        times = np.repeat([t.milliseconds for t in group], [t.allocations for t in group])
+        left = sum(t.decision.conflict_cycles * t.allocations for t in group)
+        figures = (np.median(times), np.percentile(times, 99), times.max())
+        table.add_row(
+            arch, str(len(times)), str(len(group)), *(f"{f:.1f}" for f in figures), f"{left:,}"
+        )
+    return table
+
+
+def main() -> int:
+    """Times all decisions; exits with 1 when they are slower than the project promises."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
+    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+    arguments = parser.parse_args()
+    chosen = cases(arguments.every)
+    distinct: dict[bytes, Problem] = {}
+    counts: Counter[bytes] = Counter()
+    without = 0
+    # A compiler session per process: sessions of one process share global flags.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(arguments.jobs, context) as pool:
+        for problems in track(
+            pool.map(problems_of, chosen, chunksize=4),
+            "collecting allocations",
+            total=len(chosen),
+            console=Console(stderr=True),
+        ):
+            without += not problems
+            for problem in problems:
+                distinct.setdefault(problem.key, problem)
+                counts[problem.key] += 1
+    timings = [
+        timed(problem, counts[key])
+        for key, problem in track(
+            distinct.items(), "solving", total=len(distinct), console=Console(stderr=True)
+        )
+    ]
+    console = Console(width=120)
+    console.print(
+        f"{len(chosen)} kernels, {counts.total()} allocations, {len(distinct)} distinct problems"
+        f" ({without} kernels without allocations)"
+    )
+    console.print(summary(timings))
+    worst = max(timings, key=lambda t: t.milliseconds)
+    accesses = ", ".join(
+        f"{n} {kind}s of {count}"
+        for (kind, count), n in Counter(
+            (a.kind.value, a.count) for a in worst.problem.accesses
+        ).items()
+    )
+    console.print(
+        f"worst: {worst.problem.tile} on {worst.problem.arch}, {accesses}: "
+        f"{worst.milliseconds:.1f} ms, {worst.decision.reason}"
+    )
+    times = np.repeat([t.milliseconds for t in timings], [t.allocations for t in timings])
+    return int(np.median(times) > MEDIAN_MS or times.max() > WORST_MS)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(main())

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The number that stands in static lists where the program computes the number.
+
+Shapes, strides, offsets and the `static_...` attributes of subviews and (de)linearized indices
+all use the same one; the operand that belongs there follows in the operand list.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from iree.compiler import ir
+
+DYNAMIC: Final[int] = ir.ShapedType.get_dynamic_size()
