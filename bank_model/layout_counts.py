@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What given layouts of one tile cost, side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .accesses import LdsAccess, LdsTile
+from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_accesses
+from .targets import Target
+
+STOCK_PADDING_BITS = 64
+"""What IREE's own pass appends to every row of an LDS allocation."""
+
+
+def stock_padding(tile: LdsTile) -> Layout:
+    """The layout that IREE's padding pass gives a tile: as many elements as fit into 64 bits.
+
+    Elements wider than that are not padded.
+    """
+    elements = STOCK_PADDING_BITS // tile.element_bits
+    return PaddedLayout(elements) if elements else PlainLayout()
+
+
+@dataclass(frozen=True)
+class LayoutCount:
+    """One layout of a tile and the exact cost of every access under it."""
+
+    layout: Layout
+    lds_bytes: int
+    conflict_cycles: int
+    """Weighted, of one workgroup."""
+    costs: tuple[AccessCost, ...]
+    """Per access, without weights."""
+
+
+def count_layout(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> LayoutCount:
+    """Counts `layout` exactly; errors as of `layouts.machine_accesses`."""
+    costs = access_costs(target, tile, layout, accesses)
+    conflicts = sum(a.weight * c.conflict_cycles for a, c in zip(accesses, costs, strict=True))
+    return LayoutCount(layout, layout.size_bytes(tile), conflicts, costs)
+
+
+def instruction_names(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> tuple[tuple[str, int], ...]:
+    """The machine instructions that the accesses become under `layout`: (name, how many).
+
+    Counted as the code has them, each once for all waves; widest first.
+    """
+    found: Counter[str] = Counter()
+    widths: dict[str, int] = {}
+    for access in accesses:
+        for machine in machine_accesses(target, tile, layout, access):
+            found[machine.instruction.name] += 1
+            widths[machine.instruction.name] = machine.instruction.width_bytes
+    return tuple(sorted(found.items(), key=lambda item: (-widths[item[0]], item[0])))

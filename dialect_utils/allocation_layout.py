@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The layout that the IR gives an LDS allocation: plain, swizzled by hints, or padded.
+
+A `memref.alloc` may say its layout in three ways:
+
+* `iree_codegen.swizzle_hint`s on it, or the same stowed as its attribute `iree_codegen.swizzle`.
+  Hinted allocations are often flat already; the `expand_shape` behind the hints tells the rows.
+* A `memref.subview` of its first columns that everything goes through: rows with padding.
+* Neither: row-major, as its type says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.swizzles import Swizzle
+from .allocations import VIEWS
+from .lds_accesses import STOWED_SWIZZLE
+from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint, parse_swizzle
+
+Chain = tuple[Swizzle, ...]
+
+_PARTIAL_VIEWS = frozenset({"memref.reinterpret_cast", "memref.subview", "memref.transpose"})
+
+
+class UnknownLayoutError(ValueError):
+    """The IR says no single layout of the allocation, or one that cannot be read."""
+
+
+@dataclass(frozen=True)
+class StandingLayout:
+    """The layout of an allocation as the IR has it.
+
+    `shape` is the logical, unpadded tile: for a flat hinted allocation what the hints are
+    expanded to, for a padded one the view without padding.
+    """
+
+    layout: Layout
+    shape: tuple[int, ...]
+
+
+def standing_layout(allocation: ir.Operation) -> StandingLayout:
+    """How the elements of a static row-major `memref.alloc` lie in memory.
+
+    Raises:
+        UnknownLayoutError: accesses that go through different hints, or hints on a part of the
+            allocation.
+    """
+    shape = tuple(ir.MemRefType(allocation.results[0].type).shape)
+    chain = _stowed(allocation) or _common_chain(allocation)
+    if chain:
+        return StandingLayout(SwizzledLayout(chain), _expanded_shape(allocation) or shape)
+    unpadded = _unpadded_shape(allocation)
+    if unpadded is not None:
+        return StandingLayout(PaddedLayout(shape[-1] - unpadded[-1]), unpadded)
+    return StandingLayout(PlainLayout(), shape)
+
+
+def _stowed(allocation: ir.Operation) -> Chain:
+    if STOWED_SWIZZLE not in allocation.attributes:
+        return ()
+    attribute = allocation.attributes[STOWED_SWIZZLE]
+    items = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+    try:
+        return tuple(parse_swizzle(item) for item in items)
+    except (UnknownSwizzleError, InvalidParameterError) as error:
+        raise UnknownLayoutError(f"{STOWED_SWIZZLE}: {error}") from error
+
+
+def _common_chain(allocation: ir.Operation) -> Chain:
+    """The swizzles that all accesses go through, from the allocation outwards."""
+    chains: dict[Chain, None] = {}
+    unused: dict[Chain, None] = {}
+    pending: list[tuple[ir.Value, Chain, bool]] = [(allocation.results[0], (), False)]
+    while pending:
+        value, chain, partial = pending.pop()
+        for use in value.uses:
+            user = use.owner.operation
+            if is_hint(user):
+                if partial:
+                    raise UnknownLayoutError("a swizzle hint is on a part of the allocation")
+                onward = (*chain, _swizzle_of(user))
+                pending.append((user.results[0], onward, False))
+                if not list(user.results[0].uses):
+                    unused[onward] = None
+            elif user.name in VIEWS and use.operand_number == 0:
+                through = partial or user.name in _PARTIAL_VIEWS
+                pending.append((user.results[0], chain, through))
+            elif user.name != "memref.dealloc":
+                chains[chain] = None
+    chains = chains or unused
+    if len(chains) > 1:
+        shown = sorted(" of ".join(map(str, chain)) or "none" for chain in chains)
+        raise UnknownLayoutError(f"its accesses go through different swizzles: {', '.join(shown)}")
+    return next(iter(chains), ())
+
+
+def _swizzle_of(hint: ir.Operation) -> Swizzle:
+    try:
+        return hint_swizzle(hint)
+    except (UnknownSwizzleError, InvalidParameterError) as error:
+        raise UnknownLayoutError(f"swizzle hint: {error}") from error
+
+
+def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
+    """The one shape that a flat allocation, or the hints on it, are expanded to."""
+    shapes: set[tuple[int, ...]] = set()
+    pending: list[ir.Value] = [allocation.results[0]]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.owner.operation
+            if is_hint(user):
+                pending.append(user.results[0])
+            elif user.name == "memref.expand_shape":
+                shapes.add(tuple(ir.MemRefType(user.results[0].type).shape))
+    elements = prod(ir.MemRefType(allocation.results[0].type).shape)
+    if len(shapes) != 1:
+        return None
+    (shape,) = shapes
+    return shape if all(size > 0 for size in shape) and prod(shape) == elements else None
+
+
+def _unpadded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
+    """The rows without padding, if everything goes through one view of the first columns."""
+    users = [use.owner.operation for use in allocation.results[0].uses]
+    views = [user for user in users if user.name != "memref.dealloc"]
+    if len(views) != 1 or views[0].name != "memref.subview":
+        return None
+    view = views[0]
+    if len(view.operands) != 1:
+        return None
+    shape = tuple(ir.MemRefType(allocation.results[0].type).shape)
+    offsets, sizes, strides = (
+        tuple(ir.DenseI64ArrayAttr(view.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    )
+    if any(offsets) or any(stride != 1 for stride in strides):
+        return None
+    if len(sizes) != len(shape) or sizes[:-1] != shape[:-1] or not 0 < sizes[-1] < shape[-1]:
+        return None
+    return sizes

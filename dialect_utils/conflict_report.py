@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the LDS allocations of a function cost, access by access, under four layouts.
+
+* *before*: plain, row-major, whatever hints and padding the IR has;
+* *padded*: stock's 64 bits behind every row, the baseline that everybody knows;
+* *standing*: what the IR says, hints honoured;
+* *chosen*: the standing one, or the solver's proposal where the IR is still undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.bank_map import BankMap, worst_bank_map
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.lane_pattern import LanePattern, lane_pattern
+from ..bank_model.layout_counts import (
+    LayoutCount,
+    count_layout,
+    instruction_names,
+    stock_padding,
+)
+from ..bank_model.layouts import (
+    MAX_USEFUL_ALIGNMENT,
+    AccessCost,
+    Layout,
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    machine_accesses,
+)
+from ..bank_model.solver import LayoutDecision, SolverOptions, solve
+from ..bank_model.targets import AccessKind, Target, target
+from .diagnostics import SourceLocation
+from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
+from .lds_reading import ReadAllocation, UnknownUse, read_allocations
+from .swizzle_legality import footprints_of, illegality
+
+_MAX_CHAIN = 4
+"""Hints on one allocation that a proposal may have, as many as a compile emits."""
+
+
+@dataclass(frozen=True, eq=False)
+class AccessGroup:
+    """Accesses of one kind, width and pattern: the same lanes, moved by a constant.
+
+    Unrolled code reads a tile by many of them. They are ordered by their first element, and
+    `members` are their indices among all accesses of the allocation.
+    """
+
+    kind: AccessKind
+    elements_per_lane: int
+    weight: int
+    issues: int
+    """Executions that `weight` multiplies: one per wave, and per trip where trips differ."""
+    issue_name: str
+    """What an issue is: "wave", or "issue" where trips are told apart."""
+    accesses: tuple[LdsAccess, ...]
+    members: tuple[int, ...]
+    locations: tuple[str, ...]
+    """Distinct source locations, in the order of the program."""
+    pattern: LanePattern
+
+    @property
+    def runs(self) -> int:
+        """How often one workgroup issues one of the accesses, all waves together."""
+        return self.weight * self.issues
+
+    def costs(self, count: LayoutCount) -> tuple[AccessCost, ...]:
+        """The members' costs under a counted layout, without weights."""
+        return tuple(count.costs[member] for member in self.members)
+
+    def conflict_cycles(self, count: LayoutCount) -> int:
+        """Weighted conflict cycles of all members under a counted layout."""
+        return self.weight * sum(cost.conflict_cycles for cost in self.costs(count))
+
+
+@dataclass(frozen=True, eq=False)
+class AllocationReport:
+    """Everything known of one LDS allocation.
+
+    The counts are None where the model does not apply at all, for example without a target; they
+    hold for all accesses only when `unknown` is empty.
+    """
+
+    type: str
+    """The type in the IR, without its memory space."""
+    location: str
+    lds_bytes: int | None
+    """As the IR stands; None for a dynamic shape."""
+    target: Target | None = None
+    tile: LdsTile | None = None
+    """The logical, unpadded tile."""
+    groups: tuple[AccessGroup, ...] = ()
+    unknown: tuple[UnknownUse, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted where the program does not say it."""
+    remarks: tuple[str, ...] = ()
+    """What else to know when reading the counts."""
+    before: LayoutCount | None = None
+    padded: LayoutCount | None = None
+    standing: LayoutCount | None = None
+    proposal: LayoutCount | None = None
+    """The solver's layout, where it has fewer conflict cycles than a standing plain one."""
+    undecided: bool = False
+    """Whether a proposal counts as chosen: the IR comes before the passes that decide."""
+    decision: str = ""
+    """What stands or is proposed, and why, in one line."""
+
+    @property
+    def chosen(self) -> LayoutCount | None:
+        """The proposal of an undecided allocation, else what stands."""
+        return self.proposal if self.is_proposed else self.standing
+
+    @property
+    def is_proposed(self) -> bool:
+        """Whether `chosen` is only a proposal."""
+        return self.undecided and self.proposal is not None
+
+    @property
+    def has_conflicts(self) -> bool:
+        """Whether the IR as it stands has conflict cycles, or may have."""
+        return bool(self.unknown) or self.standing is None or self.standing.conflict_cycles > 0
+
+    def bank_map(self, group: AccessGroup, layout: Layout) -> BankMap | None:
+        """The worst phase of the group's accesses under `layout`.
+
+        None where no lane is ever active.
+        """
+        assert self.target is not None
+        assert self.tile is not None
+        machines = [
+            machine
+            for access in group.accesses
+            for machine in machine_accesses(self.target, self.tile, layout, access)
+        ]
+        return worst_bank_map(machines, self.target.bank_width_bytes)
+
+    def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
+        """The machine instructions of the group under `layout`: (name, how many in the code)."""
+        assert self.target is not None
+        assert self.tile is not None
+        return instruction_names(self.target, self.tile, layout, group.accesses)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionReport:
+    """The LDS allocations of one function."""
+
+    name: str
+    location: str
+    arch: str = ""
+    launch: Launch | None = None
+    allocations: tuple[AllocationReport, ...] = ()
+    note: str = ""
+    """Why the function was not read; empty when it was."""
+    unread: bool = False
+    """Whether the function may use LDS that is not listed, as `note` says."""
+
+    @property
+    def has_conflicts(self) -> bool:
+        """Whether the function as it stands has conflict cycles, or may have."""
+        return self.unread or any(each.has_conflicts for each in self.allocations)
+
+
+def functions_in(module: ir.Operation) -> list[ir.Operation]:
+    """The functions with a body inside `module`, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op = op.operation
+        if "function_type" in op.attributes and any(len(region.blocks) for region in op.regions):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def function_name(function: ir.Operation) -> str:
+    """The function's symbol; empty without one."""
+    attributes = function.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+
+
+def function_location(function: ir.Operation) -> str:
+    """The function's `file:line:column`; empty without one."""
+    return str(SourceLocation.of(function.location) or "")
+
+
+def report_function(
+    function: ir.Operation, arch: str | None = None, *, decided: bool = False
+) -> FunctionReport:
+    """Reads and counts every LDS allocation of `function`, which stays as it is.
+
+    Args:
+        arch: count for this architecture, whatever target the function has.
+        decided: the passes that choose layouts have run: what stands is what they chose.
+    """
+    function = function.operation
+    with function.context:
+        info = gpu_target_of(function)
+        launch = launch_of(function)
+        model = _model(function, launch, arch)
+        shown_arch = arch or (info.arch if info is not None else "")
+        if isinstance(model, str):
+            listed = read_allocations(function, None, model)
+            reports = [_unreadable(each) for each in listed]
+        else:
+            read = read_allocations(function, launch)
+            limit = None if arch or info is None else info.max_workgroup_memory_bytes
+            pads = _stock_bytes(read) <= (limit or model.lds_bytes)
+            reports = [_report(each, model, launch, pads, decided) for each in read]
+    name, place = function_name(function), function_location(function)
+    return FunctionReport(name, place, shown_arch, launch, tuple(reports))
+
+
+def _model(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target | str:
+    """The bank model of `arch`, or of the function's own target, or why there is none."""
+    if arch is None:
+        model = lds_model(function, None)
+        return model if isinstance(model, str) else model[0]
+    chip = target(arch)
+    if launch is None:
+        return "the function has no translation_info with workgroup and subgroup size"
+    if launch.subgroup_size != chip.wave_size:
+        return f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
+    return chip
+
+
+def _stock_bytes(allocations: Sequence[ReadAllocation]) -> int:
+    """LDS bytes of all allocations together if stock pads them."""
+    return sum(
+        (each.lds_bytes or 0)
+        if each.tile is None
+        else stock_padding(each.tile).size_bytes(each.tile)
+        for each in allocations
+    )
+
+
+def _unreadable(read: ReadAllocation) -> AllocationReport:
+    return AllocationReport(
+        read.type,
+        read.location,
+        read.lds_bytes,
+        unknown=read.unknown,
+        decision=f"not known: {read.unknown[0].reason}",
+    )
+
+
+def _report(
+    read: ReadAllocation, chip: Target, launch: Launch | None, stock_pads: bool, decided: bool
+) -> AllocationReport:
+    """Counts one allocation; `stock_pads` says whether stock would pad the function's."""
+    if read.tile is None or launch is None:
+        return _unreadable(read)
+    try:
+        return _counted(read, read.tile, chip, launch, stock_pads, decided)
+    except InvalidParameterError as error:
+        reason = UnknownUse(f"its accesses cannot be counted: {error}", read.location)
+        return _unreadable(replace(read, unknown=(reason, *read.unknown)))
+
+
+def _counted(
+    read: ReadAllocation,
+    tile: LdsTile,
+    chip: Target,
+    launch: Launch,
+    stock_pads: bool,
+    decided: bool,
+) -> AllocationReport:
+    accesses = read.accesses
+
+    def count(layout: Layout) -> LayoutCount:
+        return count_layout(chip, tile, layout, accesses)
+
+    before = count(PlainLayout())
+    stock = stock_padding(tile) if stock_pads and not read.never_padded else PlainLayout()
+    layout = read.layout or PlainLayout()
+    dropped = None
+    if isinstance(layout, SwizzledLayout):
+        dropped = illegality(layout.swizzles, tile.elements, footprints_of(accesses))
+        if dropped is not None:
+            layout = PlainLayout()
+    standing = before if isinstance(layout, PlainLayout) else count(layout)
+    solved = proposal = None
+    if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
+        solved = propose(chip, tile, accesses)
+        proposal = None if isinstance(solved.layout, PlainLayout) else count(solved.layout)
+    groups = group_accesses(tile, accesses, launch)
+    report = AllocationReport(
+        read.type,
+        read.location,
+        standing.lds_bytes,
+        target=chip,
+        tile=tile,
+        groups=groups,
+        unknown=read.unknown,
+        assumptions=read.assumptions,
+        remarks=tuple(_joinable(groups, tile)),
+        before=before,
+        padded=before if isinstance(stock, PlainLayout) else count(stock),
+        standing=standing,
+        proposal=proposal,
+        undecided=not decided,
+    )
+    return replace(report, decision=_decision(report, tile, before, standing, solved, dropped))
+
+
+def group_accesses(
+    tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
+) -> tuple[AccessGroup, ...]:
+    """The accesses by kind, width, weight and pattern, in the order of each group's first."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for index, access in enumerate(accesses):
+        relative = access.elements - _first_element(access)
+        if access.active is not None:
+            relative = np.where(access.active, relative, 0)
+        mask = None if access.active is None else access.active.tobytes()
+        shape = (access.kind, access.count, access.weight, relative.shape)
+        alike.setdefault((*shape, relative.tobytes(), mask), []).append(index)
+    groups: list[AccessGroup] = []
+    for program_order in alike.values():
+        members = sorted(program_order, key=lambda index: _first_element(accesses[index]))
+        chosen = tuple(accesses[index] for index in members)
+        first = chosen[0]
+        issues = len(first.elements)
+        issue_name = "wave" if issues == launch.waves else "issue"
+        groups.append(
+            AccessGroup(
+                kind=first.kind,
+                elements_per_lane=first.count,
+                weight=first.weight,
+                issues=issues,
+                issue_name=issue_name,
+                accesses=chosen,
+                members=tuple(members),
+                locations=tuple(dict.fromkeys(accesses[i].location for i in program_order)),
+                pattern=lane_pattern(tile, chosen, issue_name),
+            )
+        )
+    return tuple(groups)
+
+
+def _joinable(groups: Sequence[AccessGroup], tile: LdsTile) -> list[str]:
+    """A remark on accesses that the backend may join: neighbours that make an aligned wider one.
+
+    Resolving a swizzle may split a vector; where its parts stay side by side, LLVM joins them.
+    """
+    notes: list[str] = []
+    for kind in AccessKind:
+        joined = False
+        for group in groups:
+            width = 2 * group.elements_per_lane
+            if group.kind is kind and width * tile.element_bits <= MAX_USEFUL_ALIGNMENT * 8:
+                firsts = {_first_element(access) for access in group.accesses}
+                neighbours = {
+                    first for first in firsts if first + group.elements_per_lane in firsts
+                }
+                joined |= any(
+                    _first_element(access) in neighbours and _is_aligned(access, width)
+                    for access in group.accesses
+                )
+        if joined:
+            notes.append(
+                f"neighbouring {kind.value}s count one by one, as the IR has them; the backend may "
+                "join them"
+            )
+    return notes
+
+
+def _is_aligned(access: LdsAccess, elements: int) -> bool:
+    used = access.elements if access.active is None else access.elements[access.active]
+    return not bool((used % elements).any())
+
+
+def _first_element(access: LdsAccess) -> int:
+    """The element of the first active lane."""
+    used = access.elements if access.active is None else access.elements[access.active]
+    return int(used.flat[0]) if used.size else 0
+
+
+def propose(chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> LayoutDecision:
+    """The solver's layout within the LDS bytes that stock's padding would take.
+
+    Only swizzles that can be resolved into the accesses' offsets are considered.
+    """
+    budget = stock_padding(tile).size_bytes(tile)
+    options = SolverOptions(max_lds_bytes=min(budget, chip.lds_bytes), max_chain=_MAX_CHAIN)
+    footprints = footprints_of(accesses)
+
+    def is_legal(layout: Layout) -> bool:
+        if not isinstance(layout, SwizzledLayout):
+            return True
+        if layout.padding_elements:
+            return False
+        return illegality(layout.swizzles, tile.elements, footprints) is None
+
+    decision = solve(chip, tile, accesses, options)
+    if is_legal(decision.layout):
+        return decision
+    # Rare, and slower: the solver then ranks more than the best of each family.
+    return solve(chip, tile, accesses, replace(options, is_legal=is_legal))
+
+
+def shown_layout(layout: Layout, tile: LdsTile) -> str:
+    """A layout in a few words; padding in bytes, as the passes' remarks have it."""
+    if isinstance(layout, PaddedLayout):
+        return f"padded by {layout.padding_elements * tile.element_bits // 8} bytes a row"
+    return f"swizzled with {layout}" if isinstance(layout, SwizzledLayout) else str(layout)
+
+
+def _decision(
+    report: AllocationReport,
+    tile: LdsTile,
+    before: LayoutCount,
+    standing: LayoutCount,
+    solved: LayoutDecision | None,
+    dropped: str | None,
+) -> str:
+    """What stands or is proposed, and why, in one line."""
+    parts: list[str] = []
+    if dropped is not None:
+        parts.append(f"its swizzle hints cannot be resolved and count as dropped: {dropped}")
+    if not isinstance(standing.layout, PlainLayout):
+        shown = shown_layout(standing.layout, tile)
+        parts.append(f"{shown}: {_cycles(before.conflict_cycles, standing.conflict_cycles)}")
+    elif report.unknown:
+        uses = f"{len(report.unknown)} uses are" if len(report.unknown) > 1 else "1 use is"
+        parts.append(f"plain; {uses} not known, so nothing can be proposed")
+    elif not standing.conflict_cycles:
+        parts.append("the plain layout has no bank conflicts")
+    elif report.proposal is None or solved is None:
+        parts.append(
+            "plain; nothing found within stock's LDS bytes has fewer than its "
+            f"{standing.conflict_cycles:,} conflict cycles"
+        )
+    else:
+        if not report.undecided:
+            parts.append("plain")
+        shown = shown_layout(solved.layout, tile)
+        better = _cycles(solved.plain_conflict_cycles, solved.conflict_cycles)
+        parts.append(f"proposed: {shown}: {better}; {solved.optimality.value}")
+        limits = solved.vectorization
+        if limits.limited_by_layouts or limits.split_accesses:
+            parts.append(str(limits))
+    return "; ".join(parts)
+
+
+def _cycles(before: int, after: int) -> str:
+    return f"{before:,} -> {after:,} conflict cycles"

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compile that is watched: what every LDS allocation of every dispatch got, access by access.
+
+The codegen pipelines are replayed with the mitigation's edits, and with one more pass that looks
+and changes nothing. It stands before `iree-llvmgpu-prefetch-shared-memory`, or, where nothing is
+prefetched, before the codegen's `iree-codegen-fold-memref-alias-ops`: there all accesses are
+distributed to lanes, hints are not yet resolved, and the padding of an allocation is still
+visible as a subview. What comes after codegen is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from iree.compiler import ir
+from iree.compiler.api import Session, Source
+
+from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from ..dialect_utils.conflict_report import (
+    AllocationReport,
+    FunctionReport,
+    function_location,
+    function_name,
+    functions_in,
+    report_function,
+)
+from ..dialect_utils.diagnostics import DiagnosticSink
+from ..passes.base import FunctionPass, PassContext
+from ..passes.decisions import Action, Decision, DecisionLog
+from .compile_driver import DriverError
+from .compile_settings import CompileSettings
+from .device_functions import GPU_BACKENDS, device_functions
+from .first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
+from .mitigation import Mitigation, mitigation_edits
+from .pipeline_edit import PipelineEdit, installed_plugins
+from .replay import PassRunner, ReplayError
+from .stepped_compile import SteppedCompile
+
+_PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
+_FOLD_VIEWS = "iree-codegen-fold-memref-alias-ops"
+_AFTER_LLVM = "executable-targets"
+"""The phase after which device code is in the LLVM dialect."""
+_LDS_ADDRESS_SPACE = 3
+
+_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
+_PIPELINE = re.compile(r"pipeline = #iree_\w+\.(?:pipeline<(\w+)>|(\w+))")
+
+
+@dataclass(frozen=True)
+class ObserveLds(FunctionPass):
+    """Reports on the LDS allocations of every function, when it first sees it."""
+
+    name: ClassVar[str] = "bankwise-observe-lds"
+    summary: ClassVar[str] = "count the conflicts of LDS allocations, and change nothing"
+
+    seen: dict[ir.Operation, FunctionReport] = field(default_factory=dict, compare=False)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Adds the report on `function` to `seen`."""
+        function = function.operation
+        if function not in self.seen:
+            self.seen[function] = report_function(function, decided=True)
+
+
+def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
+    """The edits that let `observer` look at every replayed function."""
+    return [
+        PipelineEdit.before(_PREFETCH, observer),
+        PipelineEdit.before(_FOLD_VIEWS, observer, occurrence=0, required=True),
+    ]
+
+
+def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
+    """Compiles through codegen and reports on every device function.
+
+    `settings` are those of `bankwise-compile`; only the input, the mitigation, `compile_from`,
+    `verify` and the flags matter. The process's flags have been set.
+
+    Returns:
+        None when the compiler has reported an error.
+
+    Raises:
+        DriverError: the input cannot be read.
+        PipelineEditError: a plugin's edit does not fit a pipeline.
+    """
+    assert settings.input is not None
+    session = Session()
+    source = _open_source(session, settings.input)
+    observer = ObserveLds()
+    edits = [
+        *mitigation_edits(Mitigation(settings.mitigation)),
+        *installed_plugins(),
+        *observing_edits(observer),
+    ]
+    log = DecisionLog()
+    context = PassContext(sink=DiagnosticSink(), log=log)
+    compilation = SteppedCompile(
+        session=session,
+        context=context,
+        edits=lambda: edits,
+        flags=settings.process_flags,
+        runner=PassRunner(session, context),
+        verify=settings.verify,
+    )
+    try:
+        first = compilation.invocation()
+        if not run_first_phases(first, source, start=settings.compile_from):
+            return None
+        # Ours from here on; the first invocation stays open, for the diagnostics it prints.
+        module = first.export()
+        first.import_op(module)
+        replayed = {each.op for each in device_functions(module)}
+        others = [_Other.of(each) for each in _variant_functions(module) if each not in replayed]
+        compilation.replay_module(module)
+        seen = [with_decisions(report, log) for report in observer.seen.values()]
+        if any(other.may_use_lds for other in others):
+            rest = compilation.invocation()
+            rest.import_op(module)
+            rest.set_phases(PHASE_BEFORE_CODEGEN, _AFTER_LLVM)
+            if not rest.execute():
+                return None
+        return [*seen, *(other.report() for other in others)]
+    except ReplayError:
+        return None
+    finally:
+        compilation.close()
+
+
+def _open_source(session: Session, path: str) -> Source:
+    if path != "-":
+        try:
+            with Path(path).open("rb"):
+                pass
+        except OSError as error:
+            raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
+    return Source.open_file(session, path)
+
+
+# Functions whose pipelines are not replayed.
+
+
+def _variant_functions(module: ir.Operation) -> list[ir.Operation]:
+    """The device functions of all executable variants."""
+    return [function for function in functions_in(module) if _variant_of(function) is not None]
+
+
+def _variant_of(operation: ir.Operation) -> ir.Operation | None:
+    current: ir.Operation | None = operation
+    while current is not None and current.name != "hal.executable.variant":
+        parent = current.parent
+        current = None if parent is None else parent.operation
+    return current
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A device function that the stock compiler keeps for itself."""
+
+    variant: ir.Operation
+    name: str
+    location: str
+    backend: str
+    pipeline: str
+
+    @staticmethod
+    def of(function: ir.Operation) -> _Other:
+        variant = _variant_of(function)
+        assert variant is not None
+        backend = _BACKEND.search(str(variant.attributes["target"]))
+        attributes = function.attributes
+        text = str(attributes["translation_info"]) if "translation_info" in attributes else ""
+        pipeline = _PIPELINE.search(text)
+        return _Other(
+            variant,
+            function_name(function),
+            function_location(function),
+            backend[1] if backend else "",
+            (pipeline[1] or pipeline[2]) if pipeline else "",
+        )
+
+    @property
+    def may_use_lds(self) -> bool:
+        """Whether the function runs on a GPU."""
+        return self.backend in GPU_BACKENDS
+
+    def report(self) -> FunctionReport:
+        """What is known of it after stock has lowered it to the LLVM dialect."""
+        if not self.may_use_lds:
+            note = f"not a GPU dispatch (backend {self.backend or 'unknown'})"
+            return FunctionReport(self.name, self.location, note=note)
+        pipeline = f"pipeline {self.pipeline}" if self.pipeline else "its pipeline"
+        count = _lds_globals(self.variant)
+        if not count:
+            note = f"uses no LDS ({pipeline})"
+            return FunctionReport(self.name, self.location, note=note)
+        arrays = f"{count} LDS allocations" if count > 1 else "its LDS allocation"
+        note = f"{arrays} cannot be read: {pipeline} is left to the stock compiler"
+        return FunctionReport(self.name, self.location, note=note, unread=True)
+
+
+def _lds_globals(variant: ir.Operation) -> int:
+    """How many LDS arrays the LLVM dialect of a variant declares."""
+    count = 0
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        if op.operation.name == "llvm.mlir.global" and "addr_space" in op.attributes:
+            space = ir.IntegerAttr(op.attributes["addr_space"]).value
+            count += space == _LDS_ADDRESS_SPACE
+        return ir.WalkResult.ADVANCE
+
+    variant.walk(visit)
+    return count
+
+
+# The passes' own words.
+
+
+def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
+    """The report with the reasons that the passes gave in `log`."""
+    open_decisions = [d for d in log if d.function == report.name and log.stands(d)]
+    allocations: list[AllocationReport] = []
+    for allocation in report.allocations:
+        decided = next((d for d in open_decisions if _is_about(d, allocation)), None)
+        if decided is not None:
+            open_decisions.remove(decided)
+        allocations.append(replace(allocation, decision=_line(allocation, decided)))
+    return replace(report, allocations=tuple(allocations))
+
+
+def _is_about(decision: Decision, allocation: AllocationReport) -> bool:
+    """Whether a decision is on this allocation, or on an equal one with the same outcome."""
+    if allocation.tile is None or allocation.standing is None:
+        return decision.allocation == allocation.type
+    element = re.sub(r"^\w+<(?:[\d?]+x)*|>$", "", allocation.type)
+    shape = "x".join(map(str, allocation.tile.shape))
+    if not decision.allocation.endswith(f"<{shape}x{element}>"):
+        return False
+    layout = allocation.standing.layout
+    if decision.action is Action.HINT:
+        return isinstance(layout, SwizzledLayout) and decision.detail == str(layout)
+    if decision.action is Action.PAD:
+        return isinstance(layout, PaddedLayout)
+    return isinstance(layout, PlainLayout)
+
+
+def _line(allocation: AllocationReport, decision: Decision | None) -> str:
+    """The decision in one line: what stands, then the pass's reason."""
+    line = allocation.decision
+    standing = allocation.standing
+    if decision is None or standing is None:
+        if standing is not None and isinstance(standing.layout, PaddedLayout):
+            return f"{line}; stock's padding"
+        return line
+    if decision.action is Action.HINT:
+        return f"{line}; {decision.reason}"
+    if decision.action is Action.PAD:
+        return f"padded by {decision.detail}: {decision.reason}"
+    if standing.conflict_cycles or allocation.unknown:
+        return line.replace("plain", f"kept plain: {decision.reason}", 1)
+    return line

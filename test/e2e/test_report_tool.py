@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise-report straight from a compile."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench.kernels import Attention, Matmul
+
+Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+
+GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+PLAIN_BYTES = (64 * 128 + 16 * 128 + 64 * 16 + 16 * 64) * 4
+
+
+@pytest.fixture
+def attention(tmp_path: Path) -> Path:
+    path = tmp_path / "attention.mlir"
+    path.write_text(Attention(1, 1024, 128, "f32").source())
+    return path
+
+
+def totals(tool: Tool, path: Path, *flags: str) -> dict[str, dict[str, int]]:
+    result = tool("bankwise-report", path, "--format=json", *flags)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)["totals"]
+
+
+def test_what_the_compile_did_is_what_is_chosen(tool: Tool, attention: Path) -> None:
+    found = totals(tool, attention, *GFX942)
+    assert found["before"] == {"conflict_cycles": 274176, "lds_bytes": PLAIN_BYTES}
+    assert found["padded"]["conflict_cycles"] == 16640
+    assert found["chosen"] == {"conflict_cycles": 0, "lds_bytes": PLAIN_BYTES}
+    assert found["chosen"] == found["standing"]
+    assert found["complete"] is True
+
+
+@pytest.mark.parametrize(("mitigation", "cycles"), [("stock", 16640), ("none", 274176)])
+def test_other_mitigations_are_only_observed(
+    tool: Tool, attention: Path, mitigation: str, cycles: int
+) -> None:
+    flag = f"--bankwise-mitigation={mitigation}"
+    assert totals(tool, attention, *GFX942, flag)["chosen"]["conflict_cycles"] == cycles
+    failed = tool("bankwise-report", attention, *GFX942, flag, "--fail-on-conflicts", "-o=r.txt")
+    assert failed.returncode == 1
+    assert f"error: {cycles:,} conflict cycles in the code as it stands" in failed.stderr
+    assert (attention.parent / "r.txt").read_text().startswith("Bank conflicts of attention.mlir")
+
+
+def test_no_conflicts_do_not_fail(tool: Tool, attention: Path) -> None:
+    result = tool("bankwise-report", attention, *GFX942, "--fail-on-conflicts")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "no conflicts left: no layout has fewer" in " ".join(result.stdout.split())
+
+
+def test_html_of_a_compile_is_small(tool: Tool, attention: Path) -> None:
+    result = tool("bankwise-report", attention, *GFX942, "--format=html", "-o=r.html")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    page = (attention.parent / "r.html").read_text()
+    assert len(page) < 2_000_000
+    assert page.count("<figure>") == 16
+    assert "gfx942" in page
+    assert "--iree-rocm-target=gfx942" in page
+
+
+def test_every_dispatch_is_listed(tool: Tool, tmp_path: Path) -> None:
+    matmul = Matmul(512, 512, 512, "f16").source()
+    cpu = "func.func @g(%a: tensor<64xf32>) -> tensor<64xf32> {\n" \
+          "  %b = math.exp %a : tensor<64xf32>\n  return %b : tensor<64xf32>\n}\n"  # fmt: skip
+    (tmp_path / "two.mlir").write_text(matmul + cpu)
+    result = tool("bankwise-report", "two.mlir", *GFX942)
+    assert result.returncode == 0, result.stderr
+    assert "@matmul_dispatch_0_matmul_512x512x512_f16xf16xf32: gfx942, 256 lanes" in result.stdout
+    assert "stock's padding" in result.stdout
+    assert "@g_dispatch_0_elementwise_64_f32: no workgroup allocations" in result.stdout
+    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+    host = tool("bankwise-report", "two.mlir", *local, "--fail-on-conflicts")
+    assert host.returncode == 0, host.stderr
+    assert host.stdout.count("not a GPU dispatch (backend llvm-cpu)") == 2
+
+
+def test_bad_compiles_are_located_and_leave_no_output(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "bad.mlir").write_text("func.func @f() {\n  oops\n}\n")
+    result = tool("bankwise-report", "bad.mlir", *GFX942, "-o=r.txt")
+    assert result.returncode == 1
+    assert "bad.mlir:2:3: error: custom op 'oops' is unknown" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "r.txt").exists()
+    missing = tool("bankwise-report", "none.mlir", *GFX942)
+    assert missing.returncode == 1
+    assert missing.stderr == (
+        "bankwise-report: error: cannot open input 'none.mlir': No such file or directory\n"
+    )

@@ -1,0 +1,26 @@
+// Bad input: one located line on stderr, and the tool fails.
+// RUN: not bankwise-report %s 2>&1 | FileCheck %s --check-prefix=PARSE
+// RUN: not bankwise-report %t.missing 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not bankwise-report 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not bankwise-report %s --target=gfx1 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not bankwise-report %s --format=pdf 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not bankwise-report %s --bank-maps 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: not bankwise-report %s --compile --target=gfx942 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not bankwise-report %s --bankwise-decisions=d.json 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: echo 'module {}' | not bankwise-report - --access=1 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: echo 'module {}' | not bankwise-report - -o %t.missing/out 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: echo 'module {}' | bankwise-report - --fail-on-conflicts | FileCheck %s --check-prefix=EMPTY
+
+// PARSE: bankwise-report-bad-input.mlir:{{[0-9]+:[0-9]+}}: error: custom op 'this' is unknown
+// MISSING: bankwise-report: error: cannot open input '{{.*}}.missing': No such file or directory
+// NONE: bankwise-report: error: no input file; name one, or `-` for stdin
+// TARGET: bankwise-report: error: arch is 'gfx1'; allowed: gfx90a, gfx942,
+// FORMAT: bankwise-report: error: --format: 'pdf' is not one of text, json, markdown, html
+// FLAG: bankwise-report: error: unknown flag '--bank-maps'
+// BOTH: bankwise-report: error: --target is for IR that is only read
+// OUTPUT: bankwise-report: error: --bankwise-decisions has no meaning for a report
+// NUMBER: bankwise-report: error: --access=1: the report has none
+// UNWRITABLE: bankwise-report: error: cannot write '{{.*}}.missing/out'
+// EMPTY: <stdin>: no workgroup allocations
+
+this is not MLIR

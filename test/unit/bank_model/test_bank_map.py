@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bank maps say the same as the counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankwise.bank_model.bank_map import bank_map, worst_bank_map, worst_phase
+from bankwise.bank_model.conflicts import collisions, phase_costs
+from bankwise.bank_model.errors import InvalidParameterError
+from bankwise.bank_model.layouts import MachineAccess
+from bankwise.bank_model.targets import LdsInstruction, known_targets, target
+
+INSTRUCTIONS = [i for arch in known_targets() for i in target(arch).instructions]
+
+
+@given(st.sampled_from(INSTRUCTIONS), st.randoms(use_true_random=False), st.booleans())
+def test_a_map_agrees_with_the_counts(
+    instruction: LdsInstruction, random: object, masked: bool
+) -> None:
+    wave = sum(map(len, instruction.phases))
+    draw = random.randrange  # pyright: ignore[reportAttributeAccessIssue]
+    addresses = np.array([[draw(256) * instruction.width_bytes for _ in range(wave)]])
+    active = np.array([[draw(2) == 1 for _ in range(wave)]]) if masked else None
+    machine = MachineAccess(instruction, addresses, active)
+    costs = phase_costs(instruction, addresses, active)[0]
+    mask = None if active is None else active[0]
+    for phase in range(len(instruction.phases)):
+        found = bank_map(machine, 0, phase)
+        assert found.cycles == costs[phase]
+        colliding = [c for c in collisions(instruction, addresses[0], mask) if c.phase == phase]
+        assert found.conflicting_banks == tuple(c.bank for c in colliding)
+        for collision in colliding:
+            words = found.words_by_bank[collision.bank]
+            assert tuple((w.word, w.lanes) for w in words) == collision.lanes_by_word
+    worst = worst_bank_map([machine])
+    assert worst is not None
+    assert worst.cycles == costs.max()
+    assert worst.conflict_cycles == max(costs.max() - 1, 0)
+
+
+def test_the_worst_phase_is_the_first_of_the_most_cycles() -> None:
+    read = target("gfx942").instruction_named("ds_read_b32")
+    lanes = np.arange(64)
+    free = MachineAccess(read, (lanes * 4)[None], None)
+    second_phase = MachineAccess(read, np.where(lanes < 32, lanes * 4, lanes * 128)[None], None)
+    assert worst_phase([free, second_phase]) == (1, 0, 1)
+    assert worst_phase([free, free]) == (0, 0, 0)
+    assert worst_phase([]) is None
+    found = worst_bank_map([free, second_phase])
+    assert found is not None
+    assert found.cycles == 32
+    assert found.lanes == tuple(range(32, 64))
+
+
+def test_a_phase_that_does_not_exist_is_named() -> None:
+    read = target("gfx942").instruction_named("ds_read_b32")
+    machine = MachineAccess(read, np.zeros((1, 64), dtype=np.int64), None)
+    with pytest.raises(InvalidParameterError, match="phase is 2; allowed: 0 to 1"):
+        bank_map(machine, 0, 2)
+    with pytest.raises(InvalidParameterError, match="issue is 1; allowed: 0 to 0"):
+        bank_map(machine, 1, 0)

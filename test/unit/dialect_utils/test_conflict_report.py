@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reports on allocations: what stands, what is proposed, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.swizzles import XorShuffle
+from bankwise.bank_model.targets import AccessKind
+from bankwise.dialect_utils.allocation_layout import UnknownLayoutError, standing_layout
+from bankwise.dialect_utils.conflict_report import (
+    AllocationReport,
+    FunctionReport,
+    functions_in,
+    report_function,
+)
+from bankwise.dialect_utils.lds_accesses import lds_allocations
+
+WS = "#gpu.address_space<workgroup>"
+INFO = (
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [128, 1, 1] subgroup_size = 64>"
+)
+TILE = f"memref<64x32xf32, {WS}>"
+LOAD = f"%v = memref.load %m[%x, %c0] : {TILE}"
+HINT = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {TILE}"
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[ir.Context]:
+    session = Session()
+    yield session.context
+
+
+def module_of(context: ir.Context, body: str, tile: str = TILE, attributes: str = "") -> ir.Module:
+    alloc = f"%m = memref.alloc() {attributes} : {tile}" if tile else ""
+    with context, ir.Location.unknown():
+        return ir.Module.parse(
+            f"""func.func @f() attributes {{translation_info = {INFO}}} {{
+              %c0 = arith.constant 0 : index
+              %c1 = arith.constant 1 : index
+              %t = gpu.thread_id x
+              %x = affine.apply affine_map<(d0) -> (d0 mod 64)>(%t)
+              {alloc}
+              {body}
+              return
+            }}"""
+        )
+
+
+def report_of(
+    context: ir.Context,
+    body: str,
+    arch: str | None = "gfx942",
+    decided: bool = False,
+    **options: str,
+) -> FunctionReport:
+    module = module_of(context, body, **options)
+    (function,) = functions_in(module.operation)
+    return report_function(function, arch, decided=decided)
+
+
+def allocation_of(
+    context: ir.Context, body: str, tile: str = TILE, attributes: str = ""
+) -> AllocationReport:
+    (allocation,) = report_of(context, body, tile=tile, attributes=attributes).allocations
+    return allocation
+
+
+def cycles(allocation: AllocationReport) -> list[int | None]:
+    """Before, padded, standing, chosen."""
+    counts = (allocation.before, allocation.padded, allocation.standing, allocation.chosen)
+    return [None if count is None else count.conflict_cycles for count in counts]
+
+
+def test_undecided_ir_gets_a_proposal(context: ir.Context) -> None:
+    found = allocation_of(context, LOAD)
+    # Two waves of two phases, 32 words on one bank; 8 bytes behind a row leave pairs of lanes.
+    assert cycles(found) == [124, 4, 124, 0]
+    assert found.is_proposed
+    assert found.has_conflicts
+    assert found.decision.startswith("proposed: swizzled with xor_shuffle<")
+    assert found.chosen is not None
+    assert found.chosen.lds_bytes == found.lds_bytes == 8192
+
+
+def test_a_decided_plain_layout_stays_chosen(context: ir.Context) -> None:
+    (found,) = report_of(context, LOAD, decided=True).allocations
+    assert cycles(found) == [124, 4, 124, 124]
+    assert not found.is_proposed
+    assert found.decision.startswith("plain; proposed: ")
+
+
+@pytest.mark.parametrize(
+    "attributes", ["", "{iree_codegen.swizzle = #iree_codegen.xor_shuffle<32, 1>}"]
+)
+def test_hints_and_stowed_hints_stand(context: ir.Context, attributes: str) -> None:
+    body = LOAD if attributes else f"{HINT}\n{LOAD.replace('%m', '%h')}"
+    found = allocation_of(context, body, attributes=attributes)
+    assert cycles(found) == [124, 4, 0, 0]
+    assert not found.has_conflicts
+    assert found.standing is not None
+    assert found.standing.layout == SwizzledLayout((XorShuffle(32, 1),))
+
+
+def test_a_hint_that_is_no_permutation_counts_as_dropped(context: ir.Context) -> None:
+    tile = f"memref<64x33xf32, {WS}>"
+    body = f"""%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {tile}
+               %v = memref.load %h[%x, %c0] : {tile}
+               %u = memref.load %h[%c0, %c0] : {tile}"""
+    found = allocation_of(context, body.replace("<32, 1>", "<48, 1>"), tile=tile)
+    assert found.standing is not None
+    assert isinstance(found.standing.layout, PlainLayout)
+    assert "cannot be resolved and count as dropped" in found.decision
+
+
+def test_padding_is_measured_against_the_rows_without_it(context: ir.Context) -> None:
+    wide, row = f"memref<64x33xf32, {WS}>", f"memref<64x32xf32, strided<[33, 1]>, {WS}>"
+    body = f"""%r = memref.subview %m[0, 0] [64, 32] [1, 1] : {wide} to {row}
+               %v = memref.load %r[%x, %c1] : {row}"""
+    found = allocation_of(context, body, tile=wide)
+    assert cycles(found) == [124, 4, 0, 0]
+    assert found.tile is not None
+    assert found.tile.shape == (64, 32)
+    assert found.standing is not None
+    assert found.standing.layout == PaddedLayout(1)
+    assert found.lds_bytes == 64 * 33 * 4
+    (group,) = found.groups
+    assert str(group.pattern) == "row = lane, column = 1"
+
+
+def test_stock_pads_nothing_beyond_the_limit(context: ir.Context) -> None:
+    tile = f"memref<512x32xf32, {WS}>"
+    found = allocation_of(context, LOAD.replace(TILE, tile), tile=tile)
+    assert found.padded is found.before
+    # The same bytes fit with padding where more LDS may be used.
+    (roomy,) = report_of(context, LOAD.replace(TILE, tile), arch="gfx950", tile=tile).allocations
+    assert roomy.padded is not None
+    assert roomy.padded.lds_bytes == 512 * 34 * 4
+
+
+def test_stock_leaves_joined_rows_alone(context: ir.Context) -> None:
+    flat = f"memref<2048xf32, {WS}>"
+    body = f"""%r = memref.collapse_shape %m [[0, 1]] : {TILE} into {flat}
+               %v = memref.load %r[%x] : {flat}"""
+    found = allocation_of(context, body)
+    assert found.padded is found.before
+
+
+def test_accesses_of_one_pattern_are_a_group(context: ir.Context) -> None:
+    body = f"""%v = memref.load %m[%x, %c1] : {TILE}
+               %u = memref.load %m[%x, %c0] : {TILE}
+               memref.store %u, %m[%x, %c0] : {TILE}
+               %w = memref.load %m[%c0, %c0] : {TILE}"""
+    found = allocation_of(context, body)
+    shown = {(g.kind, len(g.members), str(g.pattern), g.runs) for g in found.groups}
+    assert shown == {
+        (AccessKind.READ, 2, "row = lane, column = i; i = 0..1", 2),
+        (AccessKind.WRITE, 1, "row = lane, column = 0", 2),
+        (AccessKind.READ, 1, "row = 0, column = 0", 2),
+    }
+    before = found.before
+    assert before is not None
+    assert sum(g.conflict_cycles(before) for g in found.groups) == before.conflict_cycles
+
+
+def test_loops_multiply(context: ir.Context) -> None:
+    body = f"""%c5 = arith.constant 5 : index
+               scf.for %i = %c0 to %c5 step %c1 {{ {LOAD} }}"""
+    found = allocation_of(context, body)
+    (group,) = found.groups
+    assert (group.weight, group.issues, group.runs) == (5, 2, 10)
+    assert found.before is not None
+    assert group.conflict_cycles(found.before) == found.before.conflict_cycles == 5 * 124
+
+
+def test_the_worst_phase_is_drawn(context: ir.Context) -> None:
+    found = allocation_of(context, LOAD)
+    (group,) = found.groups
+    assert found.before is not None
+    assert found.chosen is not None
+    before = found.bank_map(group, found.before.layout)
+    after = found.bank_map(group, found.chosen.layout)
+    assert before is not None
+    assert after is not None
+    assert (before.cycles, before.conflicting_banks) == (32, (0,))
+    assert (after.cycles, after.conflicting_banks) == (1, ())
+
+
+def test_neighbours_that_the_backend_may_join_are_remarked(context: ir.Context) -> None:
+    body = f"""%z = arith.constant dense<0.0> : vector<2xf32>
+               %c2 = arith.constant 2 : index
+               vector.store %z, %m[%x, %c0] : {TILE}, vector<2xf32>
+               vector.store %z, %m[%x, %c2] : {TILE}, vector<2xf32>"""
+    assert "neighbouring writes count one by one" in allocation_of(context, body).remarks[0]
+    apart = body.replace("constant 2 : index", "constant 4 : index")
+    assert allocation_of(context, apart).remarks == ()
+
+
+def test_a_function_without_a_target_is_listed_with_the_reason(context: ir.Context) -> None:
+    report = report_of(context, LOAD, arch=None)
+    (found,) = report.allocations
+    assert cycles(found) == [None] * 4
+    assert found.lds_bytes == 8192
+    assert found.decision == "not known: the function has no GPU target"
+    assert report.has_conflicts
+
+
+def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Context) -> None:
+    body = f"""{LOAD}
+               %s = arith.cmpi eq, %x, %c0 : index
+               %o = memref.alloc() : {TILE}
+               %w = arith.select %s, %m, %o : {TILE}"""
+    first, second = report_of(context, body).allocations
+    assert cycles(second) == [0, 0, 0, 0]
+    assert second.has_conflicts
+    assert [use.reason for use in first.unknown] == ["used by arith.select"]
+    assert cycles(first) == [124, 4, 124, 124]
+    assert first.has_conflicts
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{HINT}\n{LOAD}\n{LOAD.replace('%m', '%h').replace('%v', '%u')}", "different swizzles"),
+        (
+            f"""%r = memref.subview %m[32, 0] [32, 32] [1, 1]
+                  : {TILE} to memref<32x32xf32, strided<[32, 1], offset: 1024>, {WS}>
+                %g = iree_codegen.swizzle_hint %r[#iree_codegen.xor_shuffle<32, 1>]
+                  : memref<32x32xf32, strided<[32, 1], offset: 1024>, {WS}>""",
+            "on a part of the allocation",
+        ),
+    ],
+)
+def test_layouts_that_the_ir_does_not_say(context: ir.Context, body: str, message: str) -> None:
+    module = module_of(context, body)
+    (allocation,) = lds_allocations(module.body.operations[0].operation)
+    with pytest.raises(UnknownLayoutError, match=message):
+        standing_layout(allocation)

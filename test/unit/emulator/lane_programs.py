@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One wave that runs a few vector instructions on lanes a test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from bankwise.bank_model.targets import target
+from bankwise.emulator.assembly import EXEC
+from bankwise.emulator.executor import Program
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.machine import Machine, WaveGroup
+from bankwise.emulator.step import BuildContext
+
+from .small_kernels import kernel
+
+FLUSH_F32 = "\t\t.amdhsa_float_denorm_mode_32 0"
+NO_IEEE = "\t\t.amdhsa_ieee_mode 0"
+
+
+def run_lanes(
+    code: str,
+    vectors: Mapping[int, npt.ArrayLike] | None = None,
+    scalars: Mapping[int, int] | None = None,
+    arch: str = "gfx942",
+    directives: str = "",
+    active: int = 2**64 - 1,
+) -> Machine:
+    """Runs the lines of `code`, without branches; registers hold u32 words or 32-bit floats."""
+    lines = "\n".join(f"\t{line.strip()}" for line in code.strip().splitlines())
+    parsed = kernel(lines, arch=arch, directives=directives)
+    machine = Machine(parsed, np.zeros((1, 3), np.int64), GlobalMemory())
+    for index, values in (vectors or {}).items():
+        machine.define_vector(index, np.broadcast_to(words_of(values), (1, 64)).copy())
+    pairs = {EXEC.index: active & 0xFFFFFFFF, EXEC.index + 1: active >> 32}
+    for index, value in {**(scalars or {}), **pairs}.items():
+        machine.define_scalar(index, np.full(1, value & 0xFFFFFFFF, np.uint32))
+    program = Program(BuildContext(parsed, target(arch)))
+    group = WaveGroup(machine, np.arange(1))
+    for step in program.steps[:-1]:
+        assert step is not None
+        step(group)
+    return machine
+
+
+def words_of(values: npt.ArrayLike) -> npt.NDArray[np.uint32]:
+    """u32 words of integers or floats."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32).view(np.uint32)
+    return (array.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def lanes(machine: Machine, index: int) -> npt.NDArray[np.uint32]:
+    """[64], a vector register."""
+    return machine.vgpr[index, 0]
+
+
+def floats(machine: Machine, index: int) -> npt.NDArray[np.float32]:
+    """[64], a vector register as floats."""
+    return lanes(machine, index).view(np.float32)
+
+
+def mask(machine: Machine, index: int) -> int:
+    """A scalar pair."""
+    return int(machine.sgpr[index, 0]) | int(machine.sgpr[index + 1, 0]) << 32

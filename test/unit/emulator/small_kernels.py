@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of a few instructions, run from registers that a test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from bankwise.bank_model.targets import target
+from bankwise.emulator.assembly import EXEC, Kernel, parse_assembly
+from bankwise.emulator.executor import Program
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.kernel_launch import set_initial_state
+from bankwise.emulator.machine import Machine
+from bankwise.emulator.step import BuildContext
+
+LANES = np.arange(64)
+
+
+def assembly(
+    code: str,
+    arch: str = "gfx942",
+    threads: int = 64,
+    lds_bytes: int = 0,
+    kernarg_bytes: int = 0,
+    directives: str = "",
+) -> str:
+    """A file as the compiler prints it, with one kernel `k` of `code`."""
+    return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
+k:
+{code}
+\ts_endpgm
+.Lfunc_end0:
+\t.amdhsa_kernel k
+\t\t.amdhsa_group_segment_fixed_size {lds_bytes}
+\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1
+\t\t.amdhsa_user_sgpr_count 2
+\t\t.amdhsa_next_free_vgpr 128
+\t\t.amdhsa_accum_offset 64
+\t\t.amdhsa_float_denorm_mode_32 3
+{directives}
+\t.end_amdhsa_kernel
+\t.amdgpu_metadata
+---
+amdhsa.kernels:
+  - .name: k
+    .kernarg_segment_size: {kernarg_bytes}
+    .reqd_workgroup_size: [{threads}, 1, 1]
+...
+\t.end_amdgpu_metadata
+"""
+
+
+def kernel(code: str, **options: object) -> Kernel:
+    """The parsed kernel of `assembly`."""
+    return parse_assembly(assembly(code, **options), "small.s")["k"]  # type: ignore[arg-type]
+
+
+def run(
+    code: str,
+    arch: str = "gfx942",
+    threads: int = 64,
+    workgroups: int = 1,
+    lds_bytes: int = 0,
+    vectors: Mapping[int, npt.ArrayLike] | None = None,
+    scalars: Mapping[int, npt.ArrayLike] | None = None,
+    active: int | None = None,
+    memory: GlobalMemory | None = None,
+) -> Machine:
+    """Runs `code` and returns the machine as it ends.
+
+    Args:
+        vectors: initial vector registers, u32 that broadcast to [waves, 64].
+        scalars: initial scalar registers, u32 that broadcast to [waves].
+        active: EXEC of all waves, if not what the launch sets.
+    """
+    parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes)
+    ids = np.stack([np.arange(workgroups), *[np.zeros(workgroups, np.int64)] * 2], axis=1)
+    machine = Machine(parsed, ids, memory or GlobalMemory())
+    set_initial_state(machine, 0, b"")
+    for index, values in (vectors or {}).items():
+        words = np.broadcast_to(np.asarray(values).astype(np.uint32), (machine.waves, 64))
+        machine.define_vector(index, words)
+    for index, values in (scalars or {}).items():
+        words = np.broadcast_to(np.asarray(values).astype(np.uint32), machine.waves)
+        machine.define_scalar(index, words)
+    if active is not None:
+        for half in (0, 1):
+            word = np.full(machine.waves, active >> 32 * half & 0xFFFFFFFF, np.uint32)
+            machine.define_scalar(EXEC.index + half, word)
+    Program(BuildContext(parsed, target(arch))).run(machine, max_branches=1000)
+    return machine
+
+
+def descriptor(memory: GlobalMemory, address: int, size: int) -> dict[int, int]:
+    """A raw buffer's descriptor in s[4:7]."""
+    return {4: address & 0xFFFFFFFF, 5: address >> 32, 6: size, 7: 0x27000}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Control flow, EXEC, barriers, and what is reported when a kernel goes wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankwise.bank_model.targets import target
+from bankwise.emulator.assembly import AssemblyError, parse_assembly
+from bankwise.emulator.errors import EmulationError, UndefinedReadError
+from bankwise.emulator.executor import Program
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.kernel_launch import set_initial_state
+from bankwise.emulator.machine import Machine
+from bankwise.emulator.step import BuildContext
+
+from .small_kernels import LANES, assembly, kernel, run
+
+THREE_ARMS = """\ts_cmp_lt_u32 s9, 2
+\ts_cbranch_scc1 .LBB0_1
+\tv_mov_b32_e32 v1, 30
+\ts_branch .LBB0_3
+.LBB0_1:
+\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_2
+\tv_mov_b32_e32 v1, 20
+\ts_branch .LBB0_3
+.LBB0_2:
+\tv_mov_b32_e32 v1, 10
+.LBB0_3:
+\tv_mov_b32_e32 v2, 5"""
+
+
+def test_waves_part_and_join():
+    machine = run(THREE_ARMS, threads=256, scalars={9: [0, 1, 2, 1]})
+    assert machine.vgpr[1, :, 0].tolist() == [10, 20, 30, 20]
+    executions = machine.counters.executions.tolist()
+    assert executions == [4, 4, 1, 1, 3, 3, 2, 2, 1, 4, 4]
+
+
+def test_joined_waves_run_together():
+    parsed = kernel(THREE_ARMS, threads=256)
+    program = Program(BuildContext(parsed, target("gfx942")))
+    machine = Machine(parsed, np.zeros((1, 3), np.int64), GlobalMemory())
+    set_initial_state(machine, 0, b"")
+    machine.define_scalar(9, np.arange(4, dtype=np.uint32))
+    groups: list[int] = []
+    program.steps[9] = lambda group: groups.append(group.count)
+    program.run(machine)
+    assert groups == [4]
+
+
+def test_waves_loop_as_often_as_they_want():
+    code = """\ts_mov_b32 s10, 0
+.LBB0_1:
+\ts_add_u32 s10, s10, s9
+\ts_sub_u32 s9, s9, 1
+\ts_cmp_lg_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_1"""
+    machine = run(code, threads=192, scalars={9: [1, 4, 2]})
+    assert machine.sgpr[10].tolist() == [1, 10, 3]
+    assert machine.counters.executions[1] == 7
+
+
+def test_lanes_under_exec():
+    code = """\tv_cmp_gt_u32_e32 vcc, 3, v1
+\ts_and_saveexec_b64 s[10:11], vcc
+\tv_mov_b32_e32 v2, 7
+\ts_xor_b64 exec, exec, s[10:11]
+\tv_mov_b32_e32 v2, 8
+\ts_or_b64 exec, exec, s[10:11]
+\tv_add_u32_e32 v2, 1, v2"""
+    machine = run(code, vectors={1: LANES})
+    assert (machine.vgpr[2][0] == np.where(LANES < 3, 8, 9)).all()
+
+
+def test_a_branch_over_code_that_no_lane_wants():
+    code = """\ts_mov_b64 exec, s[10:11]
+\ts_cbranch_execz .LBB0_1
+\tv_mov_b32_e32 v1, 1
+.LBB0_1:"""
+    machine = run(code, threads=128, scalars={10: [0, 1], 11: 0}, vectors={1: 5})
+    assert machine.vgpr[1, :, 0].tolist() == [5, 1]
+    assert machine.counters.executions.tolist() == [2, 2, 1, 2]
+
+
+HANDOVER = """\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_1
+\tds_write_b32 v1, v2
+.LBB0_1:
+\ts_barrier
+\tds_read_b32 v3, v1"""
+
+
+def test_waves_meet_at_a_barrier():
+    """Wave 0 reads what wave 1 writes, on another path to the same barrier."""
+    machine = run(
+        HANDOVER, threads=128, scalars={9: [0, 1]}, vectors={1: 4 * LANES, 2: LANES}, lds_bytes=256
+    )
+    assert (machine.vgpr[3] == LANES).all()
+
+
+def test_a_wave_that_ended_is_not_waited_for():
+    code = "\ts_cmp_eq_u32 s9, 0\n\ts_cbranch_scc1 .LBB0_1\n\ts_endpgm\n.LBB0_1:\n\ts_barrier"
+    run(code, threads=128, scalars={9: [0, 1]})
+
+
+def test_waves_may_meet_at_two_barriers_in_the_text():
+    code = """\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_1
+\ts_barrier
+\ts_endpgm
+.LBB0_1:
+\ts_barrier"""
+    run(code, threads=128, scalars={9: [0, 1]})
+
+
+def test_an_undefined_register_is_named_with_its_place():
+    with pytest.raises(UndefinedReadError) as error:
+        run("\tv_mov_b32_e32 v1, 0\n\tv_mov_b32_e32 v2, v9")
+    lines = str(error.value).splitlines()
+    assert lines[0].startswith("small.s:4: v9 is read but was never written (wave 0, lane 0)")
+    assert lines[1] == "  in kernel 'k': v_mov_b32_e32 v2, v9"
+
+
+def test_lanes_that_were_off_stay_undefined():
+    code = "\ts_mov_b64 exec, 1\n\tv_mov_b32_e32 v1, 0\n\ts_mov_b64 exec, 3\n\tv_mov_b32_e32 v2, v1"
+    with pytest.raises(UndefinedReadError, match="lane 1"):
+        run(code)
+
+
+def test_an_undefined_scalar_is_named():
+    with pytest.raises(UndefinedReadError, match="s40 is read but was never written"):
+        run("\ts_mov_b32 s1, s40")
+
+
+@pytest.mark.parametrize(
+    "code", ["v_made_up_b32 v0, v1", "image_load v0, v1, s[0:7]", "ds_made_up v0", "s_trap 2"]
+)
+def test_an_unknown_instruction_is_refused_before_anything_runs(code: str):
+    with pytest.raises(EmulationError) as error:
+        run(f"\tv_mov_b32_e32 v2, v9\n\t{code}")
+    name = code.split()[0]
+    assert str(error.value).splitlines() == [
+        f"small.s:4: the emulator does not know '{name}'",
+        f"  in kernel 'k': {code}",
+    ]
+
+
+def test_an_endless_loop_comes_to_an_end():
+    with pytest.raises(EmulationError, match="more branches than allowed"):
+        run(".LBB0_1:\n\ts_branch .LBB0_1")
+
+
+@pytest.mark.parametrize(
+    ("keep", "reason"),
+    [
+        (0, "not AMD GPU assembly"),
+        (4, "no .amdgpu_metadata block: the file is truncated"),
+        (8, "no .amdgpu_metadata block: the file is truncated"),
+    ],
+)
+def test_a_truncated_file_is_refused(keep: int, reason: str):
+    lines = assembly("\ts_nop 0").splitlines()
+    with pytest.raises(AssemblyError, match=reason):
+        parse_assembly("\n".join(lines[:keep]), "cut.s")
+
+
+def test_a_label_that_is_nowhere():
+    with pytest.raises(AssemblyError, match=r"small.s:3: no label '.LBB0_9'"):
+        run("\ts_branch .LBB0_9")

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What waves find in their registers, and launches that are refused."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from bankwise.bank_model.targets import target
+from bankwise.emulator.assembly import parse_assembly
+from bankwise.emulator.errors import LaunchError
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.kernel_launch import launch
+
+from .small_kernels import assembly
+
+PRELOADED = """\ts_load_dwordx2 s[2:3], s[0:1], 0x0
+\ts_load_dword s4, s[0:1], 0x8
+\ts_waitcnt lgkmcnt(0)
+\ts_branch .LBB0_0
+.LBB0_0:
+"""
+STORE = """\ts_mul_i32 s20, s{x}, 96
+\tv_add_u32_e32 v1, s20, v0
+\tv_lshlrev_b32_e32 v1, 2, v1
+\tv_mov_b32_e32 v2, s{value}
+\tglobal_store_dword v1, v2, s[2:3]"""
+
+
+def text(code: str, preload: int = 0, **options: object) -> str:
+    directives = ""
+    if preload:
+        directives = (
+            f"\t\t.amdhsa_user_sgpr_kernarg_preload_length {preload}\n"
+            f"\t\t.amdhsa_user_sgpr_count {2 + preload}"
+        )
+    return assembly(code, threads=96, kernarg_bytes=12, directives=directives, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("preload", [0, 3])
+@pytest.mark.parametrize("max_waves", [256, 2])
+def test_arguments_and_ids_reach_the_waves(preload: int, max_waves: int):
+    """Workgroups of one and a half waves; the second argument goes to all elements."""
+    memory = GlobalMemory()
+    output = memory.allocate(4 * 96 * 3)
+    loads = PRELOADED if preload else PRELOADED.replace("\ts_branch .LBB0_0\n.LBB0_0:\n", "")
+    if not preload:
+        loads = "\ts_mov_b32 s9, s2\n" + loads
+    code = loads + STORE.format(x=2 + preload if preload else 9, value=4)
+    kernel = parse_assembly(text(code, preload))["k"]
+    counters = launch(
+        kernel, target("gfx942"), (3, 1, 1), struct.pack("<QI", output, 77), memory,
+        max_waves=max_waves,
+    )  # fmt: skip
+    assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == 77).all()
+    assert counters.executions[-1] == 6
+    # Where arguments are preloaded, the loads for older firmware are skipped.
+    assert counters.executions[0] == (0 if preload else 6)
+
+
+def test_preloading_may_begin_later():
+    """Two words from the second argument on; the kernel loads the first itself."""
+    memory = GlobalMemory()
+    output = memory.allocate(4 * 96)
+    directives = """\t\t.amdhsa_user_sgpr_kernarg_preload_length 1
+\t\t.amdhsa_user_sgpr_kernarg_preload_offset 2
+\t\t.amdhsa_user_sgpr_count 3"""
+    code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
+\tv_lshlrev_b32_e32 v1, 2, v0
+\tv_mov_b32_e32 v2, s2
+\tglobal_store_dword v1, v2, s[6:7]"""
+    source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
+    arguments = struct.pack("<QI", output, 77)
+    launch(parse_assembly(source)["k"], target("gfx942"), (1, 1, 1), arguments, memory)
+    assert (memory.read(output, 4 * 96).view(np.uint32) == 77).all()
+
+
+def test_lanes_beyond_the_last_work_item_are_off():
+    memory = GlobalMemory()
+    count = memory.allocate(4)
+    code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
+\tv_mov_b32_e32 v1, 0
+\tv_mov_b32_e32 v2, 1
+\tglobal_atomic_add v1, v2, s[6:7]"""
+    source = assembly(code, threads=96, kernarg_bytes=8)
+    arguments = struct.pack("<Q", count)
+    launch(parse_assembly(source)["k"], target("gfx942"), (2, 1, 1), arguments, memory)
+    assert memory.read(count, 4).view(np.uint32)[0] == 2 * 96
+
+
+def test_chosen_workgroups_run_alone():
+    memory = GlobalMemory()
+    output = memory.allocate(4 * 96 * 6)
+    code = """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
+\ts_mul_i32 s20, s3, 3
+\ts_add_i32 s20, s20, s2
+\ts_mul_i32 s20, s20, 96
+\tv_add_u32_e32 v1, s20, v0
+\tv_lshlrev_b32_e32 v1, 2, v1
+\tv_mov_b32_e32 v2, 1
+\tglobal_store_dword v1, v2, s[10:11]"""
+    directives = "\t\t.amdhsa_system_sgpr_workgroup_id_y 1"
+    source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
+    launch(
+        parse_assembly(source)["k"], target("gfx942"), (3, 2, 1),
+        struct.pack("<QI", output, 0), memory, [(2, 0, 0), (1, 1, 0)],
+    )  # fmt: skip
+    stored = memory.read(output, 4 * 96 * 6).view(np.uint32).reshape(6, 96)
+    assert stored.any(axis=1).tolist() == [False, False, True, False, True, False]
+    assert stored[[2, 4]].all()
+
+
+@pytest.mark.parametrize("dimensions", [0, 1, 2])
+def test_work_item_ids_are_packed(dimensions: int):
+    memory = GlobalMemory()
+    output = memory.allocate(4 * 64)
+    source = assembly(
+        """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
+\tv_mbcnt_lo_u32_b32 v1, -1, 0
+\tv_mbcnt_hi_u32_b32 v1, -1, v1
+\tv_lshlrev_b32_e32 v1, 2, v1
+\tglobal_store_dword v1, v0, s[10:11]""",
+        kernarg_bytes=8,
+        directives=f"\t\t.amdhsa_system_vgpr_workitem_id {dimensions}",
+    ).replace("[64, 1, 1]", "[4, 8, 2]")
+    launch(
+        parse_assembly(source)["k"], target("gfx942"), (1, 1, 1), struct.pack("<Q", output), memory
+    )
+    item = np.arange(64)
+    ids = [item % 4, item // 4 % 8 << 10, item // 32 << 20]
+    expected = sum(ids[: dimensions + 1])
+    assert (memory.read(output, 256).view(np.uint32) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("source", "arch", "grid", "workgroups", "reason"),
+    [
+        (text("", lds_bytes=65537), "gfx942", (1, 1, 1), None, "65537 bytes of LDS; .* has 65536"),
+        (text(""), "gfx950", (1, 1, 1), None, "is for gfx942: emulate that, or compile for gfx950"),
+        (text(""), "gfx90a", (1, 1, 1), None, "gfx90a cannot be emulated"),
+        (text(""), "gfx942", (1, 0, 1), None, "is empty"),
+        (text(""), "gfx942", (2, 1, 1), [(2, 0, 0)], r"workgroup \(2, 0, 0\) is not in the grid"),
+        (
+            text("").replace("kernarg_segment_ptr", "dispatch_ptr"),
+            "gfx942", (1, 1, 1), None, "asks for .amdhsa_user_sgpr_dispatch_ptr",
+        ),
+    ],
+)  # fmt: skip
+def test_launches_that_cannot_be(source: str, arch: str, grid, workgroups, reason: str):
+    kernel = parse_assembly(source)["k"]
+    with pytest.raises(LaunchError, match=reason):
+        launch(kernel, target(arch), grid, bytes(12), GlobalMemory(), workgroups)
+
+
+def test_arguments_of_the_wrong_size():
+    kernel = parse_assembly(text(""))["k"]
+    with pytest.raises(LaunchError, match="takes 12 bytes of arguments, not 8"):
+        launch(kernel, target("gfx942"), (1, 1, 1), bytes(8), GlobalMemory())

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The formats of a report: what they show, and that they hold what they promise."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.bank_map import bank_map
+from bankwise.bank_model.layouts import MachineAccess
+from bankwise.bank_model.targets import target
+from bankwise.dialect_utils.conflict_report import functions_in, report_function
+from bankwise.tools.report_contents import Contents, SelectionError, number_report
+from bankwise.tools.report_html import html_report
+from bankwise.tools.report_json import json_report
+from bankwise.tools.report_markdown import markdown_report
+from bankwise.tools.report_pictures import Gallery
+from bankwise.tools.report_text import map_text, text_report
+
+INFO = (
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [64, 1, 1] subgroup_size = 64>"
+)
+TILE = "memref<64x32xf32, #gpu.address_space<workgroup>>"
+EVIL = '<script>alert(1)</script>|`\\"&'
+
+
+def source(name: str) -> str:
+    return f"""func.func @{name}() attributes {{translation_info = {INFO}}} {{
+      %c0 = arith.constant 0 : index
+      %x = gpu.thread_id x
+      %m = memref.alloc() : {TILE}
+      %n = memref.alloc() : {TILE}
+      %v = memref.load %m[%x, %c0] : {TILE}
+      memref.store %v, %n[%x, %c0] : {TILE}
+      %u = memref.load %n[%c0, %c0] : {TILE}
+      return
+    }}"""
+
+
+@pytest.fixture(scope="module")
+def contents() -> Contents:
+    with Session().context, ir.Location.unknown():
+        module = ir.Module.parse(source("kernel"))
+        reports = [report_function(f, "gfx942") for f in functions_in(module.operation)]
+    functions = number_report([("dir/a.mlir", report) for report in reports])
+    return Contents(("dir/a.mlir",), ("bankwise-report", "dir/a.mlir"), "", functions, True)
+
+
+@pytest.fixture
+def evil(contents: Contents) -> Contents:
+    """The same with hostile names wherever the input can put one."""
+    (function,) = contents.functions
+    allocation, *_ = function.allocations
+    hostile = replace(
+        allocation,
+        report=replace(allocation.report, type=EVIL, location=f"{EVIL}:1:2", decision=EVIL),
+    )
+    report = replace(function.report, name=EVIL)
+    changed = replace(function, report=report, file=EVIL, allocations=(hostile,))
+    return replace(
+        contents, inputs=(EVIL,), command=("bankwise-report", EVIL), functions=(changed,)
+    )
+
+
+class Page(HTMLParser):
+    """Checks that tags balance, and collects what the page refers to."""
+
+    VOID = frozenset({"meta", "br", "img", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("href", "src"):
+                self.references.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_is_one_file_with_every_map_before_and_after(contents: Contents) -> None:
+    page = Page(html_report(contents))
+    groups = sum(len(allocation.accesses) for allocation in contents.allocations)
+    assert groups == 3
+    assert page.tags.count("figure") == page.tags.count("use") == 2 * groups
+    inside = {ref for ref in page.references if ref.startswith("#")}
+    assert inside <= {f"#{name}" for name in page.ids}
+    outside = [ref for ref in page.references if not ref.startswith("#")]
+    # Equal maps share a picture: both allocations have the same column of one bank.
+    assert 0 < len(outside) < 2 * groups
+    for reference in outside:
+        head, data = reference.split(",", 1)
+        assert head == "data:image/svg+xml;base64"
+        picture = ElementTree.fromstring(base64.b64decode(data))
+        texts = [e.text for e in picture.iter("{http://www.w3.org/2000/svg}text")]
+        assert "bank" in texts
+        assert not [e for e in picture.iter() if e.tag.endswith(("script", "image"))]
+    assert "http" not in re.sub(r"base64,[^\"]*", "", html_report(contents))
+    for fact in ("gfx942", "dir/a.mlir", "bankwise-report dir/a.mlir", "row = lane, column = 0"):
+        assert fact in page.text
+
+
+def test_html_escapes_what_comes_from_the_input(evil: Contents) -> None:
+    page = Page(html_report(evil))
+    assert "script" not in page.tags
+    assert page.text.count(EVIL) >= 4
+
+
+def test_markdown_escapes_what_comes_from_the_input(evil: Contents) -> None:
+    text = markdown_report(evil)
+    outside_code = "".join(text.split("``")[::2])
+    assert "<script>" not in outside_code
+    rows = [line for line in text.splitlines() if line.startswith("| 1 |")]
+    # Six columns whatever bars the names contain.
+    assert len(rows[0].replace("\\|", "").strip("|").split("|")) == 6
+
+
+def test_json_holds_the_numbers(contents: Contents) -> None:
+    document = json.loads(json_report(contents))
+    assert (document["version"], document["mode"], document["mitigation"]) == (1, "ir", None)
+    (function,) = document["functions"]
+    first, second = function["allocations"]
+    assert function["target"] == "gfx942"
+    assert [first["number"], second["number"]] == [1, 2]
+    assert first["layouts"]["before"]["conflict_cycles"] == 62
+    assert first["layouts"]["chosen"]["swizzles"] != []
+    (access,) = first["accesses"]
+    assert access["before"] == {
+        "conflict_cycles": 62,
+        "wavefronts": 64,
+        "instructions": {"ds_read_b32": 1},
+    }
+    worst = access["bank_maps"]["before"]
+    assert [word["lanes"] for word in worst["banks"][0]] == [[lane] for lane in range(32)]
+    assert document["totals"]["before"]["conflict_cycles"] == 124
+    assert json_report(replace(contents, bank_maps=False)).count("bank_maps") == 0
+
+
+def test_text_fits_into_its_width_and_is_plain_without_a_terminal(contents: Contents) -> None:
+    for width in (80, 100, 200):
+        text = text_report(replace(contents, bank_maps=False), width=width)
+        assert max(map(len, text.splitlines())) <= width
+        assert "\x1b" not in text
+    assert max(map(len, text_report(contents).splitlines())) <= 100
+    assert "\x1b[" in text_report(contents, colour=True)
+
+
+def test_an_empty_report_says_so(contents: Contents) -> None:
+    empty = replace(contents, functions=())
+    assert text_report(empty) == "a.mlir: no workgroup allocations\n"
+    assert "No workgroup allocations." in markdown_report(empty)
+    assert "No workgroup allocations." in Page(html_report(empty)).text
+
+
+def test_numbers_select(contents: Contents) -> None:
+    reports = [(f.file, f.report) for f in contents.functions]
+    (function,) = number_report(reports, frozenset({2}))
+    assert [a.number for a in function.allocations] == [2]
+    (function,) = number_report(reports, frozenset(), frozenset({3}))
+    assert [[a.number for a in b.accesses] for b in function.allocations] == [[3]]
+    with pytest.raises(SelectionError, match="--access=9: the report has 3"):
+        number_report(reports, frozenset(), frozenset({9}))
+    with pytest.raises(SelectionError, match="have none of these accesses"):
+        number_report(reports, frozenset({1}), frozenset({3}))
+
+
+def test_a_map_in_text_shows_sharing_and_conflicts() -> None:
+    read = target("gfx942").instruction_named("ds_read_b32")
+    lanes = np.arange(64)
+    # Lanes 0 and 1 share word 0; lane 2 wants word 32, on the same bank.
+    words = np.where(lanes < 2, 0, np.where(lanes == 2, 32, lanes))
+    found = bank_map(MachineAccess(read, (words * 4)[None], None), 0, 0)
+    lines = map_text(found).plain.splitlines()
+    assert lines[1].split()[:5] == ["1", "0+", ".", ".", "3"]
+    assert lines[2].split()[:3] == ["2", "2", "."]
+    assert lines[3].split()[:4] == ["=", "2!", "0", "0"]
+
+
+def test_wide_maps_are_cut_into_lines_of_32_banks() -> None:
+    read = target("gfx950").instruction_named("ds_read_b128")
+    found = bank_map(MachineAccess(read, (np.arange(64) * 16)[None], None), 0, 0)
+    lines = map_text(found).plain.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("bank")] == ["0", "32"]
+
+
+def test_equal_maps_share_a_picture() -> None:
+    read = target("gfx942").instruction_named("ds_read_b32")
+    addresses = np.stack([np.arange(64) * 4, np.arange(64) * 4 + 128])
+    gallery = Gallery()
+    machine = MachineAccess(read, addresses, None)
+    first, second = (gallery.picture(bank_map(machine, issue, 0)) for issue in (0, 1))
+    assert first is second
+    other = gallery.picture(bank_map(machine, 0, 1))
+    assert other is not first
+    assert (first.number, other.number) == (1, 2)

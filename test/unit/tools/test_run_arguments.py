@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of bankwise-run."""
+
+import pytest
+
+from bankwise.tools.run_arguments import UsageError, parse_arguments
+
+
+def test_compile_flags_pass_through():
+    settings = parse_arguments(
+        ["a.mlir", "--iree-rocm-target=gfx950", "--input=1", "--input=2", "--counters"]
+    )
+    assert settings.compile_flags == ("--iree-rocm-target=gfx950",)
+    assert settings.inputs == ("1", "2")
+    assert settings.is_source
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no module"),
+        (["a.mlir", "--module=b.mlir"], "two modules"),
+        (["a.mlir", "--device=mps"], "invalid choice: 'mps'"),
+        (["a.mlir", "--frobnicate"], "unknown argument '--frobnicate'"),
+        (["a.vmfb", "--iree-rocm-target=gfx950"], "is compiled already"),
+        (["a.mlir", "--workgroups=0"], "expects a number from 1"),
+        (["a.mlir", "--workgroups=x"], "invalid int value"),
+        (["a.mlir", "--workgroups=1", "--expected_output=1"], "no complete output"),
+        (["a.vmfb", "--device=cuda", "--counters"], "'cuda' is not emulated"),
+        (["a.vmfb", "--device=hip", "--annotate"], "'hip' is not emulated"),
+    ],
+)
+def test_bad_command_lines_are_explained(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        parse_arguments(arguments)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inputs and outputs in iree-run-module's notation."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bankwise.tools.run_values import (
+    Tolerances,
+    ValueTextError,
+    parse_values,
+    value_text,
+    write_output,
+)
+
+EXACT = Tolerances({}, 0.0)
+
+
+def one(text):
+    """The only value of `text`, a tensor."""
+    (value,) = parse_values(text)
+    assert isinstance(value, np.ndarray)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2x3xf16=1.5", np.full((2, 3), 1.5, np.float16)),
+        ("2x2xi32=1 2 3 4", np.array([[1, 2], [3, 4]], np.int32)),
+        ("2x2xi32=[[1 2][3 4]]", np.array([[1, 2], [3, 4]], np.int32)),
+        ("4xf32=1,-2.5,3e2,inf", np.array([1, -2.5, 300, np.inf], np.float32)),
+        ("2xbf16=1.0", np.array([1, 1], ml_dtypes.bfloat16)),
+        ("2xf8E4M3FNUZ=2 4", np.array([2, 4], ml_dtypes.float8_e4m3fnuz)),
+        ("2xi1=true 0", np.array([True, False])),
+        ("f32=2", np.array(2, np.float32)),
+        ("0x4xf32=", np.zeros((0, 4), np.float32)),
+        ("2x2xui8", np.zeros((2, 2), np.uint8)),
+    ],
+)
+def test_tensors(text, expected):
+    value = one(text)
+    assert value.dtype == expected.dtype
+    np.testing.assert_array_equal(value, expected)
+
+
+def test_scalars_are_numbers():
+    assert parse_values("7") == [7]
+    assert parse_values("-0x10") == [-16]
+    assert parse_values("3.5") == [3.5]
+    assert isinstance(parse_values("7")[0], int)
+
+
+def test_files_hold_one_or_more_arrays(tmp_path):
+    with (tmp_path / "two.npy").open("wb") as file:
+        np.save(file, np.arange(3, dtype=np.float32))
+        np.save(file, np.ones((2, 2), np.int8))
+    first, second = parse_values(f"@{tmp_path}/two.npy")
+    np.testing.assert_array_equal(first, [0, 1, 2])
+    assert second.dtype == np.int8
+    (tmp_path / "a.bin").write_bytes(np.array([1, 2], np.float16).tobytes())
+    np.testing.assert_array_equal(one(f"2xf16=@{tmp_path}/a.bin"), [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2x3xf17=1", "element type 'f17'"),
+        ("2x3xf16=1 2", "has 2 elements, its shape 6"),
+        ("2xi32=1.5 2", "holds an element that is no int32"),
+        ("abc", "is no value"),
+        ("@missing.npy", "cannot read 'missing.npy'"),
+        ("2xf16=@missing.bin", "cannot read 'missing.bin'"),
+    ],
+)
+def test_bad_values_are_named(text, message):
+    with pytest.raises(ValueTextError, match=message):
+        parse_values(text)
+
+
+def test_files_of_the_wrong_size_or_kind(tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"123")
+    with pytest.raises(ValueTextError, match="has 3 bytes, the tensor 4"):
+        parse_values(f"2xf16=@{tmp_path}/a.bin")
+    with pytest.raises(ValueTextError, match=r"is no \.npy file"):
+        parse_values(f"@{tmp_path}/a.bin")
+    (tmp_path / "empty.npy").write_bytes(b"")
+    with pytest.raises(ValueTextError, match="is empty"):
+        parse_values(f"@{tmp_path}/empty.npy")
+
+
+def test_shown_values_are_elided():
+    assert value_text(np.arange(6, dtype=np.int32).reshape(2, 3), 4) == "2x3xi32=0 1 2 3..."
+    assert value_text(np.array(2.5, np.float32), 4) == "2.5"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_outputs_round_trip(tmp_path, dtype):
+    value = np.array([[1, 2], [3, 4]], dtype)
+    for name in ("o.npy", "o.bin"):
+        write_output(f"@{tmp_path}/{name}", value)
+    assert EXACT.mismatch(value, one(f"@{tmp_path}/o.npy")) == ""
+    assert (tmp_path / "o.bin").read_bytes() == value.tobytes()
+    with pytest.raises(ValueTextError, match=r"expects @file\.npy"):
+        write_output(f"@{tmp_path}/o.txt", value)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["o.bin", "o.npy"]
+
+
+def test_tolerances_follow_the_formula():
+    close = Tolerances({"f32": 0.1}, 0.01)
+    actual = np.array([10.0, np.nan, np.inf], np.float32)
+    assert close.mismatch(actual, np.array([10.19, np.nan, np.inf], np.float32)) == ""
+    assert "differs in 1 of 3 elements, first at [0]" in close.mismatch(
+        actual, np.array([10.3, np.nan, np.inf], np.float32)
+    )
+    assert "differs" in close.mismatch(actual, np.array([10.0, 1.0, np.inf], np.float32))
+    assert "differs" in EXACT.mismatch(np.array([1, 2]), np.array([1, 3]))
+    assert "is 2xi64, expected is 3xi64" in EXACT.mismatch(np.array([1, 2]), np.zeros(3, np.int64))

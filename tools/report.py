@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-report`: the bank conflicts of every LDS allocation and access of a kernel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from ..bank_model.targets import UnknownTargetError, known_targets, target
+from .compile_arguments import UsageError
+from .report_arguments import HELP, ReportSettings, parse_report_arguments
+
+if TYPE_CHECKING:
+    from ..dialect_utils.conflict_report import FunctionReport
+    from .report_contents import Contents
+
+PROGRAM = "bankwise-report"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if any(word in ("--help", "-help", "-h") for word in arguments):
+            print(HELP.format(targets=", ".join(known_targets())), end="")
+            return 0
+        if any(word in ("--version", "-version") for word in arguments):
+            print(f"{PROGRAM} {__version__}")
+            return 0
+        settings = parse_report_arguments(arguments)
+        if settings.target is not None:
+            target(settings.target)
+        return _run(settings, arguments)
+    except (UsageError, UnknownTargetError) as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has left; nothing more must be written to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written")
+
+
+def _fail(message: str) -> int:
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return 1
+
+
+def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
+    # The compiler's library is loaded only now: usage errors answer at once.
+    from ..iree_plugin import embedding
+
+    flags = settings.compile.process_flags if settings.compile else ()
+    embedding.set_process_flags(PROGRAM, list(flags))
+
+    from ..iree_plugin.compile_driver import DriverError
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+    from .report_contents import Contents, SelectionError, has_conflicts, number_report, why_failed
+
+    try:
+        reports = _reports(settings)
+        if reports is None:
+            return 1
+        contents = Contents(
+            inputs=settings.inputs,
+            command=(PROGRAM, *arguments),
+            mitigation=settings.compile.mitigation if settings.compile else "",
+            functions=number_report(reports, settings.allocations, settings.accesses),
+            bank_maps=settings.bank_map,
+        )
+        _write(settings.output, _rendered(contents, settings))
+    except (DriverError, PipelineEditError, SelectionError) as error:
+        return _fail(str(error))
+    found = [report for _, report in reports]
+    if settings.fail_on_conflicts and has_conflicts(found):
+        return _fail(f"{why_failed(found)} (--fail-on-conflicts)")
+    return 0
+
+
+def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | None:
+    """(file, report) of every function; None after a diagnostic."""
+    if settings.compile is None:
+        from ..iree_plugin.report_sources import report_files
+
+        return report_files(settings.inputs, settings.target, split_input=settings.split_input)
+    from ..iree_plugin.observed_compile import observe_compile
+
+    seen = observe_compile(settings.compile)
+    return None if seen is None else [(settings.inputs[0], report) for report in seen]
+
+
+def _rendered(contents: Contents, settings: ReportSettings) -> str:
+    if settings.format == "json":
+        from .report_json import json_report
+
+        return json_report(contents)
+    if settings.format == "markdown":
+        from .report_markdown import markdown_report
+
+        return markdown_report(contents)
+    if settings.format == "html":
+        from .report_html import html_report
+
+        return html_report(contents)
+    from .report_text import PLAIN_WIDTH, text_report
+
+    if settings.output == "-" and sys.stdout.isatty():
+        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
+        return text_report(contents, width=width, colour="NO_COLOR" not in os.environ)
+    return text_report(contents)
+
+
+def _write(path: str, text: str) -> None:
+    """Writes to stdout or a device at once, to a file only when all of it is there."""
+    from ..iree_plugin.atomic_file import AtomicFile, is_stream_or_device
+    from ..iree_plugin.compile_driver import DriverError
+
+    try:
+        if path == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode(errors="replace"))
+            sys.stdout.buffer.flush()
+        elif is_stream_or_device(path):
+            Path(path).write_text(text, encoding="utf-8", errors="replace")
+        else:
+            file = AtomicFile(path)
+            try:
+                file.temporary.write_text(text, encoding="utf-8", errors="replace")
+                file.keep()
+            finally:
+                file.discard()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DriverError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def entry_point() -> None:
+    """The console script: leaves without tearing down 330 MB of compiler."""
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

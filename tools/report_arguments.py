@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of `bankwise-report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..iree_plugin.compile_settings import CompileSettings
+from .compile_arguments import UsageError, parse_arguments
+
+FORMATS = ("text", "json", "markdown", "html")
+
+HELP = """\
+OVERVIEW: Bank conflicts of every LDS allocation and access, before and after a layout is chosen
+
+USAGE: bankwise-report [options] <.mlir files, or '-' for stdin>
+       bankwise-report [options] <.mlir file> --iree-hal-target-device=... [compiler flags]
+
+The first form reads IR before or after the passes: tensors or memrefs in workgroup memory.
+The second compiles the file in this process, as bankwise-compile would, and reports on every
+dispatch. A flag that starts with --iree- or --bankwise-, or --compile, asks for it.
+
+OPTIONS:
+
+  --format=<value>              text (default), json, markdown, html
+  -o <filename>                 Output file, '-' (default) for stdout
+  --target=<arch>               Count for this GPU, whatever target the IR names: {targets}
+  --bank-map                    Draw the worst phase of each access, before and after
+  --allocation=<N>, --access=<N>
+                                Report only on these, by the numbers in the tables; may be repeated
+  --fail-on-conflicts           Exit with 1 if the IR as it stands, or the code that was compiled,
+                                has conflict cycles or accesses that cannot be read
+  --split-input-file            Read the parts between '// -----' separately
+  --compile                     Compile, also without a compiler flag
+  --bankwise-mitigation=<value> What to compile with: auto (default), swizzle, pad, none, stock
+  --help, --version
+
+A compile also takes iree-compile's flags: bankwise-compile --help lists them.
+"""
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What `bankwise-report` was asked for. Paths are as given; `-` is a standard stream.
+
+    `compile` holds the compile's settings, or None when `inputs` are read as IR.
+    """
+
+    inputs: tuple[str, ...] = ()
+    output: str = "-"
+    format: str = "text"
+    target: str | None = None
+    bank_map: bool = False
+    allocations: frozenset[int] = frozenset()
+    accesses: frozenset[int] = frozenset()
+    fail_on_conflicts: bool = False
+    split_input: bool = False
+    compile: CompileSettings | None = None
+
+
+_SWITCHES = {
+    "bank-map": "bank_map",
+    "fail-on-conflicts": "fail_on_conflicts",
+    "split-input-file": "split_input",
+}
+_VALUES = {"o": "output", "output": "output", "format": "format", "target": "target"}
+_NUMBERS = {"allocation": "allocations", "access": "accesses"}
+_COMPILE = "compile"
+# Flags of bankwise-compile that a report can honour; the others change or name its outputs.
+_HONOURED = ("input", "mitigation", "compile_from", "verify", "process_flags")
+
+
+@dataclass
+class _CommandLine:
+    settings: ReportSettings = field(default_factory=ReportSettings)
+    compiles: bool = False
+    rest: list[str] = field(default_factory=list)
+
+
+def parse_report_arguments(argv: Sequence[str]) -> ReportSettings:
+    """Reads a command line.
+
+    Raises:
+        UsageError: a flag that is unknown, incomplete or contradicts another; no input.
+    """
+    line = _CommandLine()
+    words = iter(argv)
+    for word in words:
+        name, separator, text = word.lstrip("-").partition("=")
+        if not word.startswith("-") or word == "-":
+            line.rest.append(word)
+        elif name in _VALUES or name in _NUMBERS:
+            value = text if separator else next(words, "")
+            if not value:
+                raise UsageError(f"{word.partition('=')[0]} needs a value")
+            _read_value(line, name, value)
+        elif name in _SWITCHES or name == _COMPILE:
+            on = _switch(word, separator, text)
+            if name == _COMPILE:
+                line.compiles |= on
+            else:
+                line.settings = replace(line.settings, **{_SWITCHES[name]: on})
+        else:
+            line.rest.append(word)
+            line.compiles |= name.startswith(("iree-", "bankwise-"))
+    return _with_compile(line) if line.compiles else _with_files(line)
+
+
+def _read_value(line: _CommandLine, name: str, value: str) -> None:
+    if name in _NUMBERS:
+        if not value.isascii() or not value.isdigit() or int(value) < 1:
+            raise UsageError(f"--{name} expects a number from a report's table, got '{value}'")
+        known: frozenset[int] = getattr(line.settings, _NUMBERS[name])
+        line.settings = replace(line.settings, **{_NUMBERS[name]: known | {int(value)}})
+        return
+    if name == "format" and value not in FORMATS:
+        raise UsageError(f"--format: '{value}' is not one of {', '.join(FORMATS)}")
+    line.settings = replace(line.settings, **{_VALUES[name]: value})
+
+
+def _switch(word: str, separator: str, text: str) -> bool:
+    if not separator or text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise UsageError(f"{word.partition('=')[0]} expects true or false, got '{text}'")
+
+
+def _with_files(line: _CommandLine) -> ReportSettings:
+    for word in line.rest:
+        if word.startswith("-") and word != "-":
+            raise UsageError(
+                f"unknown flag '{word}'; compiler flags start with --iree-, others need --compile"
+            )
+    if not line.rest:
+        raise UsageError("no input file; name one, or `-` for stdin")
+    return replace(line.settings, inputs=tuple(line.rest))
+
+
+def _with_compile(line: _CommandLine) -> ReportSettings:
+    settings = line.settings
+    if settings.target is not None:
+        raise UsageError(
+            "--target is for IR that is only read; a compile takes its target from a flag such as "
+            "--iree-rocm-target"
+        )
+    if settings.split_input:
+        raise UsageError("--split-input-file is for IR that is only read, not for a compile")
+    compiled = parse_arguments(line.rest)
+    for name in _unhonoured(compiled):
+        raise UsageError(f"{name} has no meaning for a report")
+    if compiled.input is None:
+        raise UsageError("no input file; name one, or `-` for stdin")
+    return replace(settings, inputs=(compiled.input,), compile=compiled)
+
+
+def _unhonoured(settings: CompileSettings) -> Iterator[str]:
+    """The flags that were given and that a report would have to ignore."""
+    usual = CompileSettings()
+    flags = {"decisions": "bankwise-decisions", "remarks": "bankwise-remarks"} | {
+        "dump_ir": "bankwise-dump-ir",
+        "bytecode_version": "emit-mlir-bytecode-version",
+        "emit_bytecode": "emit-mlir-bytecode",
+        "dump_phases_to": "dump-compilation-phases-to",
+        "remarks_file": "remarks-output-file",
+        "list_backends": "iree-hal-list-target-backends",
+        "list_plugins": "iree-list-plugins",
+        "print_before": "mlir-print-ir-before",
+        "print_after": "mlir-print-ir-after",
+    }
+    for name in usual.__dataclass_fields__:
+        if name not in _HONOURED and getattr(settings, name) != getattr(usual, name):
+            yield f"--{flags.get(name, name.replace('_', '-'))}"

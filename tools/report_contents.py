@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a report shows, in whatever format: numbered allocations and accesses, and the sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..bank_model.layout_counts import LayoutCount
+from ..dialect_utils.conflict_report import AccessGroup, AllocationReport, FunctionReport
+
+NO_ALLOCATIONS = "no workgroup allocations"
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedAccess:
+    """A group of alike accesses and its number in the report."""
+
+    number: int
+    group: AccessGroup
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedAllocation:
+    """An allocation and its number in the report."""
+
+    number: int
+    report: AllocationReport
+    accesses: tuple[NumberedAccess, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedFunction:
+    """A function with the allocations of it that were asked for."""
+
+    report: FunctionReport
+    file: str
+    allocations: tuple[NumberedAllocation, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A whole report.
+
+    `mitigation` is the compile's, or empty where IR was read; `command` is the command line.
+    """
+
+    inputs: tuple[str, ...]
+    command: tuple[str, ...]
+    mitigation: str
+    functions: tuple[ReportedFunction, ...]
+    bank_maps: bool
+
+    @property
+    def allocations(self) -> Iterator[NumberedAllocation]:
+        """The allocations of all functions."""
+        for function in self.functions:
+            yield from function.allocations
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no function at all."""
+        return not self.functions
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures of the functions, each once."""
+        return tuple(dict.fromkeys(f.report.arch for f in self.functions if f.report.arch))
+
+    @property
+    def title(self) -> str:
+        """The inputs by their names alone."""
+        return ", ".join(Path(name).name if name != "-" else "<stdin>" for name in self.inputs)
+
+
+class SelectionError(ValueError):
+    """A number that no allocation or access of the report has."""
+
+
+def number_report(
+    reports: Sequence[tuple[str, FunctionReport]],
+    allocations: frozenset[int] = frozenset(),
+    accesses: frozenset[int] = frozenset(),
+) -> tuple[ReportedFunction, ...]:
+    """Numbers (file, function report) pairs from 1 and keeps what is asked for, by default all.
+
+    Raises:
+        SelectionError: a number that does not occur.
+    """
+    functions: list[ReportedFunction] = []
+    allocation_count = access_count = 0
+    selected = bool(allocations or accesses)
+    for file, report in reports:
+        kept: list[NumberedAllocation] = []
+        for allocation in report.allocations:
+            allocation_count += 1
+            numbered: list[NumberedAccess] = []
+            for group in allocation.groups:
+                access_count += 1
+                if not accesses or access_count in accesses:
+                    numbered.append(NumberedAccess(access_count, group))
+            chosen = not allocations or allocation_count in allocations
+            if chosen and (numbered or not accesses):
+                kept.append(NumberedAllocation(allocation_count, allocation, tuple(numbered)))
+        if kept or not selected:
+            functions.append(ReportedFunction(report, file, tuple(kept)))
+    for flag, numbers, count in (
+        ("allocation", allocations, allocation_count),
+        ("access", accesses, access_count),
+    ):
+        for number in sorted(numbers):
+            if number > count:
+                have = f"the report has {count}" if count else "the report has none"
+                raise SelectionError(f"--{flag}={number}: {have}")
+    if selected and not functions:
+        raise SelectionError("the allocations that were asked for have none of these accesses")
+    return tuple(functions)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Conflict cycles and LDS bytes of several allocations under the four layouts.
+
+    `complete` is False where something is not known and the sums are lower bounds.
+    """
+
+    before: tuple[int, int]
+    padded: tuple[int, int]
+    standing: tuple[int, int]
+    chosen: tuple[int, int]
+    complete: bool
+    nothing_known: bool = False
+    """No allocation could be counted."""
+
+    @staticmethod
+    def of(allocations: Sequence[AllocationReport]) -> Sums:
+        """Adds up what is known."""
+
+        def total(count_of: Callable[[AllocationReport], LayoutCount | None]) -> tuple[int, int]:
+            counts = [count_of(each) for each in allocations]
+            cycles = sum(count.conflict_cycles for count in counts if count is not None)
+            size = sum(
+                each.lds_bytes or 0 if count is None else count.lds_bytes
+                for each, count in zip(allocations, counts, strict=True)
+            )
+            return cycles, size
+
+        return Sums(
+            total(lambda a: a.before),
+            total(lambda a: a.padded),
+            total(lambda a: a.standing),
+            total(lambda a: a.chosen),
+            all(not a.unknown and a.lds_bytes is not None for a in allocations),
+            bool(allocations) and all(a.before is None for a in allocations),
+        )
+
+
+def has_conflicts(reports: Sequence[FunctionReport]) -> bool:
+    """Whether any function as it stands has conflict cycles, or accesses that cannot be read."""
+    return any(report.has_conflicts for report in reports)
+
+
+def why_failed(reports: Sequence[FunctionReport]) -> str:
+    """What `--fail-on-conflicts` objects to, in one line."""
+    allocations = [each for report in reports for each in report.allocations]
+    cycles = Sums.of(allocations).standing[0]
+    unknown = sum(bool(each.unknown) for each in allocations)
+    unread = sum(report.unread for report in reports)
+    parts: list[str] = []
+    if cycles:
+        parts.append(f"{cycles:,} conflict cycles in the code as it stands")
+    if unknown:
+        parts.append(f"{_plural(unknown, 'allocation')} with uses that are not known")
+    if unread:
+        parts.append(f"{_plural(unread, 'function')} with LDS that is not read")
+    return "; ".join(parts)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+# Words that all formats share.
+
+
+def shown_type(allocation: AllocationReport) -> str:
+    """The type, with the logical tile where that has another shape."""
+    if allocation.tile is None:
+        return allocation.type
+    shape = "x".join(map(str, allocation.tile.shape))
+    if f"<{shape}x" in allocation.type:
+        return allocation.type
+    return f"{allocation.type} as {shape}"
+
+
+def short_location(location: str, inputs: Sequence[str]) -> str:
+    """`line:column` in the only input, `file:line:column` elsewhere, without directories."""
+    file, _, rest = location.partition(":")
+    for name in inputs:
+        if name != "-" and location.startswith(f"{name}:") and len(inputs) == 1:
+            return location[len(name) + 1 :]
+    return f"{Path(file).name}:{rest}" if rest else location
+
+
+def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:
+    """Unknown uses, assumptions and remarks, a line each.
+
+    The reason why an allocation could not be counted at all is its decision, and not repeated.
+    """
+    uses: Counter[str] = Counter()
+    for use in allocation.unknown if allocation.before is not None else allocation.unknown[1:]:
+        where = f" ({short_location(use.location, inputs)})" if use.location else ""
+        uses[f"not known: {use.reason}{where}"] += 1
+    notes = [text if count == 1 else f"{text}, {count} times" for text, count in uses.items()]
+    notes += [f"assumed: {assumption}" for assumption in allocation.assumptions]
+    return notes + list(allocation.remarks)
+
+
+def group_place(group: AccessGroup, inputs: Sequence[str]) -> str:
+    """Where the accesses are: the first place, and how many more there are."""
+    first = short_location(group.locations[0], inputs) if group.locations else ""
+    more = len(group.locations) - 1
+    return f"{first} +{more}" if more else first
+
+
+def shown_access(group: AccessGroup) -> str:
+    """`read`, or `read x 32` for several alike."""
+    count = len(group.members)
+    return group.kind.value if count == 1 else f"{group.kind.value} x {count}"
+
+
+def shown_instructions(allocation: AllocationReport, group: AccessGroup) -> str:
+    """The machine instructions before, and after where they are others."""
+    assert allocation.before is not None
+    assert allocation.chosen is not None
+    before = _names(allocation.instructions(group, allocation.before.layout))
+    after = _names(allocation.instructions(group, allocation.chosen.layout))
+    return before if before == after else f"{before} -> {after}"
+
+
+def _names(instructions: Sequence[tuple[str, int]]) -> str:
+    return " + ".join(f"{count} {name}" for name, count in instructions) or "none"
+
+
+def cycles_of(allocation: AllocationReport, group: AccessGroup) -> tuple[int, int, int]:
+    """Weighted conflict cycles before, padded and chosen."""
+    counts = (allocation.before, allocation.padded, allocation.chosen)
+    before, padded, chosen = (0 if c is None else group.conflict_cycles(c) for c in counts)
+    return before, padded, chosen
+
+
+def chosen_word(allocation: AllocationReport) -> str:
+    """The heading of the chosen layout."""
+    return "proposed" if allocation.is_proposed else "chosen"
+
+
+def function_heading(function: ReportedFunction) -> str:
+    """Target and launch in a few words, or why there is nothing to show."""
+    report = function.report
+    if report.note or not function.allocations:
+        return report.note or NO_ALLOCATIONS
+    parts = [report.arch] if report.arch else []
+    if report.launch is not None:
+        launch = report.launch
+        waves = "1 wave" if launch.waves == 1 else f"{launch.waves} waves"
+        parts.append(f"{launch.threads} lanes in {waves} of {launch.subgroup_size}")
+    return ", ".join(parts)
+
+
+def heading(contents: Contents) -> str:
+    """What the report is on."""
+    how = ""
+    if contents.mitigation:
+        how = f", compiled with --bankwise-mitigation={contents.mitigation}"
+    return f"Bank conflicts of {contents.title}{how}"
+
+
+def sums_lines(sums: Sums) -> tuple[str, str]:
+    """Conflict cycles and LDS bytes in a line each."""
+    if sums.nothing_known:
+        return "conflict cycles of a workgroup: not known", f"LDS bytes: {sums.standing[1]:,}"
+    least = "" if sums.complete else "at least "
+    names = ("before", "padded", "chosen")
+    counts = (sums.before, sums.padded, sums.chosen)
+    cycles = ", ".join(f"{c[0]:,} {name}" for c, name in zip(counts, names, strict=True))
+    sizes = ", ".join(f"{c[1]:,} {name}" for c, name in zip(counts, names, strict=True))
+    return f"conflict cycles of a workgroup: {least}{cycles}", f"LDS bytes: {sizes}"

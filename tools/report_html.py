@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The report as one HTML file that needs nothing else: tables, and a picture of every bank map.
+
+Equal pictures are stored once, in a hidden SVG, and shown wherever they belong. All text that
+comes from the input is escaped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from html import escape
+
+from .. import __version__
+from ..bank_model.layout_counts import LayoutCount
+from ..dialect_utils.conflict_report import AllocationReport
+from .report_contents import (
+    NO_ALLOCATIONS,
+    Contents,
+    NumberedAccess,
+    NumberedAllocation,
+    ReportedFunction,
+    Sums,
+    chosen_word,
+    cycles_of,
+    function_heading,
+    group_place,
+    notes_of,
+    short_location,
+    shown_access,
+    shown_instructions,
+    shown_type,
+    sums_lines,
+)
+from .report_pictures import Gallery, Picture
+from .report_text import caption
+
+_STYLE = """\
+:root { color-scheme: light dark; --ink: #1f2328; --paper: #ffffff; --line: #d1d9e0;
+  --soft: #59636e; --head: #f6f8fa; --bad: #b3261e; --good: #1a7f37; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --line: #3d444d;
+  --soft: #9198a1; --head: #151b23; --bad: #ff8a80; --good: #57d175; } }
+body { color: var(--ink); background: var(--paper); margin: 2rem auto; padding: 0 1rem;
+  max-width: 76rem; font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+h3 { font-size: 1rem; margin: 2rem 0 .3rem; }
+code { font: .88em ui-monospace, monospace; overflow-wrap: anywhere; }
+table { border-collapse: collapse; margin: .8rem 0; }
+th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left;
+  vertical-align: top; }
+th { background: var(--head); font-weight: 600; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.bad { color: var(--bad); font-weight: 600; } .good { color: var(--good); }
+dl { display: grid; grid-template-columns: max-content auto; gap: .1rem 1rem; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+figure { margin: .8rem 0; }
+figcaption { color: var(--soft); font-size: .9em; margin-bottom: .2rem; }
+figure svg { background: #fff; border: 1px solid var(--line); border-radius: 6px;
+  max-width: 100%; height: auto; }
+.store { position: absolute; width: 0; height: 0; }
+footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
+"""
+
+
+def html_report(contents: Contents) -> str:
+    """The whole document."""
+    gallery = Gallery()
+    body = "\n".join(_body(contents, gallery))
+    title = escape(f"Bank conflicts of {contents.title}")
+    return f"""\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{_STYLE}</style>
+</head>
+<body>
+{_stored(gallery)}
+{body}
+</body>
+</html>
+"""
+
+
+def _stored(gallery: Gallery) -> str:
+    images = "\n".join(
+        f'<image id="picture-{picture.number}" width="{picture.width}" '
+        f'height="{picture.height}" href="{picture.data_uri}"></image>'
+        for picture in gallery.pictures.values()
+    )
+    return f'<svg class="store" aria-hidden="true"><defs>\n{images}\n</defs></svg>'
+
+
+def _body(contents: Contents, gallery: Gallery) -> Iterator[str]:
+    yield f"<h1>Bank conflicts of {escape(contents.title)}</h1>"
+    yield "<dl>"
+    chips = ", ".join(contents.archs) or "no target"
+    facts = [("chip", escape(chips)), ("source", escape(", ".join(contents.inputs)))]
+    if contents.mitigation:
+        facts.append(("compiled with", _code(f"--bankwise-mitigation={contents.mitigation}")))
+    facts.append(("command", _code(shlex.join(contents.command))))
+    yield from (f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    yield "</dl>"
+    for function in contents.functions:
+        yield from _function(function, contents, gallery)
+    if contents.is_empty:
+        yield f"<p>{NO_ALLOCATIONS.capitalize()}.</p>"
+    yield (
+        "<footer><p>Before: the plain, row-major layout. Padded: 64 bits behind every row, as "
+        "stock IREE pads. Conflict cycles are those of one workgroup over the whole kernel, by "
+        "the bank model. A picture shows the worst phase of an access: a cell is the lane that "
+        "wants a word of the bank, + where lanes share it; every further row costs one cycle."
+        f"</p><p>bankwise-report {escape(__version__)}</p></footer>"
+    )
+
+
+def _function(function: ReportedFunction, contents: Contents, gallery: Gallery) -> Iterator[str]:
+    report = function.report
+    yield f"<h2><code>@{escape(report.name)}</code></h2>"
+    yield f"<p>{escape(function_heading(function))}</p>"
+    if not function.allocations:
+        return
+    sums = Sums.of([each.report for each in function.allocations])
+    cycles, sizes = sums_lines(sums)
+    yield f"<p>{escape(cycles.capitalize())}; {escape(sizes)}.</p>"
+    yield '<div class="wide"><table>'
+    yield (
+        "<thead><tr><th></th><th>allocation</th><th>at</th><th>before</th><th>padded</th>"
+        "<th>chosen</th><th>LDS bytes</th><th>decision</th></tr></thead><tbody>"
+    )
+    for numbered in function.allocations:
+        yield _allocation_row(numbered, contents)
+    yield "</tbody></table></div>"
+    for numbered in function.allocations:
+        yield from _allocation(numbered, contents, gallery)
+
+
+def _allocation_row(numbered: NumberedAllocation, contents: Contents) -> str:
+    report = numbered.report
+    counts = (report.before, report.padded, report.chosen)
+    sizes = [c.lds_bytes for c in counts if c is not None]
+    shown_sizes = " / ".join(f"{size:,}" for size in sizes)
+    if not sizes:
+        shown_sizes = "not known" if report.lds_bytes is None else f"{report.lds_bytes:,}"
+    proposed = " (proposed)" if report.is_proposed else ""
+    cells = [
+        f'<td class="n">{numbered.number}</td>',
+        f"<td>{_code(shown_type(report))}</td>",
+        f"<td>{escape(short_location(report.location, contents.inputs))}</td>",
+        _cycles(report.before, report),
+        _cycles(report.padded, report),
+        _cycles(report.chosen, report, proposed),
+        f'<td class="n">{shown_sizes}</td>',
+        f"<td>{escape(report.decision)}</td>",
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cycles(count: LayoutCount | None, report: AllocationReport, suffix: str = "") -> str:
+    if count is None:
+        return '<td class="n bad">not known</td>'
+    least = "at least " if report.unknown else ""
+    bad = count.conflict_cycles or report.unknown
+    return f'<td class="n {"bad" if bad else "good"}">{least}{count.conflict_cycles:,}{suffix}</td>'
+
+
+def _allocation(
+    numbered: NumberedAllocation, contents: Contents, gallery: Gallery
+) -> Iterator[str]:
+    report = numbered.report
+    yield f"<h3>{numbered.number}. {_code(shown_type(report))}</h3>"
+    if numbered.accesses:
+        yield '<div class="wide"><table>'
+        yield (
+            "<thead><tr><th></th><th>access</th><th>at</th><th>instructions</th>"
+            "<th>lanes' pattern</th><th>runs</th><th>before</th><th>padded</th>"
+            f"<th>{chosen_word(report)}</th></tr></thead><tbody>"
+        )
+        for access in numbered.accesses:
+            yield _access_row(access, report, contents)
+        yield "</tbody></table></div>"
+    notes = notes_of(report, contents.inputs)
+    if notes:
+        yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+    for access in numbered.accesses:
+        yield from _figures(access, report, gallery)
+
+
+def _access_row(access: NumberedAccess, report: AllocationReport, contents: Contents) -> str:
+    group = access.group
+    cells = [
+        f'<td class="n">{access.number}</td>',
+        f"<td>{escape(shown_access(group))}</td>",
+        f"<td>{escape(group_place(group, contents.inputs))}</td>",
+        f"<td>{_code(shown_instructions(report, group))}</td>",
+        f"<td>{_code(str(group.pattern))}</td>",
+        f'<td class="n">{group.runs:,}</td>',
+    ]
+    for cycles in cycles_of(report, group):
+        cells.append(f'<td class="n {"bad" if cycles else "good"}">{cycles:,}</td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _figures(access: NumberedAccess, report: AllocationReport, gallery: Gallery) -> Iterator[str]:
+    for word, count in (("before", report.before), (chosen_word(report), report.chosen)):
+        if count is None:
+            continue
+        found = report.bank_map(access.group, count.layout)
+        if found is None:
+            yield f"<p>{access.number} {word}: no lane is ever active</p>"
+            continue
+        text = f"{access.number} {word}, {caption(found, access.group)}"
+        yield f"<figure><figcaption>{escape(text)}</figcaption>"
+        yield f"{_shown(gallery.picture(found), text)}</figure>"
+
+
+def _shown(picture: Picture, label: str) -> str:
+    size = f'width="{picture.width}" height="{picture.height}"'
+    box = f'viewBox="0 0 {picture.width} {picture.height}"'
+    return (
+        f'<svg role="img" aria-label="{escape(label, quote=True)}" {size} {box}>'
+        f'<use href="#picture-{picture.number}"></use></svg>'
+    )
+
+
+def _code(text: str) -> str:
+    return f"<code>{escape(text)}</code>"

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The report as JSON; `docs/report.md` describes the schema."""
+
+from __future__ import annotations
+
+import json
+
+from .. import __version__
+from ..bank_model.bank_map import BankMap
+from ..bank_model.layout_counts import LayoutCount
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
+from ..dialect_utils.conflict_report import AllocationReport
+from .report_contents import (
+    Contents,
+    NumberedAccess,
+    NumberedAllocation,
+    ReportedFunction,
+    Sums,
+)
+
+SCHEMA_VERSION = 1
+
+
+def json_report(contents: Contents) -> str:
+    """The whole document."""
+    document = {
+        "version": SCHEMA_VERSION,
+        "tool": f"bankwise-report {__version__}",
+        "inputs": list(contents.inputs),
+        "mode": "compile" if contents.mitigation else "ir",
+        "mitigation": contents.mitigation or None,
+        "functions": [_function(each, contents) for each in contents.functions],
+        "totals": _sums(Sums.of([each.report for each in contents.allocations])),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _function(function: ReportedFunction, contents: Contents) -> dict[str, object]:
+    report = function.report
+    launch = report.launch
+    return {
+        "name": report.name,
+        "file": function.file,
+        "location": report.location,
+        "target": report.arch or None,
+        "workgroup_size": list(launch.workgroup_size) if launch else None,
+        "subgroup_size": launch.subgroup_size if launch else None,
+        "note": report.note or None,
+        "has_conflicts": report.has_conflicts,
+        "allocations": [_allocation(each, contents) for each in function.allocations],
+    }
+
+
+def _allocation(numbered: NumberedAllocation, contents: Contents) -> dict[str, object]:
+    report = numbered.report
+    tile = report.tile
+    return {
+        "number": numbered.number,
+        "type": report.type,
+        "tile": list(tile.shape) if tile else None,
+        "element_bits": tile.element_bits if tile else None,
+        "location": report.location,
+        "lds_bytes": report.lds_bytes,
+        "decision": report.decision,
+        "proposed": report.is_proposed,
+        "has_conflicts": report.has_conflicts,
+        "layouts": {
+            "before": _layout(report.before),
+            "padded": _layout(report.padded),
+            "standing": _layout(report.standing),
+            "chosen": _layout(report.chosen),
+            "proposal": _layout(report.proposal),
+        },
+        "accesses": [_access(each, report, contents) for each in numbered.accesses],
+        "unknown": [{"reason": u.reason, "location": u.location} for u in report.unknown],
+        "assumptions": list(report.assumptions),
+        "remarks": list(report.remarks),
+    }
+
+
+def _layout(count: LayoutCount | None) -> dict[str, object] | None:
+    if count is None:
+        return None
+    return {
+        "layout": str(count.layout),
+        **_layout_data(count.layout),
+        "lds_bytes": count.lds_bytes,
+        "conflict_cycles": count.conflict_cycles,
+    }
+
+
+def _layout_data(layout: Layout) -> dict[str, object]:
+    if isinstance(layout, PlainLayout):
+        return {"swizzles": [], "padding_elements": 0}
+    if isinstance(layout, PaddedLayout):
+        return {"swizzles": [], "padding_elements": layout.padding_elements}
+    swizzles = [str(each) for each in layout.swizzles]
+    return {"swizzles": swizzles, "padding_elements": layout.padding_elements}
+
+
+def _access(
+    numbered: NumberedAccess, allocation: AllocationReport, contents: Contents
+) -> dict[str, object]:
+    group = numbered.group
+    pattern = group.pattern
+    data: dict[str, object] = {
+        "number": numbered.number,
+        "kind": group.kind.value,
+        "count": len(group.members),
+        "locations": list(group.locations),
+        "elements_per_lane": group.elements_per_lane,
+        "pattern": {
+            "text": str(pattern),
+            "formulas": None
+            if pattern.formulas is None
+            else dict(zip(pattern.dimensions, pattern.formulas, strict=True)),
+            "ranges": dict(pattern.ranges),
+            "active": pattern.active or None,
+        },
+        "weight": group.weight,
+        "issues": group.issues,
+        "runs": group.runs,
+    }
+    for name, count in _counts(allocation):
+        data[name] = None
+        if count is not None:
+            costs = group.costs(count)
+            data[name] = {
+                "conflict_cycles": group.conflict_cycles(count),
+                "wavefronts": group.weight * sum(cost.wavefronts for cost in costs),
+                "instructions": dict(allocation.instructions(group, count.layout)),
+            }
+    if contents.bank_maps:
+        data["bank_maps"] = {
+            name: None if count is None else _bank_map(allocation.bank_map(group, count.layout))
+            for name, count in _counts(allocation)
+        }
+    return data
+
+
+def _counts(allocation: AllocationReport) -> tuple[tuple[str, LayoutCount | None], ...]:
+    return (
+        ("before", allocation.before),
+        ("padded", allocation.padded),
+        ("standing", allocation.standing),
+        ("chosen", allocation.chosen),
+    )
+
+
+def _bank_map(found: BankMap | None) -> dict[str, object] | None:
+    if found is None:
+        return None
+    return {
+        "instruction": found.instruction.name,
+        "issue": found.issue,
+        "phase": found.phase,
+        "lanes": list(found.lanes),
+        "cycles": found.cycles,
+        "banks": [
+            [{"word": word.word, "lanes": list(word.lanes)} for word in words]
+            for words in found.words_by_bank
+        ],
+    }
+
+
+def _sums(sums: Sums) -> dict[str, object]:
+    data: dict[str, object] = {
+        name: {"conflict_cycles": cycles, "lds_bytes": size}
+        for name, (cycles, size) in (
+            ("before", sums.before),
+            ("padded", sums.padded),
+            ("standing", sums.standing),
+            ("chosen", sums.chosen),
+        )
+    }
+    return data | {"complete": sums.complete}
