@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,7 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-SHAPES = ((1, 1024, 128), (2, 512, 64), (16, 4096, 128))
+SHAPES = ((1, 1024, 128), (2, 512, 64), (64, 2048, 64), (16, 4096, 128))
 DTYPES = ("f16", "bf16")
 MITIGATIONS = ("none", "stock", "pad", "auto")
 COUNTERS = {
@@ -32,19 +34,53 @@ COUNTERS = {
 }
 
 
+PREDICTIONS = "predictions.json"
+
+
 def compile_all(directory: Path) -> None:
-    """Compiles every shape, type and mitigation for sm_80 into `directory`."""
-    from bankwise import compile as compile_mlir
+    """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
     from bankwise.bench.kernels import Attention
 
-    flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
     directory.mkdir(parents=True, exist_ok=True)
+    predicted: dict[str, int] = {}
     for shape in SHAPES:
         for dtype in DTYPES:
             kernel = Attention(*shape, dtype)
             for mitigation in MITIGATIONS:
-                vmfb = compile_mlir(kernel.source(), flags, mitigation)
-                (directory / f"{kernel.name}.{mitigation}.vmfb").write_bytes(vmfb)
+                name = f"{kernel.name}.{mitigation}.vmfb"
+                vmfb, conflicts = compile_observed(kernel.source(), mitigation)
+                (directory / name).write_bytes(vmfb)
+                predicted[name] = conflicts
+    (directory / PREDICTIONS).write_text(json.dumps(predicted, indent=1) + "\n")
+
+
+def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
+    """A kernel's vmfb and the conflict cycles of its whole grid by the model."""
+    from bankwise import compile as compile_mlir
+    from bankwise.iree_plugin.observed_compile import ObserveLds, observing_edits
+
+    flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+    observer = ObserveLds()
+    vmfb = compile_mlir(source, flags, mitigation, edits=observing_edits(observer))
+    (report,) = observer.seen.values()
+    cycles = 0
+    for allocation in report.allocations:
+        if allocation.standing is None or allocation.unknown:
+            raise RuntimeError(f"{report.name}: {allocation.type} cannot be counted")
+        cycles += allocation.standing.conflict_cycles
+    return vmfb, cycles * _workgroups(source, flags)
+
+
+def _workgroups(source: str, flags: list[str]) -> int:
+    """Workgroups of the only dispatch, from the counts that the compiled export returns."""
+    from bankwise.bench.runs import BIN
+
+    command = [str(BIN / "iree-compile"), "-", *flags, "--compile-to=executable-targets"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    (export,) = re.findall(r"hal\.executable\.export.*?hal\.return.*?\n", text, re.DOTALL)
+    constants = dict(re.findall(r"(%\w+) = arith\.constant (\d+) : index", export))
+    (counts,) = re.findall(r"hal\.return (.*?) : index", export)
+    return math.prod(int(constants[name.strip()]) for name in counts.split(","))
 
 
 class Kernel:
@@ -107,6 +143,7 @@ def run_all(directory: Path, output: Path) -> bool:
     import numpy as np
 
     rows: list[dict[str, Any]] = []
+    predicted = json.loads((directory / PREDICTIONS).read_text())
     for baseline in sorted(directory.glob("*.none.vmfb")):
         kernel = Kernel(baseline)
         expected, base_seconds = kernel(), kernel.seconds()
@@ -126,6 +163,7 @@ def run_all(directory: Path, output: Path) -> bool:
                     "max_error_of_none": error,
                     "time_over_none": round(variant.seconds() / base_seconds, 3),
                     **counters(vmfb),
+                    "predicted_conflicts": predicted[vmfb.name],
                 }
             )
             print(json.dumps(rows[-1]), flush=True)

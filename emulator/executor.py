@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a kernel: groups of waves, branches, barriers.
+
+All waves start as one group. A branch on which they disagree parts the group; groups that come to
+the same instruction again are joined. Among several groups the one that is furthest behind in the
+text goes first, so that the two arms of a condition join right after it.
+
+A wave that comes to `s_barrier` waits until all waves of its workgroup that have not ended are
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from . import (
+    cross_lane,
+    float8,
+    lds_instructions,
+    matrix,
+    memory_instructions,
+    packed_math,
+    scalar_alu,
+    vector_alu,
+)
+from .assembly import EXEC, VCC, AssemblyError, Instruction, Name
+from .errors import EmulationError, LdsRaceError, UnknownInstructionError
+from .machine import Machine, WaveGroup
+from .step import BuildContext, Step
+
+_FAMILIES = (
+    scalar_alu,
+    vector_alu,
+    packed_math,
+    float8,
+    cross_lane,
+    matrix,
+    lds_instructions,
+    memory_instructions,
+)
+
+# Waits, hints and cache control: the emulator executes in order and has no caches.
+_NO_EFFECT = frozenset(
+    {
+        *("s_nop", "s_waitcnt", "s_waitcnt_vscnt", "s_setprio", "s_sleep", "s_sethalt"),
+        *("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_inst_prefetch"),
+        *("buffer_inv", "buffer_wbl2", "buffer_gl0_inv", "buffer_wbinvl1"),
+    }
+)
+
+Waves = npt.NDArray[np.intp]
+
+
+class _Flow(Enum):
+    BRANCH = "branch"
+    BARRIER = "barrier"
+    END = "end"
+
+
+Condition = Callable[[WaveGroup], npt.NDArray[np.bool_]]
+
+_CONDITIONS: dict[str, Condition] = {
+    "s_branch": lambda g: np.ones(g.count, bool),
+    "s_cbranch_scc0": lambda g: ~g.scc(),
+    "s_cbranch_scc1": lambda g: g.scc(),
+    "s_cbranch_vccz": lambda g: g.s64(VCC.index) == 0,
+    "s_cbranch_vccnz": lambda g: g.s64(VCC.index) != 0,
+    "s_cbranch_execz": lambda g: g.s64(EXEC.index) == 0,
+    "s_cbranch_execnz": lambda g: g.s64(EXEC.index) != 0,
+}
+
+
+class Program:
+    """A kernel's instructions, ready to run.
+
+    Raises:
+        EmulationError: an instruction that the emulator does not know; the message names file,
+            line and kernel.
+    """
+
+    def __init__(self, context: BuildContext) -> None:
+        self.kernel = context.kernel
+        self.steps: list[Step | None] = []
+        self.flow: list[tuple[_Flow, Condition | None, int] | None] = []
+        for instruction in self.kernel.instructions:
+            try:
+                flow = self._flow(instruction)
+                self.flow.append(flow)
+                self.steps.append(None if flow else _build(context, instruction))
+            except (AssemblyError, UnknownInstructionError, ValueError, IndexError) as error:
+                raise EmulationError(self.located(instruction, str(error))) from error
+
+    def located(self, instruction: Instruction, message: str) -> str:
+        """`message` with the place of `instruction` before and its text behind."""
+        return (
+            f"{self.kernel.source}:{instruction.line}: {message}\n"
+            f"  in kernel '{self.kernel.name}': {instruction.text}"
+        )
+
+    def _flow(self, instruction: Instruction) -> tuple[_Flow, Condition | None, int] | None:
+        name = instruction.mnemonic
+        if name == "s_endpgm":
+            return _Flow.END, None, 0
+        if name == "s_barrier":
+            return _Flow.BARRIER, None, 0
+        if name in _CONDITIONS:
+            target = instruction.operands[0].value
+            if not isinstance(target, Name) or target.text not in self.kernel.labels:
+                raise UnknownInstructionError(instruction, f"no label '{target}'")
+            return _Flow.BRANCH, _CONDITIONS[name], self.kernel.labels[target.text]
+        return None
+
+    def run(self, machine: Machine, max_branches: int | None = None) -> None:
+        """Runs all waves of `machine` to their end.
+
+        Args:
+            max_branches: the most branches of all groups together: a bound on endless loops.
+
+        Raises:
+            EmulationError: something undefined happened; the message holds the instruction.
+        """
+        _Run(self, machine, max_branches).run()
+
+
+def _build(context: BuildContext, instruction: Instruction) -> Step | None:
+    if instruction.mnemonic in _NO_EFFECT:
+        return lambda group: None
+    for family in _FAMILIES:
+        step = family.build(context, instruction)
+        if step is not None:
+            return step
+    raise UnknownInstructionError(instruction)
+
+
+class _Run:
+    def __init__(self, program: Program, machine: Machine, max_branches: int | None) -> None:
+        self.program = program
+        self.machine = machine
+        self.left = max_branches
+        # Groups by program counter; their waves are ascending.
+        self.ready: dict[int, Waves] = {program.kernel.entry: np.arange(machine.waves)}
+        self.waiting: dict[int, list[Waves]] = {}
+        self.ended = np.zeros(machine.waves, bool)
+
+    def run(self) -> None:
+        # What the hardware does without an exception, it does silently.
+        with np.errstate(all="ignore"):
+            while self.ready or self.waiting:
+                if not self.ready:
+                    self.release_barrier()
+                pc = min(self.ready)
+                self.run_group(pc, self.ready.pop(pc))
+        self.check_races(self.machine.lds.check_races)
+
+    def check_races(self, check: Callable[[], None]) -> None:
+        """Runs a check for races, whose error does not know the instructions' text."""
+        try:
+            check()
+        except LdsRaceError as error:
+            program = self.program
+            instructions = program.kernel.instructions
+            other = instructions[error.other_instruction]
+            raise LdsRaceError(
+                f"{program.located(instructions[error.instruction], str(error))}\n"
+                f"  and before, {error.other} at line {other.line}: {other.text}",
+                error.instruction,
+                error.other,
+                error.other_instruction,
+            ) from error
+
+    def enqueue(self, pc: int, waves: Waves) -> None:
+        if not len(waves):
+            return
+        if pc in self.ready:
+            waves = np.sort(np.concatenate([self.ready[pc], waves]))
+        self.ready[pc] = waves
+
+    def release_barrier(self) -> None:
+        """Lets workgroups go on whose live waves all wait."""
+        per = self.machine.waves_per_workgroup
+        arrived = np.zeros(self.machine.waves, bool)
+        for groups in self.waiting.values():
+            for waves in groups:
+                arrived[waves] = True
+        complete = np.logical_and.reduce((arrived | self.ended).reshape(-1, per), axis=1)
+        released = np.repeat(complete, per)
+        waiting, self.waiting = self.waiting, {}
+        for pc, groups in waiting.items():
+            for waves in groups:
+                self.enqueue(pc, waves[released[waves]])
+                held = waves[~released[waves]]
+                if len(held):
+                    self.waiting.setdefault(pc, []).append(held)
+        if not self.ready:
+            raise EmulationError(
+                f"kernel '{self.program.kernel.name}': waves wait at a barrier that the others of "
+                "their workgroup never reach"
+            )
+        self.check_races(lambda: self.machine.lds.pass_barrier(complete))
+
+    def run_group(self, pc: int, waves: Waves) -> None:
+        """Runs one group up to a branch that parts it, a barrier, its end, or another group."""
+        program, machine = self.program, self.machine
+        instructions = program.kernel.instructions
+        group = WaveGroup(machine, waves)
+        executions = machine.workgroup_counters.executions
+        # Where the straight run of instructions began that is not counted yet.
+        start = pc
+        while pc < len(instructions):
+            if pc in self.ready:
+                executions[start:pc] += group.waves_of_workgroups
+                self.enqueue(pc, waves)
+                return
+            flow = program.flow[pc]
+            try:
+                if flow is None:
+                    step = program.steps[pc]
+                    assert step is not None
+                    group.pc = pc
+                    step(group)
+                    pc += 1
+                    continue
+                kind, condition, target = flow
+                taken = condition(group) if condition else np.ones(0, bool)
+            except EmulationError as error:
+                raise type(error)(program.located(instructions[pc], str(error))) from error
+            executions[start : pc + 1] += group.waves_of_workgroups
+            if kind is _Flow.END:
+                self.ended[waves] = True
+                return
+            if kind is _Flow.BARRIER:
+                self.waiting.setdefault(pc + 1, []).append(waves)
+                return
+            self.count_branch()
+            if taken.all():
+                pc = target
+            elif not taken.any():
+                pc += 1
+            else:
+                self.enqueue(target, waves[taken])
+                self.enqueue(pc + 1, waves[~taken])
+                return
+            if self.ready and min(self.ready) < pc:
+                # Someone is behind: let them catch up.
+                self.enqueue(pc, waves)
+                return
+            start = pc
+        raise EmulationError(f"kernel '{program.kernel.name}' runs past its last instruction")
+
+    def count_branch(self) -> None:
+        """Refuses branches beyond the bound."""
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                name = self.program.kernel.name
+                raise EmulationError(f"kernel '{name}' took more branches than allowed")

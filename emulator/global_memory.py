@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The GPU's memory: buffers at 48-bit addresses, with gaps between them that nobody may touch."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .atomics import AtomicOp, update
+from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words, words_of
+from .errors import GlobalAccessError
+
+LaneMask = npt.NDArray[np.bool_]
+WaveIds = npt.NDArray[np.intp]
+
+_FIRST_ADDRESS = 0x7F10_0000_0000
+_ALIGNMENT = 256
+_GUARD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class _Buffer:
+    start: int
+    size: int
+    data: Bytes
+    """The buffer's bytes, then padding."""
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size
+
+
+class GlobalMemory:
+    """Buffers by address; every access must lie within one of them."""
+
+    def __init__(self) -> None:
+        self._buffers: list[_Buffer] = []
+        self._starts: list[int] = []
+        self._next = _FIRST_ADDRESS
+
+    def allocate(self, contents: int | bytes | npt.NDArray[np.generic]) -> int:
+        """A new buffer of so many zero bytes, or with a copy of `contents`; returns its address."""
+        if isinstance(contents, int):
+            size, initial = contents, None
+        else:
+            initial = _as_bytes(contents)
+            size = len(initial)
+        data = np.zeros(-(-size // PADDING) * PADDING, np.uint8)
+        if initial is not None:
+            data[:size] = initial
+        start = self._next
+        self._next += -(-size // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
+        self._buffers.append(_Buffer(start, size, data))
+        self._starts.append(start)
+        return start
+
+    def read(self, address: int, count: int) -> Bytes:
+        """A copy of `count` bytes from `address` on; GlobalAccessError outside of a buffer."""
+        buffer = self._holding(address, count)
+        offset = address - buffer.start
+        result = np.zeros(count, np.uint8)
+        _copy(buffer.data[offset : offset + count], result)
+        return result
+
+    def write(self, address: int, contents: bytes | npt.NDArray[np.generic]) -> None:
+        """Stores `contents` from `address` on; GlobalAccessError outside of a buffer."""
+        values = _as_bytes(contents)
+        buffer = self._holding(address, len(values))
+        offset = address - buffer.start
+        _copy(values, buffer.data[offset : offset + len(values)])
+
+    def load(
+        self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
+    ) -> Words:
+        """`width` bytes from each lane's address on, [words, n, 64]; inactive lanes get zeros.
+
+        Args:
+            addresses: [n, lanes].
+            waves: [n], only to say which wave an error is about.
+
+        Raises:
+            GlobalAccessError: an active lane's access is in no buffer.
+        """
+        if active is not None and not active.all():
+            result = np.zeros((words_of(width), *addresses.shape), np.uint32)
+            rows, lanes = np.nonzero(active)
+            for buffer, chosen in self._by_buffer(addresses[active], width, waves, rows, lanes):
+                offsets = addresses[active][chosen] - buffer.start
+                values = ByteAccess(offsets, width).gather(buffer.data)
+                result[:, rows[chosen], lanes[chosen]] = values
+            return result
+        buffer = self._only_buffer(addresses, width)
+        if buffer is None:
+            rows, lanes = (x.ravel() for x in np.indices(addresses.shape))
+            flat = addresses.ravel()
+            result = np.zeros((words_of(width), flat.size), np.uint32)
+            for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
+                offsets = flat[chosen] - buffer.start
+                result[:, chosen] = ByteAccess(offsets, width).gather(buffer.data)
+            return result.reshape(-1, *addresses.shape)
+        offsets = addresses - buffer.start
+        return ByteAccess(offsets, width).gather(buffer.data)
+
+    def store(
+        self, addresses: Offsets, words: Words, width: int, active: LaneMask | None, waves: WaveIds
+    ) -> None:
+        """Stores `words` [words, n, lanes]; of equal addresses the last lane's value stays.
+
+        Arguments and errors as of `load`.
+        """
+        if active is None:
+            active = np.ones(addresses.shape, bool)
+        rows, lanes = np.nonzero(active)
+        flat, values = addresses[active], words[:, active]
+        for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
+            offsets = flat[chosen] - buffer.start
+            ByteAccess(offsets, width).scatter(buffer.data, values[:, chosen])
+
+    def update(
+        self,
+        op: AtomicOp,
+        addresses: Offsets,
+        data: list[Words],
+        active: LaneMask | None,
+        waves: WaveIds,
+    ) -> Words:
+        """Applies an atomic in the order of waves and lanes; returns the values before.
+
+        Args:
+            data: per data operand, [words, n, 64].
+
+        Returns [words, n, 64], zeros in inactive lanes. Arguments and errors as of `load`.
+        """
+        if active is None:
+            active = np.ones(addresses.shape, bool)
+        result = np.zeros((op.width // 4, *addresses.shape), np.uint32)
+        rows, lanes = np.nonzero(active)
+        flat, values = addresses[active], [words[:, active] for words in data]
+        for buffer, chosen in self._by_buffer(flat, op.width, waves, rows, lanes):
+            offsets = flat[chosen] - buffer.start
+            if ByteAccess(offsets, op.width).alignment % op.width:
+                raise GlobalAccessError(f"an atomic on {op.width} bytes not aligned to them")
+            before = update(op, buffer.data, offsets, [words[:, chosen] for words in values])
+            result[:, rows[chosen], lanes[chosen]] = before
+        return result
+
+    def _only_buffer(self, addresses: Offsets, width: int) -> _Buffer | None:
+        """The buffer that holds all accesses, if one does."""
+        if not addresses.size:
+            return None
+        low, high = int(addresses.min()), int(addresses.max())
+        buffer = self._find(low)
+        return buffer if buffer is not None and high + width <= buffer.end else None
+
+    def _by_buffer(
+        self,
+        addresses: Offsets,
+        width: int,
+        waves: WaveIds,
+        rows: npt.NDArray[np.intp],
+        lanes: npt.NDArray[np.intp],
+    ) -> list[tuple[_Buffer, slice | npt.NDArray[np.intp]]]:
+        """Buffers and which of the accesses, [m], each holds."""
+        if not addresses.size:
+            return []
+        buffer = self._only_buffer(addresses, width)
+        if buffer is not None:
+            return [(buffer, slice(None))]
+        starts = np.array(self._starts, np.int64)
+        ends = np.array([b.end for b in self._buffers], np.int64)
+        number = np.searchsorted(starts, addresses, side="right") - 1
+        outside = number < 0
+        if len(starts):
+            outside |= addresses + width > ends[np.maximum(number, 0)]
+        if outside.any():
+            first = int(np.flatnonzero(outside)[0])
+            raise GlobalAccessError(
+                f"{self._misplaced(int(addresses[first]), width)} "
+                f"(wave {int(waves[rows[first]])}, lane {int(lanes[first])})"
+            )
+        return [(self._buffers[i], np.flatnonzero(number == i)) for i in np.unique(number).tolist()]
+
+    def _find(self, address: int) -> _Buffer | None:
+        index = bisect_right(self._starts, address) - 1
+        return self._buffers[index] if index >= 0 else None
+
+    def _holding(self, address: int, count: int) -> _Buffer:
+        buffer = self._find(address)
+        if buffer is None or address + count > buffer.end:
+            raise GlobalAccessError(self._misplaced(address, count))
+        return buffer
+
+    def _misplaced(self, address: int, count: int) -> str:
+        near = self._find(address)
+        place = "before all buffers"
+        if near is not None:
+            place = f"byte {address - near.start} of a buffer of {near.size}"
+        return f"{count} bytes at address {address:#x} are in no buffer: {place}"
+
+
+_CHUNK = 1 << 20
+
+
+def _copy(source: Bytes, target: Bytes) -> None:
+    """Copies, without touching parts of `target` that hold the same already.
+
+    Buffers start as zero pages, which take no memory until they are written: a large tensor of
+    zeros, or one of which few workgroups wrote their part, stays cheap.
+    """
+    for start in range(0, len(source), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        if not np.array_equal(source[part], target[part]):
+            target[part] = source[part]
+
+
+def _as_bytes(contents: bytes | npt.NDArray[np.generic]) -> Bytes:
+    if isinstance(contents, bytes):
+        return np.frombuffer(contents, np.uint8)
+    return np.ascontiguousarray(contents).reshape(-1).view(np.uint8)

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The LDS of all workgroups: bytes, which of them were written, and who touches them together.
+
+Two waves race if both touch a byte between two barriers, and one of them writes it or one updates
+it atomically while the other reads it. Accesses are noted as they happen, and looked at when their
+workgroup comes to its next barrier. Per *granule* (4 bytes, or less if the kernel stores less at
+once, since neighbours may store the two halves of one word) that takes the lowest and the highest
+wave and the kinds of access: two waves and a bad mix of kinds are a race.
+
+Loops touch the same bytes again and again. An `LdsAccess` is therefore made once for the same
+addresses, and a set of accesses between two barriers that was found free of races stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntFlag
+
+import numpy as np
+import numpy.typing as npt
+
+from .byte_access import PADDING, ByteAccess, Offsets, Words
+from .errors import LdsAddressError, LdsRaceError, UndefinedReadError
+
+LaneMask = npt.NDArray[np.bool_]
+WaveIds = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.int64]
+
+_REMEMBERED_PATTERNS = 16
+_WAVE_BITS = 16
+
+
+class _Kind(IntFlag):
+    READS = 1
+    WRITES = 2
+    UPDATES = 4
+
+
+_RACING = np.array(
+    [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(8)]
+)
+"""Whether accesses of these kinds, together, are a race if they are of two waves."""
+
+
+@dataclass(eq=False)
+class LdsAccess:
+    """The bytes that one issue of an instruction touches, with what follows from them.
+
+    Attributes:
+        serial: its own number.
+        instruction: index of the instruction.
+        addresses: [parts, n, 64], within the workgroup; an instruction may touch several parts.
+        active: [n, 64] lanes that take part, None for all.
+        offsets: into the bytes of all workgroups, [parts, n, 64], or [parts, m] of active lanes.
+        place: the access to these bytes.
+        granules: [g], ascending, with the lowest and the highest wave that touches each.
+        defined: whether all of its bytes are known to be written; that stays so.
+        cycles: [3, workgroups], conflict, all and fewest cycles, once counted.
+    """
+
+    serial: int
+    instruction: int
+    waves: WaveIds
+    addresses: Offsets
+    active: LaneMask | None
+    width: int
+    offsets: Offsets
+    place: ByteAccess
+    granules: Indices
+    lowest: Indices
+    highest: Indices
+    defined: bool = False
+    cycles: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(eq=False)
+class _Patterns:
+    """The accesses of one instruction by the registers that they came from."""
+
+    last_key: tuple[bytes, bytes, bytes] | None = None
+    last: LdsAccess | None = None
+    waves: WaveIds | None = None
+    known: dict[tuple[bytes, bytes, bytes], LdsAccess] | None = None
+
+
+class LdsState:
+    """LDS of the workgroups of one machine.
+
+    Args:
+        size: bytes of each workgroup.
+        waves_per_workgroup: wave w is of workgroup `w // waves_per_workgroup`.
+        granule: bytes at which races are told apart: 1, 2 or 4.
+    """
+
+    def __init__(
+        self, workgroups: int, size: int, waves_per_workgroup: int = 1, granule: int = 4
+    ) -> None:
+        self.size = size
+        self.waves_per_workgroup = waves_per_workgroup
+        self.granule = granule
+        self.stride = -(-size // PADDING) * PADDING
+        self.bytes = np.zeros(workgroups * self.stride, np.uint8)
+        self._written = np.zeros(workgroups * self.stride, np.uint8)
+        self._patterns: dict[int, _Patterns] = {}
+        self._made = 0
+        self._generation = 0
+        # Since which generation each workgroup has not come to a barrier.
+        self._since = np.zeros(workgroups, np.int64)
+        self._noted: dict[tuple[int, int, _Kind], LdsAccess] = {}
+        self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
+
+    # -- addresses -------------------------------------------------------------------------------
+
+    def access(
+        self,
+        instruction: int,
+        waves: WaveIds,
+        base: Words,
+        offsets: tuple[int, ...],
+        width: int,
+        active: LaneMask | None,
+    ) -> LdsAccess:
+        """`width` bytes from each lane's `base + offset` on, for each of `offsets`.
+
+        Args:
+            instruction: which one it is, as an index; its offsets and width are always the same.
+            waves: [n].
+            base: [n, 64], bytes, as u32.
+            active: [n, 64], None for all.
+
+        Raises:
+            LdsAddressError: a lane's access does not lie within its workgroup's LDS.
+        """
+        patterns = self._patterns.get(instruction)
+        if patterns is None:
+            patterns = self._patterns[instruction] = _Patterns()
+        waves_key = b"" if waves is patterns.waves else waves.tobytes()
+        if not waves_key and patterns.last_key is not None:
+            waves_key = patterns.last_key[0]
+        key = (waves_key, base.tobytes(), b"" if active is None else active.tobytes())
+        if patterns.last is not None and key == patterns.last_key:
+            return patterns.last
+        if patterns.known is None or len(patterns.known) >= _REMEMBERED_PATTERNS:
+            patterns.known = {}
+        found = patterns.known.get(key)
+        if found is None:
+            found = self._resolve(instruction, waves, base, offsets, width, active)
+            patterns.known[key] = found
+        patterns.last, patterns.last_key, patterns.waves = found, key, waves
+        return found
+
+    def _resolve(
+        self,
+        instruction: int,
+        waves: WaveIds,
+        base: Words,
+        offsets: tuple[int, ...],
+        width: int,
+        active: LaneMask | None,
+    ) -> LdsAccess:
+        # The sum wraps around in 32 bits.
+        local = (base[None] + np.array(offsets, np.uint32)[:, None, None]).astype(np.int64)
+        outside = local + width > self.size
+        if active is not None:
+            outside &= active
+        if outside.any():
+            part, row, lane = np.argwhere(outside)[0].tolist()
+            raise LdsAddressError(
+                f"{width} bytes at LDS address {int(local[part, row, lane])} "
+                f"(wave {int(waves[row])}, lane {lane}): the workgroup has {self.size} bytes of LDS"
+            )
+        all_offsets = local + self._starts(waves)
+        if active is not None:
+            active = active.copy()
+            all_offsets = all_offsets[:, active]
+        granules, lowest, highest = self._touched(waves, local, active, width)
+        self._made += 1
+        return LdsAccess(
+            self._made,
+            instruction,
+            waves,
+            local,
+            active,
+            width,
+            all_offsets,
+            ByteAccess(all_offsets, width),
+            granules,
+            lowest,
+            highest,
+        )
+
+    def _touched(
+        self, waves: WaveIds, local: Offsets, active: LaneMask | None, width: int
+    ) -> tuple[Indices, Indices, Indices]:
+        """Distinct granules, each with the lowest and the highest of the waves on it.
+
+        Workgroups mostly do the same: then the first one's granules are those of all, moved.
+        """
+        per = self.waves_per_workgroup
+        if per == 1 or not local.size:
+            nothing = np.zeros(0, np.int64)
+            return nothing, nothing, nothing
+        count = len(waves) // per
+        if count > 1 and _is_repeated(waves, local, active, per):
+            first = self._touched(
+                waves[:per], local[:, :per], None if active is None else active[:per], width
+            )
+            moves = np.arange(count)[:, None]
+            steps = (self.stride // self.granule, per, per)
+            granules, lowest, highest = (
+                (values + moves * step).ravel() for values, step in zip(first, steps, strict=True)
+            )
+            return granules, lowest, highest
+        offsets = local + self._starts(waves)
+        owners = np.broadcast_to(waves[:, None], local.shape)
+        if active is not None:
+            offsets, owners = offsets[:, active], owners[:, active]
+        if not offsets.size:
+            return self._touched(waves[:0], local[:, :0], None, width)
+        owner = owners.ravel()[:, None].astype(np.int64)
+        pairs = np.unique(self._granules(offsets.ravel(), width) << _WAVE_BITS | owner)
+        granules, waves = pairs >> _WAVE_BITS, pairs & (1 << _WAVE_BITS) - 1
+        changes = np.flatnonzero(granules[1:] != granules[:-1])
+        first_of = np.concatenate([[0], changes + 1])
+        last_of = np.concatenate([changes, [len(granules) - 1]])
+        return granules[first_of], waves[first_of], waves[last_of]
+
+    def _starts(self, waves: WaveIds) -> Offsets:
+        """[n, 1], where the LDS of each wave's workgroup begins."""
+        return (waves.astype(np.int64) // self.waves_per_workgroup * self.stride)[:, None]
+
+    def _granules(self, offsets: Offsets, width: int) -> Indices:
+        """[m, k] granules that accesses [m] touch; the last one repeats where they are fewer."""
+        first, last = offsets // self.granule, (offsets + (width - 1)) // self.granule
+        span = int((last - first).max()) + 1
+        return np.minimum(first[:, None] + np.arange(span), last[:, None])
+
+    # -- data ------------------------------------------------------------------------------------
+
+    def load(self, access: LdsAccess) -> Words:
+        """What the lanes read: [words, parts, n, 64], or [words, parts, m] of active lanes.
+
+        Raises:
+            UndefinedReadError: a byte was never written.
+        """
+        if not access.defined:
+            self._check_defined(access)
+        self._note(access, _Kind.READS)
+        return access.place.gather(self.bytes)
+
+    def store(self, access: LdsAccess, words: Words) -> None:
+        """Stores `words`, shaped as `load` returns them; of equal addresses the last one stays."""
+        self._note(access, _Kind.WRITES)
+        access.place.scatter(self.bytes, words)
+        if not access.defined:
+            self._written[access.offsets[..., None] + np.arange(access.width)] = 1
+            access.defined = True
+
+    def begin_update(self, access: LdsAccess) -> None:
+        """Notes an atomic; it races with plain reads and writes, not with other atomics.
+
+        Raises:
+            UndefinedReadError: a byte was never written.
+        """
+        if not access.defined:
+            self._check_defined(access)
+        self._note(access, _Kind.UPDATES)
+
+    def _check_defined(self, access: LdsAccess) -> None:
+        """Finds the first byte that was never written, and whose it is; else remembers none is."""
+        written = self._written[access.offsets[..., None] + np.arange(access.width)]
+        if written.all():
+            access.defined = True
+            return
+        part, *place, byte = np.argwhere(written == 0)[0].tolist()
+        row, lane = place if len(place) == 2 else _active_lane(access, place[0])
+        raise UndefinedReadError(
+            f"LDS byte {int(access.addresses[part, row, lane]) + byte} is read but was never "
+            f"written (wave {int(access.waves[row])}, lane {lane})"
+        )
+
+    # -- races -----------------------------------------------------------------------------------
+
+    def pass_barrier(self, complete: npt.NDArray[np.bool_]) -> None:
+        """Ends the accesses between barriers of workgroups [workgroups] whose waves all arrived.
+
+        Raises:
+            LdsRaceError: two waves raced before.
+        """
+        self.check_races()
+        self._generation += 1
+        self._since[complete] = self._generation
+        if complete.all():
+            self._noted = {}
+            self._generation = 0
+            self._since[:] = 0
+
+    def check_races(self) -> None:
+        """Looks at all accesses since each workgroup's last barrier.
+
+        Raises:
+            LdsRaceError: two waves raced.
+        """
+        together = frozenset(self._noted)
+        simple = not self._since.any()
+        if self.waves_per_workgroup == 1 or (simple and together in self._harmless):
+            return
+        granules = len(self.bytes) // self.granule
+        lowest = np.full(granules, 1 << _WAVE_BITS, np.int32)
+        highest = np.full(granules, -1, np.int32)
+        kinds = np.zeros(granules, np.uint8)
+        for (_, generation, kind), access in self._noted.items():
+            at, low, high = access.granules, access.lowest, access.highest
+            if not simple:
+                current = self._is_current(at, generation)
+                at, low, high = at[current], low[current], high[current]
+            lowest[at] = np.minimum(lowest[at], low)
+            highest[at] = np.maximum(highest[at], high)
+            kinds[at] |= int(kind)
+        races = np.flatnonzero((highest > lowest) & _RACING[kinds])
+        if len(races):
+            raise self._race(int(races[0]))
+        if simple:
+            self._harmless.add(together)
+
+    def _note(self, access: LdsAccess, kind: _Kind) -> None:
+        self._noted[access.serial, self._generation, kind] = access
+
+    def _is_current(self, granules: Indices, generation: int) -> npt.NDArray[np.bool_]:
+        """Whether a note of `generation` still counts, by the granules' workgroups."""
+        return self._since[granules * self.granule // self.stride] <= generation
+
+    def _touches(self, granule: int) -> Iterator[tuple[_Kind, int, int]]:
+        """Kind, wave and instruction of each access to a granule, in the order they happened."""
+        for (_, generation, kind), access in self._noted.items():
+            if not self._is_current(np.array([granule]), generation)[0]:
+                continue
+            owners = np.broadcast_to(access.waves[:, None], access.addresses.shape)
+            owners = owners if access.active is None else owners[:, access.active]
+            touched = self._granules(access.offsets.ravel(), access.width) == granule
+            for wave in np.unique(owners.ravel()[touched.any(axis=1)]).tolist():
+                yield kind, wave, access.instruction
+
+    def _race(self, granule: int) -> LdsRaceError:
+        """Names the first access to `granule` that raced, and one before it."""
+        before: list[tuple[_Kind, int, int]] = []
+        for kind, wave, instruction in self._touches(granule):
+            for other_kind, other_wave, other_instruction in before:
+                if wave != other_wave and _RACING[kind | other_kind]:
+                    start = granule * self.granule
+                    return LdsRaceError(
+                        f"race on LDS byte {start % self.stride} of workgroup "
+                        f"{start // self.stride}: wave {wave} {_verb(kind)} it",
+                        instruction,
+                        f"wave {other_wave} {_verb(other_kind)} it",
+                        other_instruction,
+                    )
+            before.append((kind, wave, instruction))
+        raise AssertionError("a race without two accesses")
+
+
+def _is_repeated(
+    waves: WaveIds, local: Offsets, active: LaneMask | None, per_workgroup: int
+) -> bool:
+    """Whether these are whole workgroups in a row that touch the same bytes of their LDS."""
+    if len(waves) % per_workgroup or waves[0] % per_workgroup:
+        return False
+    if int(waves[-1]) - int(waves[0]) != len(waves) - 1:
+        return False
+    groups = local.reshape(len(local), -1, per_workgroup, local.shape[-1])
+    if not (groups == groups[:, :1]).all():
+        return False
+    masks = None if active is None else active.reshape(-1, per_workgroup, active.shape[-1])
+    return masks is None or bool((masks == masks[:1]).all())
+
+
+def _verb(kind: _Kind) -> str:
+    return (kind.name or "").lower()
+
+
+def _active_lane(access: LdsAccess, number: int) -> tuple[int, int]:
+    """Row and lane of an active lane by its number among them."""
+    assert access.active is not None
+    row, lane = np.argwhere(access.active)[number].tolist()
+    return row, lane

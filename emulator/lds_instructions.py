@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LDS instructions (`ds_*`): loads, stores, transposing loads, atomics and lane exchange.
+
+Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 11 and 12.
+Addresses may have any alignment, as under amdhsa; only atomics need their natural one.
+
+Conflict cycles are counted by the bank model, per wave: the costs of all phases beyond one cycle
+each. `read2` and `write2` are two accesses, one after the other, each with its own phases. Lane
+exchange touches no memory and costs none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bank_model import targets
+from ..bank_model.conflicts import phase_costs, wavefront_floor
+from ..bank_model.targets import AccessKind, LdsInstruction
+from . import atomics
+from .assembly import AssemblyError, Instruction, Operand
+from .byte_access import Words
+from .errors import EmulationError, UnknownInstructionError
+from .lds import LdsAccess
+from .machine import LANES, WaveGroup
+from .operands import Source, register_bits, vector_source
+from .step import BuildContext, Step
+
+U32 = npt.NDArray[np.uint32]
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """The step of an LDS instruction; None for any other."""
+    name = instruction.mnemonic
+    if not name.startswith("ds_"):
+        return None
+    if instruction.modifiers.get("gds"):
+        raise UnknownInstructionError(instruction, "no model of global data share")
+    if name == "ds_nop":
+        return lambda group: None
+    if name in _LOADS:
+        return _load(context, instruction, _LOADS[name])
+    if name in _STORES:
+        return _store(context, instruction, *_STORES[name])
+    if name in _PAIRS:
+        return _pair(context, instruction, *_PAIRS[name])
+    if name in _TRANSPOSED:
+        return _transposed_load(context, instruction, _TRANSPOSED[name])
+    if name in _EXCHANGES:
+        return _EXCHANGES[name](instruction)
+    returning = "_rtn_" in name
+    op = atomics.OPS.get(name.removeprefix("ds_").replace("_rtn_", "_"))
+    return None if op is None else _atomic(context, instruction, op, returning)
+
+
+@dataclass(frozen=True)
+class NarrowLoad:
+    """How a load of less than 4 bytes fills its register.
+
+    `half` is the half that it writes, the other one being kept: 0 or 1, None for both.
+    """
+
+    signed: bool = False
+    half: int | None = None
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load of `width` bytes per lane."""
+
+    width: int
+    narrow: NarrowLoad = NarrowLoad()
+
+
+def _narrow_names(prefix: str) -> dict[str, Load]:
+    table: dict[str, Load] = {}
+    for width, number in ((1, "8"), (2, "16")):
+        for letter, signed in (("u", False), ("i", True)):
+            table[f"{prefix}{letter}{number}"] = Load(width, NarrowLoad(signed))
+    for half, suffix in enumerate(("d16", "d16_hi")):
+        table[f"{prefix}u8_{suffix}"] = Load(1, NarrowLoad(False, half))
+        table[f"{prefix}i8_{suffix}"] = Load(1, NarrowLoad(True, half))
+        table[f"{prefix}u16_{suffix}"] = Load(2, NarrowLoad(False, half))
+    return table
+
+
+_LOADS: Mapping[str, Load] = MappingProxyType(
+    {
+        **_narrow_names("ds_read_"),
+        **{f"ds_read_b{8 * width}": Load(width) for width in (4, 8, 12, 16)},
+    }
+)
+# Bytes, and how far the value lies up in its register.
+_STORES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        **{f"ds_write_b{8 * width}": (width, 0) for width in (1, 2, 4, 8, 12, 16)},
+        "ds_write_b8_d16_hi": (1, 16),
+        "ds_write_b16_d16_hi": (2, 16),
+    }
+)
+# Kind, bytes of each half, and what the offsets count in units of.
+_PAIRS: Mapping[str, tuple[AccessKind, int, int]] = MappingProxyType(
+    {
+        f"ds_{verb}2{suffix}_b{8 * width}": (kind, width, width * scale)
+        for verb, kind in (("read", AccessKind.READ), ("write", AccessKind.WRITE))
+        for suffix, scale in (("", 1), ("st64", 64))
+        for width in (4, 8)
+    }
+)
+# Bits of an element.
+_TRANSPOSED: Mapping[str, int] = MappingProxyType(
+    {"ds_read_b64_tr_b16": 16, "ds_read_b64_tr_b8": 8, "ds_read_b64_tr_b4": 4}
+)
+
+
+# -- addresses and cycles ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Accessor:
+    """Where the accesses of one instruction lie, and what they cost."""
+
+    address: Source
+    offsets: tuple[int, ...]
+    width: int
+    hardware: LdsInstruction
+    costs: dict[bytes, tuple[int, int, int]]
+
+    def access(self, group: WaveGroup) -> LdsAccess:
+        """Resolves the addresses of `group`, and counts the cycles of this issue."""
+        machine, pc = group.machine, group.pc
+        found = machine.lds.access(
+            pc, group.waves, self.address(group), self.offsets, self.width, group.active
+        )
+        if found.cycles is None:
+            found.cycles = self.cycles(found, group)
+        conflicts, cycles, floor = found.cycles
+        counters = machine.workgroup_counters
+        counters.lds_conflict_cycles[pc] += conflicts
+        counters.lds_cycles[pc] += cycles
+        counters.lds_floor_cycles[pc] += floor
+        return found
+
+    def cycles(self, access: LdsAccess, group: WaveGroup) -> npt.NDArray[np.int64]:
+        """[3, workgroups]: conflict, all and fewest cycles, summed over the waves of each.
+
+        Workgroups mostly repeat each other: rows of equal addresses are counted once.
+        """
+        rows = access.addresses
+        if access.active is not None:
+            rows = np.where(access.active, rows, -1)
+        result = np.zeros((3, len(group.machine.workgroups)), np.int64)
+        owners = np.tile(group.workgroup_index, len(rows)).tolist()
+        for owner, row in zip(owners, rows.reshape(-1, LANES), strict=True):
+            key = row.tobytes()
+            cost = self.costs.get(key)
+            if cost is None:
+                if len(self.costs) >= _REMEMBERED_ROWS:
+                    self.costs.clear()
+                cost = self.costs[key] = self.row_cycles(row)
+            result[:, owner] += cost
+        return result
+
+    def row_cycles(self, row: npt.NDArray[np.int64]) -> tuple[int, int, int]:
+        """The cycles of one wave, [64] addresses, -1 in lanes that take no part."""
+        active = row >= 0
+        used = np.where(active, row, 0)
+        costs = phase_costs(self.hardware, used, active)
+        floor = wavefront_floor(self.hardware, used, active)
+        return int(np.maximum(costs - 1, 0).sum()), int(costs.sum()), int(floor.sum())
+
+
+_REMEMBERED_ROWS = 4096
+
+
+def _accessor(
+    context: BuildContext,
+    instruction: Instruction,
+    address: Operand,
+    kind: AccessKind,
+    width: int,
+    offsets: tuple[int, ...] | None = None,
+) -> _Accessor:
+    try:
+        hardware = context.target.instruction_named(instruction.mnemonic)
+    except targets.UnknownInstructionError:
+        hardware = context.target.instruction(kind, width)
+    if offsets is None:
+        offsets = (_offset(instruction),)
+    return _Accessor(vector_source(address, "u32"), offsets, width, hardware, {})
+
+
+def _offset(instruction: Instruction) -> int:
+    return instruction.integer("offset")
+
+
+# -- loads and stores ----------------------------------------------------------------------------
+
+
+def _set_lanes(group: WaveGroup, register: int, values: Words) -> None:
+    """Writes results from `register` on: [count, n, 64], or the active lanes' [count, m]."""
+    if values.ndim == 2:
+        assert group.active is not None
+        full = np.zeros((len(values), group.count, LANES), np.uint32)
+        full[:, group.active] = values
+        values = full
+    group.set_block(register, values)
+
+
+def _load(context: BuildContext, instruction: Instruction, load: Load) -> Step:
+    destination, address = instruction.operands
+    accessor = _accessor(context, instruction, address, AccessKind.READ, load.width)
+    register = destination.register
+    _expect_words(register.count, load.width)
+
+    def step(group: WaveGroup) -> None:
+        values = group.machine.lds.load(accessor.access(group))[:, 0]
+        index = group.machine.vector_index(register)
+        if load.width < 4:
+            values = extend(values, load)
+            if load.narrow.half is not None:
+                old = group.v_or_undefined(index)
+                old = old[group.active] if values.ndim == 2 and group.active is not None else old
+                values = merge_half(old, values, load.narrow.half)
+        _set_lanes(group, index, values)
+
+    return step
+
+
+def extend(values: U32, load: Load) -> U32:
+    """A loaded byte or 16-bit value, zero- or sign-extended to 32 bits."""
+    if not load.narrow.signed:
+        return values
+    return values.astype(np.int8 if load.width == 1 else np.int16).astype(np.int32).view(np.uint32)
+
+
+def merge_half(old: U32, values: U32, half: int) -> U32:
+    """`old` with its low (0) or high (1) half replaced."""
+    if half:
+        return old & np.uint32(0xFFFF) | values << np.uint32(16)
+    return old & np.uint32(0xFFFF0000) | values & np.uint32(0xFFFF)
+
+
+def _expect_words(count: int, width: int) -> None:
+    if count != max(1, width // 4):
+        raise AssemblyError(f"{count} data registers for {width} bytes")
+
+
+def _data(operand: Operand, width: int) -> Callable[[WaveGroup, LdsAccess], Words]:
+    """The data of the lanes that take part, [words, n, 64] or [words, m]."""
+    register = operand.register
+    if register.file == "s":
+        raise AssemblyError(f"{register} where a vector register is expected")
+    count = max(1, width // 4)
+    _expect_words(register.count, width)
+
+    def read(group: WaveGroup, access: LdsAccess) -> Words:
+        values = group.block(group.machine.vector_index(register), count)
+        return values if access.active is None else values[:, access.active]
+
+    return read
+
+
+def _store(context: BuildContext, instruction: Instruction, width: int, shift: int) -> Step:
+    address, data = instruction.operands
+    accessor = _accessor(context, instruction, address, AccessKind.WRITE, width)
+    values = _data(data, width)
+
+    def step(group: WaveGroup) -> None:
+        access = accessor.access(group)
+        words = values(group, access)
+        group.machine.lds.store(access, words >> np.uint32(shift) if shift else words)
+
+    return step
+
+
+def _pair(
+    context: BuildContext, instruction: Instruction, kind: AccessKind, width: int, scale: int
+) -> Step:
+    """read2 and write2: two accesses at `offset0` and `offset1`, in units of `scale` bytes."""
+    offsets = tuple(instruction.integer(f"offset{part}") * scale for part in (0, 1))
+    address = instruction.operands[1 if kind is AccessKind.READ else 0]
+    accessor = _accessor(context, instruction, address, kind, width, offsets)
+    if kind is AccessKind.WRITE:
+        first, second = (_data(operand, width) for operand in instruction.operands[1:])
+
+        def write(group: WaveGroup) -> None:
+            access = accessor.access(group)
+            words = np.stack([first(group, access), second(group, access)], axis=1)
+            group.machine.lds.store(access, words)
+
+        return write
+    register = instruction.operands[0].register
+    _expect_words(register.count, 2 * width)
+
+    def read(group: WaveGroup) -> None:
+        values = group.machine.lds.load(accessor.access(group)).swapaxes(0, 1)
+        lanes = values.reshape(register.count, *values.shape[2:])
+        _set_lanes(group, group.machine.vector_index(register), lanes)
+
+    return read
+
+
+def _transposed_load(context: BuildContext, instruction: Instruction, bits: int) -> Step:
+    """Each 16 lanes read a tile of 16 columns and give every lane a column.
+
+    A lane's 8 bytes are E = 64 / bits elements of one row; 16 / E neighbours hold a row of 16.
+    Lane i gets column i: its element e is element i % E of lane (16 / E) e + i // E. With 16-bit
+    elements, lanes 0..3 read row 0, lanes 4..7 row 1, and lane 5 gets, as its element 2, the
+    second element that lane 9 read.
+    """
+    if context.target.arch != "gfx950":
+        raise UnknownInstructionError(instruction, f"{context.target.arch} has no transposing load")
+    destination, address = instruction.operands
+    accessor = _accessor(context, instruction, address, AccessKind.READ, 8)
+    register = destination.register
+    _expect_words(register.count, 8)
+    elements = 64 // bits
+    lane, element = np.indices((16, elements))
+    source_lane = 16 // elements * element + lane // elements
+    source_element = lane % elements
+
+    def step(group: WaveGroup) -> None:
+        if group.active is not None and not group.active.all():
+            raise EmulationError("a transposing load with inactive lanes")
+        access = accessor.access(group)
+        words = group.machine.lds.load(access).reshape(2, group.count, 4, 16)
+        loaded = np.ascontiguousarray(np.moveaxis(words, 0, -1))
+        values = _unpack(loaded, bits)[:, :, source_lane, source_element]
+        result = _pack(values, bits)
+        columns = np.moveaxis(result, -1, 0).reshape(2, group.count, LANES)
+        group.set_block(group.machine.vector_index(register), columns)
+
+    return step
+
+
+def _unpack(words: U32, bits: int) -> npt.NDArray[np.unsignedinteger]:
+    """[..., words] as [..., elements], the low bits first."""
+    if bits == 16:
+        return words.view(np.uint16)
+    octets = words.view(np.uint8)
+    if bits == 8:
+        return octets
+    low, high = octets & np.uint8(15), octets >> np.uint8(4)
+    return np.stack([low, high], axis=-1).reshape(*octets.shape[:-1], -1)
+
+
+def _pack(elements: npt.NDArray[np.unsignedinteger], bits: int) -> U32:
+    """The reverse of `_unpack`."""
+    if bits == 4:
+        elements = elements[..., 0::2] | elements[..., 1::2] << np.uint8(4)
+    return np.ascontiguousarray(elements).view(np.uint32)
+
+
+# -- atomics -------------------------------------------------------------------------------------
+
+
+def _atomic(
+    context: BuildContext, instruction: Instruction, op: atomics.AtomicOp, returning: bool
+) -> Step:
+    """Counted as a store of its width: the bank model has no measurement of atomics."""
+    operands = instruction.operands[1:] if returning else instruction.operands
+    width = op.width
+    accessor = _accessor(context, instruction, operands[0], AccessKind.WRITE, width)
+    data = [_data(operand, width) for operand in operands[1:]]
+    if len(data) != op.operands:
+        raise AssemblyError(f"{len(data)} data operands where {op.operands} are expected")
+
+    def step(group: WaveGroup) -> None:
+        access = accessor.access(group)
+        if access.place.alignment % width:
+            raise EmulationError(f"an LDS atomic on {width} bytes that are not aligned to them")
+        lds = group.machine.lds
+        lds.begin_update(access)
+        words = [values(group, access).reshape(width // 4, -1) for values in data]
+        before = atomics.update(op, lds.bytes, access.offsets.ravel(), words)
+        if returning:
+            index = group.machine.vector_index(instruction.operands[0].register)
+            _set_lanes(group, index, before.reshape(-1, *access.offsets.shape[1:]))
+
+    return step
+
+
+# -- lane exchange -------------------------------------------------------------------------------
+
+
+def _bpermute(instruction: Instruction) -> Step:
+    """Each lane reads the lane that its address / 4 names; an inactive one gives 0."""
+    destination, address, data = instruction.operands
+    where = vector_source(address, "u32")
+    values = register_bits(data.register, 32)
+    offset = np.uint32(_offset(instruction))
+
+    def step(group: WaveGroup) -> None:
+        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(63)).astype(np.intp)
+        _write_exchange(group, destination, values(group), lanes)
+
+    return step
+
+
+def _write_exchange(
+    group: WaveGroup, destination: Operand, values: U32, lanes: npt.NDArray[np.intp]
+) -> None:
+    """Gives each lane the value of lane `lanes` [n, 64], or 0 if that one is inactive."""
+    lanes = np.broadcast_to(lanes, (group.count, LANES))
+    found = np.take_along_axis(values, lanes, axis=1)
+    if group.active is not None:
+        found = np.where(np.take_along_axis(group.active, lanes, axis=1), found, np.uint32(0))
+    group.set_v(group.machine.vector_index(destination.register), found)
+
+
+def _permute(instruction: Instruction) -> Step:
+    """Each active lane sends to the lane that its address / 4 names; the highest sender wins."""
+    destination, address, data = instruction.operands
+    where = vector_source(address, "u32")
+    values = register_bits(data.register, 32)
+    offset = np.uint32(_offset(instruction))
+
+    def step(group: WaveGroup) -> None:
+        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(63)).astype(np.intp)
+        received = np.zeros((group.count, LANES), np.uint32)
+        rows, senders = np.nonzero(group.active_lanes())
+        received[rows, lanes[rows, senders]] = values(group)[rows, senders]
+        group.set_v(group.machine.vector_index(destination.register), received)
+
+    return step
+
+
+def _swizzle(instruction: Instruction) -> Step:
+    """A fixed permutation within groups of 4 or 32 lanes; inactive sources give 0."""
+    destination, data = instruction.operands
+    values = register_bits(data.register, 32)
+    lanes = swizzle_lanes(_swizzle_code(instruction))[None]
+
+    def step(group: WaveGroup) -> None:
+        _write_exchange(group, destination, values(group), lanes)
+
+    return step
+
+
+def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
+    """[64], for each lane the one that it reads under the 16-bit `offset` of `ds_swizzle_b32`.
+
+    With bit 15 set, each quad is permuted by 2 bits per lane. Otherwise lane i of each 32 reads
+    lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and 14:10.
+
+    Raises:
+        AssemblyError: the rotating and FFT patterns, which begin at 0xC000.
+    """
+    lane = np.arange(LANES)
+    if code >= 0xC000:
+        raise AssemblyError(f"no model of swizzle pattern {code:#x}")
+    if code >= 0x8000:
+        return lane & ~3 | code >> 2 * (lane & 3) & 3
+    keep, force, flip = code & 31, code >> 5 & 31, code >> 10 & 31
+    return lane & ~31 | ((lane & 31 & keep | force) ^ flip)
+
+
+_SWIZZLE = re.compile(r"^swizzle\((\w+)\s*,\s*(.*)\)$")
+
+
+def _swizzle_code(instruction: Instruction) -> int:
+    """The 16-bit pattern, from a number or from `swizzle(MODE, ...)` (LLVM's AMDGPU syntax)."""
+    value = instruction.modifiers.get("offset", 0)
+    if isinstance(value, int):
+        return value & 0xFFFF
+    match = _SWIZZLE.match(value) if isinstance(value, str) else None
+    if match is None:
+        raise AssemblyError(f"'{value}' is no swizzle pattern")
+    mode, rest = match.groups()
+    if mode == "BITMASK_PERM":
+        return _bit_mask_code(rest.strip('"'))
+    numbers = [int(word, 0) for word in rest.split(",")]
+    if mode == "QUAD_PERM" and len(numbers) == 4:
+        return 0x8000 | sum(lane << 2 * i for i, lane in enumerate(numbers))
+    if mode == "SWAP" and len(numbers) == 1:
+        return numbers[0] << 10 | 31
+    if mode == "REVERSE" and len(numbers) == 1:
+        return numbers[0] - 1 << 10 | 31
+    if mode == "BROADCAST" and len(numbers) == 2:
+        size, lane = numbers
+        return lane << 5 | 32 - size
+    raise AssemblyError(f"no model of swizzle mode {mode}")
+
+
+def _bit_mask_code(mask: str) -> int:
+    """`0` and `1` force a bit of the lane number, `p` preserves it, `i` inverts it."""
+    if len(mask) != 5 or set(mask) - set("01pi"):
+        raise AssemblyError(f"'{mask}' is no swizzle mask")
+    keep, force, flip = (
+        int("".join("01"[char in chosen] for char in mask), 2) for chosen in ("pi", "1", "i")
+    )
+    return flip << 10 | force << 5 | keep
+
+
+_EXCHANGES: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
+    {"ds_bpermute_b32": _bpermute, "ds_permute_b32": _permute, "ds_swizzle_b32": _swizzle}
+)

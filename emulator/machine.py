@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The state of many waves at once, and the group of waves that executes one instruction.
+
+Every register is an array over all waves: `vgpr[r]` is [waves, 64], `sgpr[r]` is [waves]. Waves
+that are at the same instruction form a `WaveGroup` and execute it together; where a branch parts
+them, they go on as two groups (`executor.py`).
+
+Whatever has not been written is known as such: reading it is an error, not a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
+from .counters import Counters, WorkgroupCounters
+from .errors import UndefinedReadError
+from .global_memory import GlobalMemory
+from .lds import LdsState
+
+LANES = 64
+U32 = npt.NDArray[np.uint32]
+LaneMask = npt.NDArray[np.bool_]
+Rows = slice | npt.NDArray[np.intp]
+
+
+@dataclass
+class FloatMode:
+    """The wave's MODE register: rounding is to nearest even; the rest may change as it runs."""
+
+    flush_f32: bool
+    flush_f64_f16: bool
+    ieee: bool
+    dx10_clamp: bool
+
+
+@dataclass(eq=False)
+class Machine:
+    """All waves of some workgroups of one kernel.
+
+    Attributes:
+        workgroups: [n, 3], the ids of the workgroups.
+        waves: waves of all workgroups; wave w belongs to workgroup `w // waves_per_workgroup`.
+        sgpr: [128, waves]; `vcc`, `m0` and `exec` lie where the ISA encodes them.
+        vgpr: [registers, waves, 64]; accumulation register a_i lies at `accum_offset + i`.
+        scc: [waves].
+    """
+
+    kernel: Kernel
+    workgroups: npt.NDArray[np.int64]
+    memory: GlobalMemory
+    waves_per_workgroup: int = field(init=False)
+    waves: int = field(init=False)
+    sgpr: U32 = field(init=False)
+    vgpr: U32 = field(init=False)
+    scc: npt.NDArray[np.bool_] = field(init=False)
+    lds: LdsState = field(init=False)
+    mode: FloatMode = field(init=False)
+    workgroup_counters: WorkgroupCounters = field(init=False)
+    accum_offset: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel
+        threads = int(np.prod(kernel.workgroup_size))
+        self.waves_per_workgroup = -(-threads // LANES)
+        self.waves = self.waves_per_workgroup * len(self.workgroups)
+        self.accum_offset = kernel.directives.get("accum_offset", 256)
+        vectors = max(kernel.directives.get("next_free_vgpr", 0), _vectors_used(self)) + 1
+        self.sgpr = np.zeros((SCALAR_REGISTERS, self.waves), np.uint32)
+        self.vgpr = np.zeros((vectors, self.waves, LANES), np.uint32)
+        self.scc = np.zeros(self.waves, bool)
+        self.workgroup_counters = WorkgroupCounters(len(kernel.instructions), len(self.workgroups))
+        self.lds = LdsState(
+            len(self.workgroups),
+            kernel.lds_bytes,
+            self.waves_per_workgroup,
+            _smallest_lds_store(kernel),
+        )
+        self._s_defined = np.zeros((SCALAR_REGISTERS, self.waves), bool)
+        self._s_complete = [False] * SCALAR_REGISTERS
+        self._v_defined = np.zeros((vectors, self.waves, LANES), bool)
+        self._v_complete = [False] * vectors
+        d = kernel.directives
+        self.mode = FloatMode(
+            flush_f32=d.get("float_denorm_mode_32", 0) == 0,
+            flush_f64_f16=d.get("float_denorm_mode_16_64", 3) == 0,
+            ieee=bool(d.get("ieee_mode", 1)),
+            dx10_clamp=bool(d.get("dx10_clamp", 1)),
+        )
+
+    @property
+    def counters(self) -> Counters:
+        """What was counted so far, summed over the workgroups."""
+        return self.workgroup_counters.total()
+
+    def define_scalar(self, index: int, values: U32) -> None:
+        """Gives scalar register `index` of every wave its initial value [waves]."""
+        self.sgpr[index] = values
+        self._s_defined[index] = self._s_complete[index] = True
+
+    def define_vector(self, index: int, values: U32) -> None:
+        """Gives vector register `index` of every wave its initial values [waves, 64]."""
+        self.vgpr[index] = values
+        self._v_defined[index] = self._v_complete[index] = True
+
+    def vector_index(self, register: Register) -> int:
+        """Where a vector or accumulation register lies in `vgpr`."""
+        return register.index + (self.accum_offset if register.file == "a" else 0)
+
+
+def _vectors_used(machine: Machine) -> int:
+    last = 0
+    for instruction in machine.kernel.instructions:
+        for operand in instruction.operands:
+            value = operand.value
+            if isinstance(value, Register) and value.file != "s":
+                last = max(last, machine.vector_index(value) + value.count)
+    return last
+
+
+def _smallest_lds_store(kernel: Kernel) -> int:
+    """Bytes, at most 4, of the narrowest store to the LDS that the kernel has."""
+    smallest = 4
+    for instruction in kernel.instructions:
+        name = instruction.mnemonic
+        if name.startswith("ds_write_b8") or ("ubyte" in name and "lds" in instruction.modifiers):
+            return 1
+        if name.startswith("ds_write_b16") or ("ushort" in name and "lds" in instruction.modifiers):
+            smallest = 2
+    return smallest
+
+
+class WaveGroup:
+    """Waves that are at the same instruction.
+
+    Attributes:
+        rows: which waves: indexes the wave dimension of the machine's arrays. A slice means all.
+        active: [n, 64] lanes that EXEC enables, or None where it enables all of them.
+        pc: index of the instruction that runs, for the counters.
+        waves_of_workgroups: [workgroups of the machine], how many waves are of each.
+    """
+
+    def __init__(self, machine: Machine, waves: npt.NDArray[np.intp]) -> None:
+        self.machine = machine
+        self.waves = waves
+        self.all_waves = len(waves) == machine.waves
+        self.rows: Rows = slice(None) if self.all_waves else waves
+        self.count = len(waves)
+        self.waves_of_workgroups = np.bincount(
+            self.workgroup_index, minlength=len(machine.workgroups)
+        )
+        self.pc = 0
+        self.active: LaneMask | None = None
+        self.refresh_exec()
+
+    @property
+    def mode(self) -> FloatMode:
+        """The float mode, shared by all waves."""
+        return self.machine.mode
+
+    @property
+    def workgroup_index(self) -> npt.NDArray[np.intp]:
+        """[n], for each wave the index of its workgroup."""
+        return self.waves // self.machine.waves_per_workgroup
+
+    def active_lanes(self) -> LaneMask:
+        """[n, 64], which lanes take part."""
+        if self.active is None:
+            return np.ones((self.count, LANES), bool)
+        return self.active
+
+    def refresh_exec(self) -> None:
+        """Reads EXEC again after it was written."""
+        low, high = (self.machine.sgpr[EXEC.index + i][self.rows] for i in (0, 1))
+        if bool((low & high == 0xFFFFFFFF).all()):
+            self.active = None
+        else:
+            self.active = lanes_of(low, high)
+
+    # -- scalar registers: [n] ---------------------------------------------------------------
+
+    def s(self, index: int) -> U32:
+        """Scalar register `index` of each wave."""
+        machine = self.machine
+        if not machine._s_complete[index]:
+            defined = machine._s_defined[index]
+            if not defined[self.rows].all():
+                raise UndefinedReadError(f"{_scalar_name(index)} is read but was never written")
+            machine._s_complete[index] = bool(defined.all())
+        return machine.sgpr[index][self.rows]
+
+    def set_s(self, index: int, value: npt.NDArray[np.uint32] | np.uint32 | int) -> None:
+        """Writes scalar register `index`."""
+        machine = self.machine
+        machine.sgpr[index][self.rows] = value
+        if not machine._s_complete[index]:
+            machine._s_defined[index][self.rows] = True
+            machine._s_complete[index] = self.all_waves
+        if EXEC.index <= index < EXEC.index + EXEC.count:
+            self.refresh_exec()
+
+    def s64(self, index: int) -> npt.NDArray[np.uint64]:
+        """The pair from scalar register `index` on."""
+        return self.s(index).astype(np.uint64) | self.s(index + 1).astype(np.uint64) << np.uint64(
+            32
+        )
+
+    def set_s64(self, index: int, value: npt.NDArray[np.uint64]) -> None:
+        """Writes the pair from scalar register `index` on."""
+        self.set_s(index, value.astype(np.uint32))
+        self.set_s(index + 1, (value >> np.uint64(32)).astype(np.uint32))
+
+    def scc(self) -> npt.NDArray[np.bool_]:
+        """The scalar condition code."""
+        return self.machine.scc[self.rows]
+
+    def set_scc(self, value: npt.NDArray[np.bool_]) -> None:
+        """Writes the scalar condition code."""
+        self.machine.scc[self.rows] = value
+
+    def lane_mask(self, index: int) -> LaneMask:
+        """The scalar pair from `index` on as [n, 64] lanes."""
+        return lanes_of(self.s(index), self.s(index + 1))
+
+    def set_lane_mask(self, index: int, mask: LaneMask) -> None:
+        """Writes a scalar pair, one bit per lane; inactive lanes give 0."""
+        if self.active is not None:
+            mask = mask & self.active
+        words = np.packbits(np.ascontiguousarray(mask), axis=1, bitorder="little").view(np.uint32)
+        self.set_s(index, words[:, 0])
+        self.set_s(index + 1, words[:, 1])
+
+    # -- vector registers: [n, 64] -----------------------------------------------------------
+
+    def v(self, index: int, every_lane: bool = False) -> U32:
+        """Vector register `index` of `Machine.vgpr`; may be a view, do not write into it.
+
+        Inactive lanes may hold anything. With `every_lane` they too must have been written.
+        """
+        machine = self.machine
+        if not machine._v_complete[index]:
+            defined = machine._v_defined[index][self.rows]
+            if self.active is not None and not every_lane:
+                defined = defined | ~self.active
+            if not defined.all():
+                wave, lane = np.argwhere(~defined)[0].tolist()
+                raise UndefinedReadError(
+                    f"{self.vector_name(index)} is read but was never written "
+                    f"(wave {int(self.waves[wave])}, lane {lane})"
+                )
+            machine._v_complete[index] = bool(machine._v_defined[index].all())
+        return machine.vgpr[index][self.rows]
+
+    def v_moved(self, index: int, moved: Callable[[U32], U32], used: LaneMask) -> U32:
+        """Vector register `index` after `moved` has moved words [n, 64] between lanes.
+
+        Those that land in the lanes `used` must have been written.
+        """
+        machine = self.machine
+        if not machine._v_complete[index]:
+            defined = machine._v_defined[index][self.rows].astype(np.uint32)
+            missing = used & (moved(defined) == 0)
+            if missing.any():
+                wave, lane = np.argwhere(missing)[0].tolist()
+                raise UndefinedReadError(
+                    f"{self.vector_name(index)} is read from another lane, where it was never "
+                    f"written (wave {int(self.waves[wave])}, for lane {lane})"
+                )
+        return moved(machine.vgpr[index][self.rows])
+
+    def v_of_lane(self, index: int, lanes: npt.NDArray[np.intp]) -> U32:
+        """[n], vector register `index` of one lane per wave, active or not."""
+        waves = np.arange(self.count)
+        if not self.machine._v_complete[index]:
+            defined = self.machine._v_defined[index][self.rows][waves, lanes]
+            if not defined.all():
+                wave = int(np.argmin(defined))
+                raise UndefinedReadError(
+                    f"{self.vector_name(index)} is read but was never written "
+                    f"(wave {int(self.waves[wave])}, lane {int(lanes[wave])})"
+                )
+        return self.machine.vgpr[index][self.rows][waves, lanes]
+
+    def block(self, index: int, count: int, every_lane: bool = False) -> U32:
+        """`count` vector registers from `index` on, [count, n, 64]; as `v` in all else."""
+        machine = self.machine
+        if not all(machine._v_complete[index : index + count]):
+            for k in range(count):
+                self.v(index + k, every_lane)
+        registers = machine.vgpr[index : index + count]
+        return registers if self.all_waves else registers[:, self.rows]
+
+    def set_block(self, index: int, values: U32, lanes: LaneMask | None = None) -> None:
+        """Writes vector registers from `index` on with `values` [count, n, 64], as `set_v`."""
+        machine, count = self.machine, len(values)
+        whole = self.all_waves and self.active is None and lanes is None
+        if whole and all(machine._v_complete[index : index + count]):
+            machine.vgpr[index : index + count] = values
+            return
+        for k in range(count):
+            self.set_v(index + k, values[k], lanes)
+
+    def v_or_undefined(self, index: int) -> U32:
+        """As `v`, without the check: for registers of which a part is kept, never used."""
+        return self.machine.vgpr[index][self.rows]
+
+    def set_v(
+        self, index: int, value: npt.NDArray[np.uint32], lanes: LaneMask | None = None
+    ) -> None:
+        """Writes vector register `index` in the active lanes, or in `lanes` if given.
+
+        `value` is broadcast to [n, 64].
+        """
+        machine = self.machine
+        mask = self.active if lanes is None else lanes
+        if mask is None:
+            machine.vgpr[index][self.rows] = value
+        elif self.all_waves:
+            np.copyto(machine.vgpr[index], value, where=mask)
+        else:
+            machine.vgpr[index][self.rows] = np.where(mask, value, machine.vgpr[index][self.rows])
+        if not machine._v_complete[index]:
+            if mask is None and self.all_waves:
+                machine._v_complete[index] = True
+            elif mask is None:
+                machine._v_defined[index][self.rows] = True
+            else:
+                machine._v_defined[index][self.rows] |= mask
+
+    def vector_name(self, index: int) -> str:
+        """How the text spells vector register `index`."""
+        offset = self.machine.accum_offset
+        return f"a{index - offset}" if index >= offset else f"v{index}"
+
+
+def lanes_of(low: U32, high: U32) -> LaneMask:
+    """[n, 64] lanes from the two halves [n] of 64-bit masks."""
+    words = np.stack([low, high], axis=1)
+    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_)
+
+
+def _scalar_name(index: int) -> str:
+    names = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+    return names.get(index, f"s{index}")

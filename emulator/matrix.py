@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matrix instructions (`v_mfma_*`): D = A B + C on blocks that are spread over the lanes of a wave.
+
+Where an element lies follows from the shape alone (CDNA3 ISA, chapter 7; the same as AMD's matrix
+instruction calculator prints). With `blocks` independent products of M x K by K x N,
+
+* A[i, k] of block b: each lane holds E = M K blocks / 64 consecutive k; lane
+  `i + M (b + blocks (k // E))`, element `k % E`. B[k, j] likewise, with j and N.
+* D[i, j]: rows come in groups of H = 4 (1 for f64) that a lane holds in consecutive registers.
+  R = 64 / (N L) of these groups lie beside each other, L being how many blocks do; with
+  G = M / (H R), the register is `i % H + H (i // (H R) + G (b // L))` and the lane
+  `j + N (b % L + L (i // H % R))`.
+
+Worked example: v_mfma_f32_32x32x8_f16 has E = 4, so lane 37 holds A[5, 4..7]. L = 1, R = 2, G = 4:
+D[9, 3] has i // 4 = 2, which is group 0 of G-row 1; it is register 1 + 4 * 1 = 5 of lane 3.
+
+The 16x16x128 and 32x32x64 instructions on 8-bit types place k otherwise (AMD, "Matrix Core
+Programming on CDNA3 and CDNA4"), in A and B alike: the products that are summed are the same ones.
+That is not so for an 8-bit A and a 4-bit B, which are refused.
+
+Numerics: products of the narrow types are exact in f64; their sum with C is formed in f64, and
+rounded once to the type of D. That is at least as exact as the hardware, whose order of summation
+is not documented. Integers are exact, and wrap. Denormals are kept. EXEC is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .assembly import AssemblyError, Instruction, Literal, Operand
+from .errors import UnknownInstructionError
+from .machine import LANES, WaveGroup
+from .operands import literal_bits
+from .small_floats import FP4, SmallFloat, fp8_formats
+from .step import BuildContext, Step
+
+U32 = npt.NDArray[np.uint32]
+F64 = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One matrix instruction's blocks; `result` and `source` name the element types."""
+
+    m: int
+    n: int
+    k: int
+    blocks: int
+    result: str
+    source: str
+
+    @property
+    def row_group(self) -> int:
+        """Rows of D that a lane holds in consecutive registers."""
+        return 1 if self.result == "f64" else 4
+
+    @property
+    def blocks_beside(self) -> int:
+        """Blocks of D whose rows lie beside each other in the lanes."""
+        return max(1, LANES * self.row_group // (self.m * self.n))
+
+    @property
+    def groups_beside(self) -> int:
+        """Row groups of one block that lie beside each other in the lanes."""
+        return LANES // (self.n * self.blocks_beside)
+
+
+# Rows of (shapes, source types, chips); a shape is MxNxK and its number of blocks.
+_BOTH = ("gfx942", "gfx950")
+_CDNA4 = ("gfx950",)
+_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
+    ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", _BOTH),
+    ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _BOTH),
+    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
+    ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", _BOTH),
+    ("i32", ("i8",), "16x16x64 32x32x32", _CDNA4),
+    ("f32", ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8"), "16x16x32 32x32x16", _BOTH),
+    ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
+    ("f64", ("f64",), "16x16x4 4x4x4_4b", _BOTH),
+)
+_SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
+
+
+def shapes(arch: str) -> dict[str, Shape]:
+    """The matrix instructions of a chip, by mnemonic."""
+    found: dict[str, Shape] = {}
+    for result, sources, sizes, chips in _TABLE:
+        if arch not in chips:
+            continue
+        for size in sizes.split():
+            match = _SHAPE.match(size)
+            assert match is not None
+            m, n, k, blocks = (int(part or 1) for part in match.groups())
+            for source in sources:
+                shape = Shape(m, n, k, blocks, result, source)
+                found[f"v_mfma_{result}_{size}_{source}"] = shape
+                if source == "bf16":
+                    found[f"v_mfma_{result}_{size}_bf16_1k"] = shape
+    return found
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """The step of a matrix instruction; None for any other."""
+    name = instruction.mnemonic
+    if not name.startswith("v_mfma_"):
+        return None
+    shape = shapes(context.target.arch).get(name)
+    if shape is None:
+        if name.endswith("_xf32"):
+            raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
+        raise UnknownInstructionError(
+            instruction, f"the emulator does not know '{name}' on {context.target.arch}"
+        )
+    return _multiply(instruction, shape, *_formats(context, instruction, shape))
+
+
+@dataclass(frozen=True)
+class Format:
+    """How registers hold elements.
+
+    `kind` is what u32 words are viewed as, and `values` turns an array of it into f64.
+    """
+
+    bits: int
+    kind: type[np.generic]
+    values: Callable[[Array], F64]
+
+
+def _formats(
+    context: BuildContext, instruction: Instruction, shape: Shape
+) -> tuple[Format, Format]:
+    """Formats of A and B; refuses modifiers that would change where elements come from."""
+    small = fp8_formats(context.target.arch)
+    if shape.source == "f8f6f4":
+        codes = (instruction.integer("cbsz"), instruction.integer("blgp"))
+        names = {0: "fp8", 1: "bf8", 4: "fp4"}
+        if any(code not in names for code in codes):
+            raise UnknownInstructionError(instruction, "no model of 6-bit matrix operands")
+        if (codes[0] == 4) != (codes[1] == 4):
+            raise UnknownInstructionError(instruction, "no model of mixed 8-bit and 4-bit operands")
+        if codes == (4, 4):
+            return _fp4_format(), _fp4_format()
+        a, b = (_small_format(small[names[code]]) for code in codes)
+        return a, b
+    for modifier in ("cbsz", "abid", "blgp"):
+        if instruction.integer(modifier):
+            raise UnknownInstructionError(
+                instruction, f"no model of {modifier} on this instruction"
+            )
+    if "8_" in shape.source:
+        a, b = (_small_format(small[name]) for name in shape.source.split("_"))
+        return a, b
+    plain = _PLAIN[shape.source]
+    return plain, plain
+
+
+def _small_format(form: SmallFloat) -> Format:
+    return Format(8, np.uint8, form.values().take)
+
+
+def _fp4_format() -> Format:
+    """Two elements a byte, the low half first; `values` makes the last axis twice as long."""
+    table = FP4.values()
+    pairs = np.stack([table[np.arange(256) & 15], table[np.arange(256) >> 4]], axis=-1)
+    return Format(4, np.uint8, lambda octets: pairs[octets].reshape(*octets.shape[:-1], -1))
+
+
+def _to_f64(values: Array) -> F64:
+    return values.astype(np.float64, order="C")
+
+
+def _bf16_to_f64(bits: Array) -> F64:
+    words = bits.astype(np.uint32, order="C") << np.uint32(16)
+    return words.view(np.float32).astype(np.float64)
+
+
+_PLAIN = {
+    "f32": Format(32, np.float32, _to_f64),
+    "f16": Format(16, np.float16, _to_f64),
+    "bf16": Format(16, np.uint16, _bf16_to_f64),
+    "i8": Format(8, np.int8, _to_f64),
+    "f64": Format(64, np.float64, np.ascontiguousarray),
+}
+
+
+def _multiply(instruction: Instruction, shape: Shape, a_format: Format, b_format: Format) -> Step:
+    destination, a, b, c = instruction.operands
+    read_a = _factor(a, shape.m, shape, a_format, transposed=False)
+    read_b = _factor(b, shape.n, shape, b_format, transposed=True)
+    read_c = _addend(c, shape)
+    to_lanes = _to_lanes(shape)
+    first = destination.register
+    _expect(destination, _result_registers(shape))
+
+    def step(group: WaveGroup) -> None:
+        total = to_lanes(np.matmul(read_a(group), read_b(group))) + read_c(group)
+        words = _round(total, shape)
+        lanes = None if group.active is None else np.ones((group.count, LANES), bool)
+        group.set_block(group.machine.vector_index(first), words, lanes)
+
+    return step
+
+
+def _result_registers(shape: Shape) -> int:
+    return shape.m * shape.n * shape.blocks // LANES * (2 if shape.result == "f64" else 1)
+
+
+def _expect(operand: Operand, count: int) -> None:
+    register = operand.register
+    if register.file == "s" or register.count != count:
+        raise AssemblyError(f"{register} where {count} vector registers are expected")
+
+
+def _factor(
+    operand: Operand, rows: int, shape: Shape, form: Format, transposed: bool
+) -> Callable[[WaveGroup], F64]:
+    """A as [n, blocks, M, K], or with `transposed` B as [n, blocks, K, N], in f64.
+
+    Registers are [registers, n, parts of K, blocks, rows] with elements inside of each word.
+    """
+    elements = rows * shape.k * shape.blocks // LANES
+    registers = elements * form.bits // 32
+    _expect(operand, registers)
+    register = operand.register
+    parts = LANES // (rows * shape.blocks)
+    per_word = max(32, form.bits) // 8 // np.dtype(form.kind).itemsize
+    if transposed:
+        order, size = (1, 3, 2, 0, 5, 4), (shape.blocks, shape.k, rows)
+    else:
+        order, size = (1, 3, 4, 2, 0, 5), (shape.blocks, rows, shape.k)
+    # With 4-bit elements the view's last axis holds pairs, which only A's order keeps last.
+    pairs = form.bits == 4 and transposed
+    if pairs:
+        order, size = (1, 3, 4, 2, 0, 5), (shape.blocks, rows, shape.k)
+
+    def read(group: WaveGroup) -> F64:
+        words = group.block(group.machine.vector_index(register), registers, every_lane=True)
+        words = _join(words) if form.bits == 64 else np.ascontiguousarray(words)
+        inside = words.view(form.kind).reshape(-1, group.count, parts, shape.blocks, rows, per_word)
+        values = form.values(inside.transpose(order)).reshape(group.count, *size)
+        return values.swapaxes(-1, -2) if pairs else values
+
+    return read
+
+
+def _join(words: U32) -> npt.NDArray[np.uint64]:
+    """Pairs of registers [2 count, ...] as [count, ...]."""
+    return words[0::2].astype(np.uint64) | words[1::2].astype(np.uint64) << np.uint64(32)
+
+
+def _split(bits: npt.NDArray[np.uint64]) -> U32:
+    """The reverse of `_join`."""
+    halves = np.stack([bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)], axis=1)
+    return halves.reshape(-1, *bits.shape[1:])
+
+
+def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
+    """C in its registers, [elements of a lane, n, 64] of the result type, or one number."""
+    kind = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[shape.result]
+    if isinstance(operand.value, Literal):
+        bits = literal_bits(operand.value.value, {"i32": "b32"}.get(shape.result, shape.result))
+        raw = np.array(bits, np.uint64 if shape.result == "f64" else np.uint32)
+        number = raw.view(kind)
+        return lambda group: number
+    count = _result_registers(shape)
+    _expect(operand, count)
+    register = operand.register
+
+    def read(group: WaveGroup) -> Array:
+        words = group.block(group.machine.vector_index(register), count, every_lane=True)
+        return (_join(words) if shape.result == "f64" else words).view(kind)
+
+    return read
+
+
+def _round(total: F64, shape: Shape) -> U32:
+    """[elements of a lane, n, 64] in f64 as registers of the result type."""
+    if shape.result == "f64":
+        return _split(total.view(np.uint64))
+    if shape.result == "i32":
+        return total.astype(np.int64).astype(np.uint32)
+    return total.astype(np.float32).view(np.uint32)
+
+
+def _to_lanes(shape: Shape) -> Callable[[F64], F64]:
+    """From D as [n, blocks, M, N] to the elements of each lane, [elements, n, 64]."""
+    h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
+    far, groups = shape.blocks // near, shape.m // (h * beside)
+
+    def arrange(product: F64) -> F64:
+        tiles = product.reshape(-1, far, near, groups, beside, h, shape.n)
+        return tiles.transpose(1, 3, 5, 0, 4, 2, 6).reshape(far * groups * h, -1, LANES)
+
+    return arrange

@@ -1,0 +1,526 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Global memory instructions: `buffer_*`, `global_*`, `flat_*` and scalar loads.
+
+Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to 10. All
+accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing, except
+that `sc0` makes an atomic return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bank_model.coalescing import coalescing
+from ..bank_model.targets import Target
+from . import atomics
+from .assembly import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
+from .byte_access import Offsets, Words
+from .errors import EmulationError, UnknownInstructionError
+from .lds_instructions import Load, NarrowLoad, extend, merge_half
+from .machine import LANES, LaneMask, WaveGroup
+from .operands import Source, scalar_source
+from .step import BuildContext, Step
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """The step of a global memory instruction; None for any other."""
+    name = instruction.mnemonic
+    if name.startswith("s_load_dword"):
+        return _scalar_load(instruction, name.removeprefix("s_load_dword"))
+    if name.startswith("s_buffer_load_dword"):
+        return _scalar_buffer_load(instruction, name.removeprefix("s_buffer_load_dword"))
+    for prefix in ("buffer_", "global_", "flat_"):
+        if name.startswith(prefix):
+            return _vector_memory(context, instruction, prefix, name.removeprefix(prefix))
+    return None
+
+
+def _vector_memory(
+    context: BuildContext, instruction: Instruction, prefix: str, name: str
+) -> Step | None:
+    traffic = _Traffic(context.target)
+    where = _buffer_place if prefix == "buffer_" else _address_place
+    to_lds = bool(instruction.modifiers.get("lds")) or name.startswith("load_lds_")
+    name = name.replace("load_lds_", "load_")
+    if to_lds:
+        if name not in _LOADS or _LOADS[name].width % 4:
+            raise UnknownInstructionError(instruction, f"no model of {name} to the LDS")
+        place = where(instruction, instruction.operands)
+        return _load_to_lds(instruction, context, _LOADS[name].width, place, traffic)
+    if name in _LOADS:
+        place = where(instruction, instruction.operands[1:])
+        return _load(instruction.operands[0], _LOADS[name], place, traffic)
+    if name in _STORES:
+        width, shift = _STORES[name]
+        if prefix == "buffer_":
+            data, place = instruction.operands[0], where(instruction, instruction.operands[1:])
+        else:
+            data = instruction.operands[1]
+            place = where(instruction, (instruction.operands[0], *instruction.operands[2:]))
+        return _store(data, width, shift, place, traffic)
+    if name.startswith("atomic_"):
+        return _atomic(instruction, prefix, name.removeprefix("atomic_"), where, traffic)
+    return None
+
+
+def _dword_widths() -> dict[str, int]:
+    return {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
+
+
+_LOADS: Mapping[str, Load] = MappingProxyType(
+    {
+        **{f"load_{name}": Load(width) for name, width in _dword_widths().items()},
+        "load_ubyte": Load(1),
+        "load_sbyte": Load(1, NarrowLoad(True)),
+        "load_ushort": Load(2),
+        "load_sshort": Load(2, NarrowLoad(True)),
+        **{
+            f"load_{name}_{suffix}": Load(width, NarrowLoad(signed, half))
+            for half, suffix in enumerate(("d16", "d16_hi"))
+            for name, width, signed in (
+                ("ubyte", 1, False),
+                ("sbyte", 1, True),
+                ("short", 2, False),
+            )
+        },
+    }
+)
+# Bytes, and how far the value lies up in its register.
+_STORES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        **{f"store_{name}": (width, 0) for name, width in _dword_widths().items()},
+        "store_byte": (1, 0),
+        "store_short": (2, 0),
+        "store_byte_d16_hi": (1, 16),
+        "store_short_d16_hi": (2, 16),
+    }
+)
+_ATOMICS: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            f"{name}{suffix}": f"{stem}{bits}"
+            for suffix, bits in (("", 32), ("_x2", 64))
+            for name, stem in (
+                *(("swap", "wrxchg_b"), ("cmpswap", "cmpst_b"), ("add", "add_u")),
+                *(("sub", "sub_u"), ("smin", "min_i"), ("umin", "min_u"), ("smax", "max_i")),
+                *(("umax", "max_u"), ("and", "and_b"), ("or", "or_b"), ("xor", "xor_b")),
+                *(("inc", "inc_u"), ("dec", "dec_u")),
+            )
+        },
+        **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
+        **{name: name for name in ("add_f64", "min_f64", "max_f64")},
+    }
+)
+
+
+# -- where lanes access --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _LaneAccess:
+    """The access of every lane of a group.
+
+    Attributes:
+        addresses: [n, 64].
+        active: [n, 64] lanes that access; None for all.
+        space: [n, 64] bytes from the address on that the descriptor allows; None for no limit.
+    """
+
+    addresses: Offsets
+    active: LaneMask | None
+    space: Offsets | None = None
+
+    def words_allowed(self, width: int) -> list[LaneMask] | None:
+        """Which lanes may access word k of `width` bytes; None if all may access all."""
+        if self.space is None:
+            return None
+        needed = self.space if self.active is None else np.where(self.active, self.space, width)
+        if not needed.size or int(needed.min()) >= width:
+            return None
+        active = True if self.active is None else self.active
+        size = min(width, 4)
+        return [active & (self.space >= 4 * k + size) for k in range(max(1, width // 4))]
+
+
+_Place = Callable[[WaveGroup], _LaneAccess]
+
+
+def _vector_register(operand: Operand, count: int) -> Register | None:
+    """The vector register of an address operand; None for `off`."""
+    value = operand.value
+    if isinstance(value, Name) and value.text == "off":
+        return None
+    register = operand.register
+    if register.file == "s" or register.count != count:
+        raise AssemblyError(f"{register} where {count} address registers are expected")
+    return register
+
+
+def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
+    """vaddr, descriptor, soffset: base + soffset + index * stride + offset.
+
+    The descriptor is 128 bits: base in 47:0, stride in 61:48, num_records in 95:64. An access
+    through a raw buffer (no `idxen`) is out of range word by word, where its offset reaches
+    num_records - soffset; through a structured one (`idxen`), where the index reaches num_records.
+    """
+    if len(operands) != 3:
+        raise AssemblyError("a buffer access takes an address, a descriptor and an offset")
+    vaddr, descriptor, scalar = operands
+    resource = descriptor.register
+    if resource.file != "s" or resource.count != 4:
+        raise AssemblyError(f"{resource} where 4 scalar registers are expected")
+    by_index = bool(instruction.modifiers.get("idxen"))
+    by_offset = bool(instruction.modifiers.get("offen"))
+    vector = _vector_register(vaddr, max(1, by_index + by_offset))
+    if vector is None and (by_index or by_offset):
+        raise AssemblyError("'offen' or 'idxen' without an address register")
+    read_resource = _resource_reader(resource.index, scalar_source(scalar, "u32"))
+    constant = instruction.integer("offset")
+
+    def place(group: WaveGroup) -> _LaneAccess:
+        found = read_resource(group)
+        offset = np.full((group.count, LANES), constant, np.int64)
+        if by_offset and vector is not None:
+            offset += group.v(group.machine.vector_index(vector) + by_index)
+        addresses = offset + (found.base + found.soffset)
+        if not by_index or vector is None:
+            return _LaneAccess(addresses, group.active, found.records - found.soffset - offset)
+        if np.any(found.stride == 0):
+            raise EmulationError("no model of an index into a buffer without stride")
+        index = group.v(group.machine.vector_index(vector)).astype(np.int64)
+        space = np.where(index < found.records, 1 << 20, 0)
+        return _LaneAccess(addresses + index * found.stride, group.active, space)
+
+    return place
+
+
+@dataclass(frozen=True)
+class _Resource:
+    """What a descriptor says, [n, 1] each, or one number where all waves agree."""
+
+    base: Offsets
+    stride: Offsets
+    records: Offsets
+    soffset: Offsets
+
+
+def _resource_reader(first: int, soffset: Source) -> Callable[[WaveGroup], _Resource]:
+    """Reads the descriptor in scalar registers `first` .. `first + 3`, and the scalar offset.
+
+    Swizzling is bit 63 of the descriptor; bit 119 adds the lane's number.
+    """
+    last_key, last = b"", None
+
+    def read(group: WaveGroup) -> _Resource:
+        nonlocal last_key, last
+        words = np.stack([*(group.s(first + k) for k in range(4)), soffset(group)])
+        key = words.tobytes()
+        if last is None or key != last_key:
+            if (words[1] >> np.uint32(31)).any() or (words[3] >> np.uint32(23) & 1).any():
+                raise EmulationError("no model of buffers that swizzle or add the lane")
+            agree = bool((words == words[:, :1]).all())
+            wide = words.astype(np.int64)
+            low, high, records, _, extra = wide[:, 0] if agree else wide[:, :, None]
+            base = low | (high & 0xFFFF) << 32
+            last_key, last = key, _Resource(base, high >> 16 & 0x3FFF, records, extra)
+        return last
+
+    return read
+
+
+def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
+    """A 64-bit vector address, or a scalar base with a 32-bit vector offset; then `offset`."""
+    vaddr = operands[0]
+    saddr = operands[1] if len(operands) > 1 else None
+    scalar = saddr.value if saddr is not None else None
+    constant = instruction.integer("offset")
+    if isinstance(scalar, Register):
+        if scalar.file != "s" or scalar.count != 2:
+            raise AssemblyError(f"{scalar} where a scalar pair is expected")
+        lanes = _vector_register(vaddr, 1)
+
+        def with_base(group: WaveGroup) -> _LaneAccess:
+            base = group.s64(scalar.index).astype(np.int64)[:, None] + constant
+            addresses = np.broadcast_to(base, (group.count, LANES))
+            if lanes is not None:
+                addresses = base + group.v(group.machine.vector_index(lanes))
+            return _LaneAccess(addresses, group.active)
+
+        return with_base
+    pair = _vector_register(vaddr, 2)
+    if pair is None:
+        raise AssemblyError("an access without an address")
+
+    def place(group: WaveGroup) -> _LaneAccess:
+        first = group.machine.vector_index(pair)
+        low, high = group.v(first).astype(np.int64), group.v(first + 1).astype(np.int64)
+        return _LaneAccess((low | high << 32) + constant, group.active)
+
+    return place
+
+
+# -- counting ------------------------------------------------------------------------------------
+
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class _Traffic:
+    """Counts the 64-byte blocks that each wave of an issue touches.
+
+    Loops repeat patterns at other places: a wave's pattern is known by its addresses relative to
+    the block of the lowest one.
+    """
+
+    target: Target
+    known: dict[tuple[int, bytes], Counts] = field(default_factory=dict)
+
+    def count(self, group: WaveGroup, target: _LaneAccess, width: int) -> None:
+        """Adds this issue to the counters; words out of range are not fetched."""
+        addresses, active = target.addresses, target.active
+        allowed = target.words_allowed(width)
+        if allowed is not None:
+            active = allowed[0]
+        if active is not None:
+            if not active.any():
+                return
+            addresses = np.where(active, addresses, np.int64(1) << 62)
+        relative = addresses - (addresses.min(axis=1) & ~63)[:, None]
+        if active is not None:
+            relative = np.where(active, relative, -1)
+        counts = self._remembered(relative, width)
+        machine = group.machine
+        counters = machine.workgroup_counters
+        if group.all_waves:
+            per = machine.waves_per_workgroup
+            transactions, useful = counts.reshape(2, -1, per).sum(axis=2)
+        else:
+            transactions, useful = np.zeros((2, len(machine.workgroups)), np.int64)
+            np.add.at(transactions, group.workgroup_index, counts[0])
+            np.add.at(useful, group.workgroup_index, counts[1])
+        counters.global_transactions[group.pc] += transactions
+        counters.global_useful_bytes[group.pc] += useful
+
+    def _remembered(self, relative: Offsets, width: int) -> Counts:
+        """[2, n] transactions and useful bytes: known as a whole, row by row, or counted."""
+        key = width, relative.tobytes()
+        found = self.known.get(key)
+        if found is not None:
+            return found
+        if len(self.known) >= _REMEMBERED_PATTERNS:
+            self.known.clear()
+        if len(relative) == 1:
+            found = self._count_row(relative[0], width)
+        else:
+            found = np.concatenate([self._remembered(row[None], width) for row in relative], axis=1)
+        self.known[key] = found
+        return found
+
+    def _count_row(self, row: Offsets, width: int) -> Counts:
+        result = coalescing(self.target, np.maximum(row, 0), width, row >= 0)
+        return np.array([[result.transactions], [result.useful_bytes]], np.int64)
+
+
+_REMEMBERED_PATTERNS = 4096
+
+
+# -- loads, stores, atomics ----------------------------------------------------------------------
+
+
+def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> Words:
+    """[words, n, 64]; zeros where the descriptor says out of range."""
+    memory, waves = group.machine.memory, group.waves
+    allowed = target.words_allowed(width)
+    if allowed is None:
+        return memory.load(target.addresses, width, target.active, waves)
+    size = min(width, 4)
+    return np.concatenate(
+        [memory.load(target.addresses + 4 * k, size, mask, waves) for k, mask in enumerate(allowed)]
+    )
+
+
+def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic) -> Step:
+    register = destination.register
+    words = max(1, load.width // 4)
+    if register.file == "s" or register.count != words:
+        raise AssemblyError(f"{register} where {words} vector registers are expected")
+
+    def step(group: WaveGroup) -> None:
+        target = place(group)
+        values = _fetch(group, target, load.width)
+        traffic.count(group, target, load.width)
+        index = group.machine.vector_index(register)
+        if load.width < 4:
+            narrow = extend(values[0], load)
+            if load.narrow.half is not None:
+                narrow = merge_half(group.v_or_undefined(index), narrow, load.narrow.half)
+            group.set_v(index, narrow)
+            return
+        group.set_block(index, values)
+
+    return step
+
+
+def _data(operand: Operand, words: int) -> Callable[[WaveGroup], Words]:
+    register = operand.register
+    if register.file == "s" or register.count != words:
+        raise AssemblyError(f"{register} where {words} vector registers are expected")
+
+    def read(group: WaveGroup) -> Words:
+        return group.block(group.machine.vector_index(register), words)
+
+    return read
+
+
+def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traffic) -> Step:
+    values = _data(data, max(1, width // 4))
+
+    def step(group: WaveGroup) -> None:
+        target = place(group)
+        words = values(group) >> np.uint32(shift) if shift else values(group)
+        memory, waves = group.machine.memory, group.waves
+        allowed = target.words_allowed(width)
+        if allowed is None:
+            memory.store(target.addresses, words, width, target.active, waves)
+        else:
+            for k, mask in enumerate(allowed):
+                memory.store(target.addresses + 4 * k, words[k : k + 1], min(width, 4), mask, waves)
+        traffic.count(group, target, width)
+
+    return step
+
+
+def _load_to_lds(
+    instruction: Instruction,
+    context: BuildContext,
+    width: int,
+    place: _Place,
+    traffic: _Traffic,
+) -> Step:
+    """Lane i's data goes to LDS byte M0 + offset + i * width; the offset counts for both sides.
+
+    It is no LDS instruction, and its lanes store to consecutive words: no conflicts are counted.
+    """
+    if width > 4 and context.target.arch != "gfx950":
+        raise UnknownInstructionError(
+            instruction, f"{context.target.arch} moves 4 bytes to the LDS"
+        )
+    lane = np.arange(LANES, dtype=np.uint32) * np.uint32(width)
+    offsets = (instruction.integer("offset") & 0xFFFFFFFF,)
+
+    def step(group: WaveGroup) -> None:
+        target = place(group)
+        values = _fetch(group, target, width)
+        traffic.count(group, target, width)
+        base = group.s(M0.index)[:, None] + lane
+        lds = group.machine.lds
+        access = lds.access(group.pc, group.waves, base, offsets, width, group.active)
+        lds.store(access, values if access.active is None else values[:, access.active])
+
+    return step
+
+
+def _atomic(
+    instruction: Instruction,
+    prefix: str,
+    name: str,
+    where: Callable[[Instruction, tuple[Operand, ...]], _Place],
+    traffic: _Traffic,
+) -> Step | None:
+    """An atomic; `sc0` (`glc`) asks for the value before.
+
+    A buffer atomic returns into its data register, a global one has a register of its own.
+    """
+    if name not in _ATOMICS:
+        return None
+    op = atomics.OPS[_ATOMICS[name]]
+    returning = bool(instruction.modifiers.get("sc0") or instruction.modifiers.get("glc"))
+    operands = instruction.operands
+    result: Register | None = operands[0].register if returning else None
+    if prefix == "buffer_":
+        data, place = operands[0], where(instruction, operands[1:])
+    else:
+        address, data, *rest = operands[1:] if returning else operands
+        place = where(instruction, (address, *rest))
+    words = op.width // 4
+    values = _data(data, words * op.operands)
+
+    def step(group: WaveGroup) -> None:
+        target = place(group)
+        allowed = target.words_allowed(op.width)
+        active = target.active
+        if allowed is not None:
+            active = np.logical_and.reduce(allowed)
+        parts = values(group).reshape(op.operands, words, group.count, LANES)
+        # Compare-and-swap has the new value first, the LDS form and `atomics` the compared one.
+        ordered = list(parts[::-1])
+        before = group.machine.memory.update(op, target.addresses, ordered, active, group.waves)
+        traffic.count(group, target, op.width)
+        if result is not None:
+            index = group.machine.vector_index(result)
+            group.set_block(index, before)
+
+    return step
+
+
+# -- scalar loads --------------------------------------------------------------------------------
+
+_SCALAR_COUNTS: Mapping[str, int] = MappingProxyType({"": 1, "x2": 2, "x4": 4, "x8": 8, "x16": 16})
+
+
+def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[Register, Source]:
+    """The destination, and the byte offset [n] from the third operand and `offset`."""
+    if suffix not in _SCALAR_COUNTS:
+        raise UnknownInstructionError(instruction)
+    destination, address, offset = instruction.operands
+    register = destination.register
+    if register.file != "s" or register.count != _SCALAR_COUNTS[suffix]:
+        raise AssemblyError(f"{register} where {_SCALAR_COUNTS[suffix]} registers are expected")
+    if address.register.file != "s" or address.register.count != base:
+        raise AssemblyError(f"{address.register} where {base} scalar registers are expected")
+    constant = np.int64(instruction.integer("offset"))
+    if isinstance(offset.value, Literal):
+        number = np.int64(offset.value.value) + constant
+        return register, lambda group: np.full(group.count, number)
+    source = scalar_source(offset, "u32")
+    return register, lambda group: source(group).astype(np.int64) + constant
+
+
+def _scalar_load(instruction: Instruction, suffix: str) -> Step:
+    """Loads from a 64-bit base; the address's low two bits are ignored."""
+    register, offset = _scalar_operands(instruction, suffix, 2)
+    base = instruction.operands[1].register
+
+    def step(group: WaveGroup) -> None:
+        address = group.s64(base.index).astype(np.int64) + offset(group) & ~3
+        values = group.machine.memory.load(address[:, None], 4 * register.count, None, group.waves)
+        for k in range(register.count):
+            group.set_s(register.index + k, values[k, :, 0])
+
+    return step
+
+
+def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
+    """Loads through a descriptor; words beyond num_records are 0."""
+    register, offset = _scalar_operands(instruction, suffix, 4)
+    resource = instruction.operands[1].register
+
+    def step(group: WaveGroup) -> None:
+        words = [group.s(resource.index + k).astype(np.int64) for k in range(3)]
+        base = words[0] | (words[1] & 0xFFFF) << 32
+        stride = words[1] >> 16 & 0x3FFF
+        size = words[2] * np.maximum(stride, 1)
+        first = offset(group) & ~3
+        for k in range(register.count):
+            inside = (first + 4 * k + 4 <= size)[:, None]
+            address = (base + first + 4 * k)[:, None]
+            values = group.machine.memory.load(address, 4, inside, group.waves)
+            group.set_s(register.index + k, values[0, :, 0])
+
+    return step

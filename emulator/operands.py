@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From the operands in the text to arrays, and back.
+
+A *source* is a function of a `WaveGroup` that returns an array which broadcasts to [n, 64] for
+vector instructions, or is [n] for scalar ones. A *destination* takes such an array. Both are made
+once per instruction, before it runs.
+
+Types are named as AMD's ISA names them: `u32`, `i32`, `f32`, `b32` (bits, as u32), `u16`, `i16`,
+`f16` (the low half of a register), `u64`, `i64`, `f64`, `b64` (a register pair).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .assembly import AssemblyError, Literal, Operand, Register
+from .machine import WaveGroup
+from .select_bits import bits_view, select
+
+Array = npt.NDArray[Any]
+Source = Callable[[WaveGroup], Array]
+Destination = Callable[[WaveGroup, Array], None]
+
+DTYPES: dict[str, type[np.generic]] = {
+    "u16": np.uint16, "i16": np.int16, "f16": np.float16, "b16": np.uint16,
+    "u32": np.uint32, "i32": np.int32, "f32": np.float32, "b32": np.uint32,
+    "u64": np.uint64, "i64": np.int64, "f64": np.float64, "b64": np.uint64,
+}  # fmt: skip
+
+
+def bits_of(kind: str) -> int:
+    """Width of a type in bits."""
+    return int(kind[1:])
+
+
+def literal_bits(value: int | float, kind: str) -> int:
+    """The bits of a number in the text, as an operand of type `kind`.
+
+    Float constants take the operand's width. Integers are bit patterns, sign-extended, except that
+    a 32-bit literal of an f64 operand gives its high half (CDNA3 ISA 6.2, "Literal constants");
+    inline integers, -16 to 64, do not.
+    """
+    width = bits_of(kind)
+    if isinstance(value, float):
+        container = {16: np.float16, 32: np.float32, 64: np.float64}[width]
+        pattern = {16: np.uint16, 32: np.uint32, 64: np.uint64}[width]
+        return int(np.array(value, container).view(pattern))
+    if kind == "f64" and not -16 <= value <= 64:
+        return (value & 0xFFFFFFFF) << 32
+    return value & ((1 << width) - 1)
+
+
+def flush_denormals(values: Array) -> Array:
+    """f32, f16 or f64 `values` with subnormal numbers replaced by zeros of their sign."""
+    bits = bits_view(values)
+    kind = bits.dtype.type
+    mantissa = np.finfo(values.dtype).nmant
+    # Without the sign and less 1, subnormal numbers are the smallest and zero is the largest.
+    small = (bits << kind(1)) - kind(1) < kind((2 << mantissa) - 1)
+    if not bool(small.any()):
+        return values
+    sign = kind(1 << (8 * bits.itemsize - 1))
+    return select(small, bits & sign, bits).view(values.dtype)
+
+
+def flushes(group: WaveGroup, kind: str) -> bool:
+    """Whether float operands and results of type `kind` lose their denormals."""
+    return group.mode.flush_f32 if kind == "f32" else group.mode.flush_f64_f16
+
+
+def register_bits(register: Register, width: int) -> Source:
+    """The raw bits of a vector or scalar register as u16, u32 or u64, [n, 64] or [n, 1]."""
+    count = -(-width // 32)
+    if register.count != count and not (register.file == "s" and register.count > count):
+        raise AssemblyError(f"{register} where {count} registers are expected")
+    words = [register_word(register, offset) for offset in range(count)]
+    if width == 64:
+        return lambda group: join_words(words[0](group), words[1](group))
+    if width == 16:
+        return lambda group: words[0](group).astype(np.uint16)
+    return words[0]
+
+
+def register_word(register: Register, offset: int = 0) -> Source:
+    """One 32-bit word of a vector or scalar register."""
+    index = register.index + offset
+    if register.file == "s":
+        return lambda group: group.s(index)[:, None]
+    return lambda group: group.v(group.machine.vector_index(register) + offset)
+
+
+def join_words(low: Array, high: Array) -> Array:
+    """u64 from the low and high u32."""
+    shape = np.broadcast_shapes(low.shape, high.shape)
+    words = np.empty((*shape, 2), np.uint32)
+    words[..., 0], words[..., 1] = low, high
+    return words.view(np.uint64)[..., 0]
+
+
+def split_words(values: Array) -> tuple[Array, Array]:
+    """The low and high u32 of 64-bit `values`."""
+    words = np.ascontiguousarray(values).view(np.uint32).reshape(*values.shape, 2)
+    return words[..., 0], words[..., 1]
+
+
+def apply_signs(values: Array, operand: Operand) -> Array:
+    """The operand's `|x|` and `-x` on floats; on plain bits they act on the sign bit."""
+    if values.dtype.kind == "u":
+        sign = values.dtype.type(1 << (8 * values.itemsize - 1))
+        values = values & ~sign if operand.absolute else values
+        return values ^ sign if operand.negate else values
+    if operand.absolute:
+        values = np.abs(values)
+    return -values if operand.negate else values
+
+
+def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
+    """A VALU source of type `kind`; floats lose their denormals where the mode says so.
+
+    With `flush` false they keep them in every mode.
+    """
+    value = operand.value
+    if isinstance(value, Literal):
+        container = {16: np.uint16, 32: np.uint32, 64: np.uint64}[bits_of(kind)]
+        constant = np.full((1, 1), literal_bits(value.value, kind), container)
+        return typed(lambda group: constant, operand, kind, flush)
+    if not isinstance(value, Register):
+        raise AssemblyError(f"'{value}' where a register or number is expected")
+    bits = register_bits(value, bits_of(kind))
+    return typed(bits, operand, kind, flush)
+
+
+def typed(bits: Source, operand: Operand, kind: str, flush: bool = True) -> Source:
+    """`bits` read as `kind`, with the operand's sign modifiers."""
+    dtype = DTYPES[kind]
+    signed = operand.negate or operand.absolute
+    if kind[0] != "f":
+        if not signed:
+            return lambda group: bits(group).view(dtype)
+        if kind[0] != "b":
+            raise AssemblyError(f"sign modifier on an integer operand '{operand.value}'")
+        return lambda group: apply_signs(bits(group), operand)
+
+    def read(group: WaveGroup) -> Array:
+        values = bits(group).view(dtype)
+        if signed:
+            values = apply_signs(values, operand)
+        return flush_denormals(values) if flush and flushes(group, kind) else values
+
+    return read
+
+
+@dataclass(frozen=True)
+class ResultForm:
+    """What happens to a result of type `kind` before it is written.
+
+    Attributes:
+        clamp: floats are clamped to [0, 1]. Integers are not changed here: their operation
+            saturates, see `vector_alu`.
+        omod: a power of two that float results are multiplied with (`mul:2`; -1 is `div:2`).
+    """
+
+    kind: str
+    clamp: bool = False
+    omod: int = 0
+
+    def finish(self, group: WaveGroup, values: Array) -> Array:
+        """`values` as `kind`, with output modifier, clamp and denormal flush of floats."""
+        kind = self.kind
+        values = values.astype(DTYPES[kind], copy=False)
+        if kind[0] != "f":
+            return values
+        if self.omod:
+            values = self.scaled(group, values)
+        if self.clamp:
+            # Comparing lets NaN and -0 become +0.
+            low = values > 0
+            if not group.mode.dx10_clamp:
+                low = low | np.isnan(values)
+            values = np.where(low, np.minimum(values, values.dtype.type(1)), values.dtype.type(0))
+        return flush_denormals(values) if flushes(group, kind) else values
+
+    def scaled(self, group: WaveGroup, values: Array) -> Array:
+        """The output modifier; the hardware ignores it where denormals are kept (CDNA3 ISA 6.2)."""
+        if not flushes(group, self.kind):
+            return values
+        scaled = values * values.dtype.type(2.0**self.omod)
+        return scaled + values.dtype.type(0)
+
+    def words(self, group: WaveGroup, values: Array) -> list[Array]:
+        """The finished result as u32 registers; a 16-bit one lies in the low half, zeros above."""
+        values = self.finish(group, values)
+        if values.itemsize == 8:
+            return list(split_words(values))
+        bits = bits_view(values)
+        return [bits if values.itemsize == 4 else bits.astype(np.uint32)]
+
+
+def vector_destination(operand: Operand, form: ResultForm) -> Destination:
+    """Where a VALU result goes; 16-bit results clear the register's high half."""
+    register = operand.register
+    count = -(-bits_of(form.kind) // 32)
+    if register.file == "s":
+        raise AssemblyError(f"{register} cannot take a vector result")
+    if register.count != count:
+        raise AssemblyError(f"{register} where {count} registers are expected")
+
+    def write(group: WaveGroup, values: Array) -> None:
+        index = group.machine.vector_index(register)
+        for offset, word in enumerate(form.words(group, values)):
+            group.set_v(index + offset, word)
+
+    return write
+
+
+def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
+    """A 64-bit scalar operand as one bit per lane, [n, 64]."""
+    value = operand.value
+    if isinstance(value, Literal):
+        bits = np.array([(int(value.value) >> lane) & 1 for lane in range(64)], bool)
+        return lambda group: np.broadcast_to(bits, (group.count, 64))
+    register = operand.register
+    return lambda group: group.lane_mask(register.index)
+
+
+def scalar_source(operand: Operand, kind: str) -> Source:
+    """An SALU source, [n] of type `kind` (32 or 64 bits)."""
+    dtype = DTYPES[kind]
+    value = operand.value
+    if isinstance(value, Literal):
+        container = np.uint64 if bits_of(kind) == 64 else np.uint32
+        number = literal_bits(value.value, kind)
+        return lambda group: np.full(group.count, number, container).view(dtype)
+    register = operand.register
+    if register.file != "s":
+        raise AssemblyError(f"{register} where a scalar register is expected")
+    if bits_of(kind) == 64:
+        return lambda group: group.s64(register.index).view(dtype)
+    return lambda group: group.s(register.index).view(dtype)
+
+
+def scalar_destination(operand: Operand, kind: str) -> Destination:
+    """Where an SALU result [n] of type `kind` goes."""
+    register = operand.register
+    if register.file != "s":
+        raise AssemblyError(f"{register} where a scalar register is expected")
+    if bits_of(kind) == 64:
+        return lambda group, values: group.set_s64(register.index, values.view(np.uint64))
+    return lambda group, values: group.set_s(register.index, values.view(np.uint32))

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packed arithmetic (VOP3P): two results per lane, dot products, and mixed f16 and f32 sums.
+
+`op_sel` and `op_sel_hi` say, per source, which half feeds the low and which the high result; halves
+are 16 bits of a register, or one register of a pair (`v_pk_*_f32`). By default low feeds low and
+high feeds high. `neg_lo` and `neg_hi` change the signs of floats on their way to either result.
+Semantics: CDNA3 ISA 6.4 and chapter 12.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from . import floats
+from .assembly import AssemblyError, Instruction, Literal, Operand, Register
+from .encodings import base_name, encoded_destination, encoded_source, result_form
+from .errors import UnknownInstructionError
+from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
+from .machine import WaveGroup
+from .operands import (
+    DTYPES,
+    Array,
+    Destination,
+    ResultForm,
+    Source,
+    bits_of,
+    literal_bits,
+    register_word,
+    typed,
+    vector_destination,
+    vector_source,
+)
+from .step import BuildContext, Step
+from .vector_alu import saturating
+
+# Two results by one lane operation.
+
+PACKED_OPS: Mapping[str, LaneOp] = MappingProxyType(
+    {
+        "v_pk_add_f32": LANE_OPS["v_add_f32"],
+        "v_pk_mul_f32": LANE_OPS["v_mul_f32"],
+        "v_pk_fma_f32": LANE_OPS["v_fma_f32"],
+        "v_pk_add_f16": LANE_OPS["v_add_f16"],
+        "v_pk_mul_f16": LANE_OPS["v_mul_f16"],
+        "v_pk_fma_f16": LANE_OPS["v_fma_f16"],
+        "v_pk_min_f16": LANE_OPS["v_min_f16"],
+        "v_pk_max_f16": LANE_OPS["v_max_f16"],
+        "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
+        "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
+        "v_pk_add_u16": LANE_OPS["v_add_u16"],
+        "v_pk_sub_u16": LANE_OPS["v_sub_u16"],
+        "v_pk_mul_lo_u16": LANE_OPS["v_mul_lo_u16"],
+        "v_pk_mad_u16": LANE_OPS["v_mad_u16"],
+        "v_pk_min_u16": LANE_OPS["v_min_u16"],
+        "v_pk_max_u16": LANE_OPS["v_max_u16"],
+        "v_pk_add_i16": LANE_OPS["v_add_i16"],
+        "v_pk_sub_i16": LANE_OPS["v_sub_i16"],
+        "v_pk_mad_i16": LANE_OPS["v_mad_i16"],
+        "v_pk_min_i16": LANE_OPS["v_min_i16"],
+        "v_pk_max_i16": LANE_OPS["v_max_i16"],
+        "v_pk_lshlrev_b16": LANE_OPS["v_lshlrev_b16"],
+        "v_pk_lshrrev_b16": LANE_OPS["v_lshrrev_b16"],
+        "v_pk_ashrrev_i16": LANE_OPS["v_ashrrev_i16"],
+    }
+)
+"""Packed instructions, by what each half computes."""
+
+
+def _halves(instruction: Instruction, operand: Operand, number: int, kind: str) -> list[Source]:
+    """Source `number` of the low and of the high result."""
+    if operand.negate or operand.absolute:
+        raise UnknownInstructionError(instruction, "sign modifier on a packed operand")
+    sources: list[Source] = []
+    for part, default in (("lo", 0), ("hi", 1)):
+        selector = "op_sel" if part == "lo" else "op_sel_hi"
+        half = _modifier(instruction, selector, number, default)
+        negate = bool(_modifier(instruction, f"neg_{part}", number, 0))
+        if negate and kind[0] != "f":
+            raise UnknownInstructionError(instruction, f"neg_{part} on an integer operand")
+        sources.append(typed(_half_bits(operand, kind, half), Operand(operand.value, negate), kind))
+    return sources
+
+
+def _modifier(instruction: Instruction, name: str, number: int, default: int) -> int:
+    values = instruction.integers(name, ())
+    return values[number] if number < len(values) else default
+
+
+def _half_bits(operand: Operand, kind: str, half: int) -> Source:
+    """Half 0 or 1 of a pair of 16-bit numbers, or of a pair of registers."""
+    value = operand.value
+    wide = bits_of(kind) == 32
+    if isinstance(value, Literal):
+        # A float constant lies in the low half; an integer is sign-extended over both.
+        if half and (wide or isinstance(value.value, float)) and value.value != 0:
+            raise AssemblyError(f"the high half of the constant {value} is taken")
+        bits = literal_bits(value.value, kind if isinstance(value.value, float) else "b32")
+        bits = bits if wide else bits >> 16 * half & 0xFFFF
+        constant = np.full((1, 1), bits, np.uint32 if wide else np.uint16)
+        return lambda group: constant
+    if not isinstance(value, Register) or value.count != (2 if wide else 1):
+        raise AssemblyError(f"'{value}' where {2 if wide else 1} registers are expected")
+    word = register_word(value, half if wide else 0)
+    if wide:
+        return word
+    return lambda group: (word(group) >> np.uint32(16 * half)).astype(np.uint16)
+
+
+def _packed(instruction: Instruction, op: LaneOp) -> Step:
+    count = len(op.sources)
+    if len(instruction.operands) != count + 1:
+        raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
+    operands = zip(instruction.operands[1:], op.sources, strict=True)
+    halves = [
+        _halves(instruction, operand, number, kind)
+        for number, (operand, kind) in enumerate(operands)
+    ]
+    low_sources = [low for low, _ in halves]
+    high_sources = [high for _, high in halves]
+    form = result_form(instruction, op.result)
+    function = saturating(op) if form.clamp and op.result[0] != "f" else op.function
+    if form.clamp and op.result[0] != "f" and not op.saturates:
+        raise UnknownInstructionError(instruction, "clamp on this integer result")
+    destination = _pair_destination(instruction.operands[0], form)
+
+    def step(group: WaveGroup) -> None:
+        low = [source(group) for source in low_sources]
+        high = [source(group) for source in high_sources]
+        mode = (group.mode.ieee,) if op.ieee else ()
+        with np.errstate(all="ignore"):
+            destination(group, function(*low, *mode), function(*high, *mode))
+
+    return step
+
+
+def _pair_destination(
+    operand: Operand, form: ResultForm
+) -> Callable[[WaveGroup, Array, Array], None]:
+    register = operand.register
+    wide = bits_of(form.kind) == 32
+    if register.file == "s" or register.count != (2 if wide else 1):
+        raise AssemblyError(f"{register} cannot take a packed {form.kind} result")
+
+    def write(group: WaveGroup, low: Array, high: Array) -> None:
+        index = group.machine.vector_index(register)
+        (low_word,), (high_word,) = form.words(group, low), form.words(group, high)
+        if wide:
+            group.set_v(index, low_word)
+            group.set_v(index + 1, high_word)
+        else:
+            group.set_v(index, low_word | high_word << np.uint32(16))
+
+    return write
+
+
+def _packed_move(instruction: Instruction) -> Step:
+    """v_pk_mov_b32: one register of each source pair, the first's by `op_sel[0]` to the low one."""
+    first, second = (
+        _half_bits(operand, "b32", _modifier(instruction, "op_sel", number, 0))
+        for number, operand in enumerate(instruction.operands[1:3])
+    )
+    destination = _pair_destination(instruction.operands[0], ResultForm("b32"))
+
+    def step(group: WaveGroup) -> None:
+        low, high = first(group), second(group)
+        destination(group, low.copy(), high.copy())
+
+    return step
+
+
+# Dot products.
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """A sum of products of the parts of two words, and an addend of type `result`.
+
+    Attributes:
+        part: type of the parts: `f16`, `bf16`, or integers of 16, 8 or 4 bits.
+        addend_first: whether float products are added to the addend one by one, or it to their
+            sum. Each sum is rounded.
+    """
+
+    result: str
+    part: str
+    addend_first: bool = True
+
+
+DOT_PRODUCTS: Mapping[str, DotProduct] = MappingProxyType(
+    {
+        "v_dot2_f32_f16": DotProduct("f32", "f16"),
+        "v_dot2_f32_bf16": DotProduct("f32", "bf16", addend_first=False),
+        "v_dot2_i32_i16": DotProduct("i32", "i16"),
+        "v_dot2_u32_u16": DotProduct("u32", "u16"),
+        "v_dot4_i32_i8": DotProduct("i32", "i8"),
+        "v_dot4_u32_u8": DotProduct("u32", "u8"),
+        "v_dot8_i32_i4": DotProduct("i32", "i4"),
+        "v_dot8_u32_u4": DotProduct("u32", "u4"),
+        # The destination is the addend.
+        "v_dot2c_f32_f16": DotProduct("f32", "f16"),
+        "v_dot2c_f32_bf16": DotProduct("f32", "bf16"),
+        "v_dot2c_i32_i16": DotProduct("i32", "i16"),
+        "v_dot4c_i32_i8": DotProduct("i32", "i8"),
+        "v_dot8c_i32_i4": DotProduct("i32", "i4"),
+    }
+)
+
+
+def _integer_parts(words: Array, part: str) -> list[Array]:
+    """The parts of `words` from the low one on, as i64."""
+    width = int(part[1:])
+    mask, sign = (1 << width) - 1, 1 << width - 1
+    wide = words.astype(np.int64)
+    fields = [wide >> shift & mask for shift in range(0, 32, width)]
+    return [(field ^ sign) - sign for field in fields] if part[0] == "i" else fields
+
+
+def _float_parts(words: Array, part: str, neg_low: int, neg_high: int) -> list[Array]:
+    parts: list[Array] = []
+    for shift, negate in ((0, neg_low), (16, neg_high)):
+        bits = (words >> np.uint32(shift)).astype(np.uint16)
+        if part == "f16":
+            value = floats.widen_f16(bits.view(np.float16))
+        else:
+            value = floats.widen_bf16(bits)
+        parts.append(-value if negate else value)
+    return parts
+
+
+def _dot(instruction: Instruction, name: str, dot: DotProduct) -> Step:
+    accumulates = name.startswith(("v_dot2c", "v_dot4c", "v_dot8c"))
+    if "op_sel" in instruction.modifiers or "op_sel_hi" in instruction.modifiers:
+        raise UnknownInstructionError(instruction, "no model of op_sel on a dot product")
+    form = result_form(instruction, dot.result)
+    left, right = (
+        encoded_source(instruction, operand, number, "b32")
+        for number, operand in enumerate(instruction.operands[1:3])
+    )
+    addend = vector_source(instruction.operands[0 if accumulates else 3], dot.result)
+    destination = encoded_destination(instruction, dot.result, 2)
+    negations = [
+        (_modifier(instruction, "neg_lo", i, 0), _modifier(instruction, "neg_hi", i, 0))
+        for i in range(2)
+    ]
+    if _modifier(instruction, "neg_lo", 2, 0) or _modifier(instruction, "neg_hi", 2, 0):
+        raise UnknownInstructionError(instruction, "no model of a negated addend")
+
+    def integer(group: WaveGroup) -> Array:
+        a, b = (_integer_parts(source(group), dot.part) for source in (left, right))
+        total = addend(group).astype(np.int64)
+        for x, y in zip(a, b, strict=True):
+            total = total + x * y
+        if form.clamp:
+            limits = np.iinfo(DTYPES[dot.result])  # type: ignore[arg-type]
+            total = np.clip(total, limits.min, limits.max)
+        return total.astype(DTYPES[dot.result])
+
+    def real(group: WaveGroup) -> Array:
+        a, b = (
+            _float_parts(source(group), dot.part, *negations[i])
+            for i, source in enumerate((left, right))
+        )
+        products = [x * y for x, y in zip(a, b, strict=True)]
+        if dot.addend_first:
+            return addend(group) + products[0] + products[1]
+        return products[0] + products[1] + addend(group)
+
+    compute = real if dot.result == "f32" else integer
+
+    def step(group: WaveGroup) -> None:
+        with np.errstate(all="ignore"):
+            destination(group, compute(group))
+
+    return step
+
+
+# Mixed sums.
+
+
+def _mixed_source(instruction: Instruction, operand: Operand, number: int) -> Source:
+    """f32, or with `op_sel_hi` the half of a register that `op_sel` names, widened."""
+    if not _modifier(instruction, "op_sel_hi", number, 0):
+        return vector_source(operand, "f32")
+    half = _modifier(instruction, "op_sel", number, 0)
+    bits = typed(_half_bits(operand, "f16", half), operand, "f16")
+    return lambda group: floats.widen_f16(bits(group))
+
+
+def _mixed(result: str, high: bool) -> Callable[[Instruction], Step]:
+    """v_fma_mix: a fused multiply-add of f32 and f16 sources, in f32, perhaps rounded to f16."""
+
+    def make(instruction: Instruction) -> Step:
+        sources = [
+            _mixed_source(instruction, operand, number)
+            for number, operand in enumerate(instruction.operands[1:4])
+        ]
+        form = result_form(instruction, result)
+        destination = _mixed_destination(instruction.operands[0], form, high)
+
+        def step(group: WaveGroup) -> None:
+            total = floats.fma(*(source(group) for source in sources))
+            with np.errstate(all="ignore"):
+                destination(group, total if result == "f32" else floats.round_to_f16(total))
+
+        return step
+
+    return make
+
+
+def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destination:
+    if form.kind == "f32":
+        return vector_destination(operand, form)
+    register = operand.register
+    shift = np.uint32(16 if high else 0)
+    kept = np.uint32(0x0000FFFF if high else 0xFFFF0000)
+
+    def write(group: WaveGroup, values: Array) -> None:
+        (bits,) = form.words(group, values)
+        index = group.machine.vector_index(register)
+        group.set_v(index, bits << shift | group.v_or_undefined(index) & kept)
+
+    return write
+
+
+_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
+    {
+        "v_pk_mov_b32": _packed_move,
+        "v_fma_mix_f32": _mixed("f32", high=False),
+        "v_fma_mixlo_f16": _mixed("f16", high=False),
+        "v_fma_mixhi_f16": _mixed("f16", high=True),
+    }
+)
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """The step of a packed instruction, or None if it is none."""
+    name = base_name(instruction.mnemonic)
+    if name in PACKED_OPS:
+        return _packed(instruction, PACKED_OPS[name])
+    if name in DOT_PRODUCTS:
+        return _dot(instruction, name, DOT_PRODUCTS[name])
+    special = _SPECIAL.get(name)
+    return special(instruction) if special else None

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Choosing between arrays lane by lane.
+
+`np.where` branches per element, which costs up to ten times an addition when the mask is irregular.
+On the bits it is arithmetic: no ^ ((no ^ yes) & mask).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def bits_view(values: Array) -> Array:
+    """`values` seen as unsigned integers of their width."""
+    return values.view(_UNSIGNED[values.dtype.itemsize])
+
+
+def select(mask: npt.NDArray[np.bool_], yes: Array, no: Array) -> Array:
+    """`yes` where `mask` is set, else `no`; both of one type, all three broadcast."""
+    yes_bits, no_bits = bits_view(yes), bits_view(no)
+    ones = np.negative(mask.view(np.int8)).astype(f"i{yes_bits.itemsize}").view(yes_bits.dtype)
+    return (no_bits ^ ((no_bits ^ yes_bits) & ones)).view(yes.dtype)

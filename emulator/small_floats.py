@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The values of 8-bit and 4-bit float formats.
+
+`fp8` and `bf8` are OCP's E4M3 and E5M2 on gfx950, and the FNUZ variants on gfx942: exponent bias
+one higher, no infinities, no negative zero, and 0x80 the only NaN. `fp4` is OCP's E2M1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class SmallFloat:
+    """A float format of at most 8 bits.
+
+    `specials` says what the largest exponent holds: `ieee` infinities and NaNs, `nan` a NaN where
+    all bits are set and numbers else, `none` numbers; `fnuz` formats have one NaN, at minus zero.
+    """
+
+    exponent_bits: int
+    mantissa_bits: int
+    bias: int
+    specials: str
+
+    @property
+    def bits(self) -> int:
+        """Width in bits."""
+        return 1 + self.exponent_bits + self.mantissa_bits
+
+    def values(self) -> npt.NDArray[np.float64]:
+        """The value of every bit pattern, [2 ** bits].
+
+        Worked example, E2M1: 0b0101 has exponent 2 and mantissa 1: (1 + 1/2) * 2^(2 - 1) = 3.
+        """
+        code = np.arange(1 << self.bits)
+        mantissa = code & (1 << self.mantissa_bits) - 1
+        exponent = code >> self.mantissa_bits & (1 << self.exponent_bits) - 1
+        negative = code >> self.bits - 1 == 1
+        fraction = mantissa / (1 << self.mantissa_bits)
+        size = np.where(
+            exponent == 0,
+            fraction * 2.0 ** (1 - self.bias),
+            (1 + fraction) * 2.0 ** (exponent - self.bias),
+        )
+        largest = exponent == (1 << self.exponent_bits) - 1
+        if self.specials == "ieee":
+            size = np.where(largest, np.where(mantissa == 0, np.inf, np.nan), size)
+        elif self.specials == "nan":
+            all_set = largest & (mantissa == (1 << self.mantissa_bits) - 1)
+            size = np.where(all_set, np.nan, size)
+        elif self.specials == "fnuz":
+            size = np.where(negative & (exponent == 0) & (mantissa == 0), np.nan, size)
+        return np.where(negative, -size, size)
+
+
+FP4 = SmallFloat(2, 1, 1, "none")
+
+
+def fp8_formats(arch: str) -> dict[str, SmallFloat]:
+    """What `fp8` and `bf8` mean on a chip."""
+    if arch == "gfx942":
+        return {"fp8": SmallFloat(4, 3, 8, "fnuz"), "bf8": SmallFloat(5, 2, 16, "fnuz")}
+    return {"fp8": SmallFloat(4, 3, 7, "nan"), "bf8": SmallFloat(5, 2, 15, "ieee")}

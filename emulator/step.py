@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The form in which instructions run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..bank_model.targets import Target
+from .assembly import Kernel
+from .machine import WaveGroup
+
+Step = Callable[[WaveGroup], None]
+"""One instruction, executed by all waves of a group."""
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """What an instruction's step may depend on, besides the instruction."""
+
+    kernel: Kernel
+    target: Target

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Vector arithmetic in which every lane computes for itself.
+
+Most instructions are a row of `lane_ops.LANE_OPS`. Here are the steps that run them, and the
+instructions that read or write lane masks (compares, carries, selects, divisions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from . import floats
+from .assembly import EXEC, VCC, AssemblyError, Instruction, Register
+from .encodings import base_name, encoded_destination, encoded_source, result_form
+from .errors import UnknownInstructionError
+from .lane_ops import LANE_OPS, LaneOp, exponent_field
+from .machine import LaneMask, WaveGroup
+from .operands import (
+    DTYPES,
+    Array,
+    bits_of,
+    lane_mask_source,
+    vector_destination,
+    vector_source,
+)
+from .select_bits import bits_view, select
+from .step import BuildContext, Step
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """The step of a lane-wise vector instruction, or None if it is none."""
+    name = base_name(instruction.mnemonic)
+    if name in LANE_OPS:
+        return _lane_op(instruction, LANE_OPS[name])
+    if name in COMPARE_MNEMONICS:
+        return _compare(instruction, name)
+    special = _SPECIAL.get(name)
+    return special(instruction) if special else None
+
+
+def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
+    count = len(op.sources)
+    if len(instruction.operands) != count + 1:
+        raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
+    operands = zip(instruction.operands[1:], op.sources, strict=True)
+    sources = [
+        encoded_source(instruction, operand, number, kind)
+        for number, (operand, kind) in enumerate(operands)
+    ]
+    function = op.function
+    if op.result[0] != "f" and result_form(instruction, op.result).clamp:
+        if not op.saturates:
+            raise UnknownInstructionError(instruction, "clamp on an integer result")
+        function = saturating(op)
+    destination = encoded_destination(instruction, op.result, count, op.keeps_high)
+
+    def step(group: WaveGroup) -> None:
+        values = [source(group) for source in sources]
+        with np.errstate(all="ignore"):
+            if op.ieee:
+                destination(group, function(*values, group.mode.ieee))
+            else:
+                destination(group, function(*values))
+
+    return step
+
+
+def saturating(op: LaneOp) -> Callable[..., Array]:
+    """The integer operation of a row, computed exactly and saturated to the result's type."""
+    dtype: Any = DTYPES[op.result]
+    limits = np.iinfo(dtype)
+
+    def compute(*values: Array) -> Array:
+        exact = op.function(*(value.astype(np.int64) for value in values))
+        return np.clip(exact, limits.min, limits.max).astype(dtype)
+
+    return compute
+
+
+def _accumulate(kind: str) -> Callable[[Instruction], Step]:
+    """v_fmac: the destination is the addend too."""
+
+    def make(instruction: Instruction) -> Step:
+        left, right = (
+            encoded_source(instruction, operand, number, kind)
+            for number, operand in enumerate(instruction.operands[1:3])
+        )
+        addend = vector_source(instruction.operands[0], kind)
+        destination = encoded_destination(instruction, kind, 2)
+
+        def step(group: WaveGroup) -> None:
+            destination(group, floats.fma(left(group), right(group), addend(group)))
+
+        return step
+
+    return make
+
+
+# Compares.
+
+_INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
+        "lt": np.less,
+        "eq": np.equal,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "ne": np.not_equal,
+        "ge": np.greater_equal,
+        "t": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
+    }
+)
+_FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
+        "lt": np.less,
+        "eq": np.equal,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "lg": lambda a, b: (a < b) | (a > b),
+        "ge": np.greater_equal,
+        "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+        "u": lambda a, b: np.isnan(a) | np.isnan(b),
+        "nge": lambda a, b: ~(a >= b),
+        "nlg": lambda a, b: ~((a < b) | (a > b)),
+        "ngt": lambda a, b: ~(a > b),
+        "nle": lambda a, b: ~(a <= b),
+        "neq": np.not_equal,
+        "nlt": lambda a, b: ~(a < b),
+        "tru": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
+    }
+)
+_FLOATS = ("f16", "f32", "f64")
+_INTEGERS = ("i16", "u16", "i32", "u32", "i64", "u64")
+
+COMPARE_MNEMONICS = frozenset(
+    f"v_{form}_{relation}_{kind}"
+    for form in ("cmp", "cmpx")
+    for relations, kinds in (
+        ((*_FLOAT_RELATIONS, "class"), _FLOATS),
+        (_INTEGER_RELATIONS, _INTEGERS),
+    )
+    for relation in relations
+    for kind in kinds
+)
+"""Vector compares, by mnemonic without its encoding."""
+
+
+def _compare(instruction: Instruction, name: str) -> Step:
+    """v_cmp_<relation>_<type>: a mask in VCC or a scalar pair; v_cmpx writes EXEC as well."""
+    _, form, relation, kind = name.split("_")
+    writes_exec = form == "cmpx"
+    if relation == "class":
+        return _compare_class(instruction, kind, writes_exec)
+    function = (_FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
+    target = instruction.operands[0].register
+    left, right = (
+        encoded_source(instruction, operand, number, kind)
+        for number, operand in enumerate(instruction.operands[1:3])
+    )
+
+    def step(group: WaveGroup) -> None:
+        a, b = left(group), right(group)
+        if kind == "f16":
+            a, b = floats.widen_f16(a), floats.widen_f16(b)
+        with np.errstate(invalid="ignore"):
+            _write_mask(group, target, function(a, b), writes_exec)
+
+    return step
+
+
+def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec: bool) -> None:
+    lanes = np.broadcast_to(mask, (group.count, 64))
+    group.set_lane_mask(target.index, lanes)
+    if writes_exec and target != EXEC:
+        group.set_lane_mask(EXEC.index, lanes)
+
+
+def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> Step:
+    """v_cmp_class: whether the value is of one of the classes that the mask's bits name."""
+    target = instruction.operands[0].register
+    # The class is that of the number itself, whatever the mode says about denormals.
+    value = encoded_source(instruction, instruction.operands[1], 0, kind, flush=False)
+    wanted = encoded_source(instruction, instruction.operands[2], 1, "u32")
+
+    def step(group: WaveGroup) -> None:
+        number = _class_number(value(group))
+        _write_mask(group, target, wanted(group) >> number & np.uint32(1) != 0, writes_exec)
+
+    return step
+
+
+def _class_number(a: Array) -> Array:
+    """0 and 1 for signaling and quiet NaNs, then -infinity, -normal, -subnormal, -0, +0, ..."""
+    bits, mantissa = bits_view(a), int(np.finfo(a.dtype).nmant)
+    quiet = (bits >> bits.dtype.type(mantissa - 1) & bits.dtype.type(1)).astype(np.uint32)
+    tiny = exponent_field(a) == 0
+    # From +0 outward: 6, 7, 8, 9; the negative ones mirrored: 5, 4, 3, 2.
+    size = np.where(tiny, (a != 0).astype(np.uint32), np.where(np.isinf(a), 3, 2)).astype(np.uint32)
+    return np.where(
+        np.isnan(a), quiet, np.where(np.signbit(a), np.uint32(5) - size, np.uint32(6) + size)
+    )
+
+
+# Selects and carries.
+
+
+def _select(instruction: Instruction) -> Step:
+    """v_cndmask_b32: the second source where the mask's bit is set, else the first."""
+    destination = encoded_destination(instruction, "b32", 2)
+    no, yes = (
+        encoded_source(instruction, operand, number, "b32")
+        for number, operand in enumerate(instruction.operands[1:3])
+    )
+    mask = lane_mask_source(instruction.operands[3])
+
+    def step(group: WaveGroup) -> None:
+        destination(group, select(mask(group), yes(group), no(group)))
+
+    return step
+
+
+def _add(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a + b
+    return total, total < a
+
+
+def _subtract(a: Array, b: Array) -> tuple[Array, Array]:
+    return a - b, a < b
+
+
+def _subtract_reversed(a: Array, b: Array) -> tuple[Array, Array]:
+    return b - a, b < a
+
+
+def _carrying(
+    first: Callable[[Array, Array], tuple[Array, Array]],
+) -> Callable[[Instruction], Step]:
+    """v_add_co_u32 and its kind: a sum and its carry as a lane mask, perhaps one in."""
+    second = _add if first is _add else _subtract
+
+    def make(instruction: Instruction) -> Step:
+        if result_form(instruction, "u32").clamp:
+            raise UnknownInstructionError(instruction, "clamp on a sum with carry")
+        carry_out = instruction.operands[1].register
+        left, right = (
+            encoded_source(instruction, operand, number, "u32")
+            for number, operand in enumerate(instruction.operands[2:4])
+        )
+        takes_carry = len(instruction.operands) > 4
+        carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
+        destination = encoded_destination(instruction, "u32", 2)
+
+        def step(group: WaveGroup) -> None:
+            with np.errstate(over="ignore"):
+                total, carry = first(left(group), right(group))
+                if carry_in is not None:
+                    total, again = second(total, carry_in(group).astype(np.uint32))
+                    carry = carry | again
+            destination(group, total)
+            _write_mask(group, carry_out, carry, writes_exec=False)
+
+        return step
+
+    return make
+
+
+def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
+    """v_mad_u64_u32 and v_mad_i64_i32: a 64-bit sum, bit 64 of the exact one as a lane mask."""
+    dtype: Any = DTYPES[wide]
+
+    def make(instruction: Instruction) -> Step:
+        form = result_form(instruction, wide)
+        if form.clamp:
+            raise UnknownInstructionError(instruction, "clamp on a 64-bit sum")
+        destination = vector_destination(instruction.operands[0], form)
+        carry_out = instruction.operands[1].register
+        a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
+        c = vector_source(instruction.operands[4], wide)
+
+        def step(group: WaveGroup) -> None:
+            addend = c(group)
+            with np.errstate(over="ignore"):
+                product = a(group).astype(dtype) * b(group).astype(dtype)
+                total = product + addend
+            carry = total.view(np.uint64) < np.broadcast_to(addend, total.shape).view(np.uint64)
+            if narrow == "i32":
+                # Bit 64 of the sum of two numbers extended by their signs.
+                carry = carry ^ (product < 0) ^ (addend < 0)
+            destination(group, total)
+            _write_mask(group, carry_out, carry, writes_exec=False)
+
+        return step
+
+    return make
+
+
+# Divisions. A quotient n/d is computed by Newton's method on scaled operands:
+#   d' = div_scale(d, d, n), n' = div_scale(n, d, n), q = n'/d' by rcp and fma,
+#   div_fixup(div_fmas(...), d, n).
+
+
+def _div_scale(kind: str) -> Callable[[Instruction], Step]:
+    """v_div_scale: scales the numerator or denominator of a division out of the denormal range.
+
+    VCC tells v_div_fmas to scale the quotient back. The pseudocode cannot be right in two places.
+    It looks for f32 reciprocals that are denormal in f64, where they never are; and where both the
+    reciprocal and the quotient are, it scales the denominator, then above 2^126, up and out of
+    range instead of down.
+    """
+    dtype: Any = DTYPES[kind]
+    far, steps, tiny_numerator = (96, 64, 23) if kind == "f32" else (768, 128, 53)
+
+    def denormal(values: Array) -> Array:
+        return (values != 0) & (np.abs(values) < np.finfo(dtype).smallest_normal)
+
+    def scaled(values: Array, power: int) -> Array:
+        return values * dtype(2.0**power)
+
+    def make(instruction: Instruction) -> Step:
+        destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
+        flag = instruction.operands[1].register
+        sources = [vector_source(operand, kind) for operand in instruction.operands[2:5]]
+
+        def step(group: WaveGroup) -> None:
+            s0, s1, s2 = np.broadcast_arrays(*(source(group) for source in sources))
+            with np.errstate(all="ignore"):
+                up, down = scaled(s0, steps), scaled(s0, -steps)
+                tiny_reciprocal, tiny_quotient = denormal(dtype(1) / s1), denormal(s2 / s1)
+            same1, same2 = s0 == s1, s0 == s2
+            high = exponent_field(s2)
+            conditions = [
+                (s2 == 0) | (s1 == 0),
+                high - exponent_field(s1) >= far,
+                denormal(s1),
+                tiny_reciprocal & tiny_quotient,
+                tiny_reciprocal,
+                tiny_quotient,
+                high <= tiny_numerator,
+            ]
+            values = [
+                np.full_like(s0, np.nan),
+                np.where(same1, up, s0),
+                up,
+                np.where(same1, down, s0),
+                down,
+                np.where(same2, up, s0),
+                up,
+            ]
+            flags = [False, True, False, True, False, True, False]
+            result = np.select(conditions, values, s0)
+            destination(group, result.astype(dtype))
+            _write_mask(group, flag, np.select(conditions, flags, False), writes_exec=False)
+
+        return step
+
+    return make
+
+
+def _div_fmas(kind: str) -> Callable[[Instruction], Step]:
+    """v_div_fmas: a fused multiply-add, scaled back where VCC says so.
+
+    The direction follows from the size of the quotient so far, the addend: v_div_scale scales
+    quotients that are large down and those that are small up. The pseudocode scales up always, and
+    by half as much; no quotient comes out right then. Scaling comes before the rounding: quotients
+    that are subnormal would be rounded twice else.
+    """
+    power = 64 if kind == "f32" else 128
+    middle = np.finfo(DTYPES[kind]).maxexp - 1  # type: ignore[type-var]
+
+    def make(instruction: Instruction) -> Step:
+        destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
+        sources = [vector_source(operand, kind) for operand in instruction.operands[1:4]]
+
+        def step(group: WaveGroup) -> None:
+            a, b, c = (source(group) for source in sources)
+            mask = group.lane_mask(VCC.index)
+            if not bool(mask.any()):
+                destination(group, floats.fma(a, b, c))
+                return
+            direction = np.where(exponent_field(c) > middle, power, -power)
+            destination(group, floats.scaled_fma(a, b, c, np.where(mask, direction, 0)))
+
+        return step
+
+    return make
+
+
+def _bitop3(kind: str) -> Callable[[Instruction], Step]:
+    """v_bitop3 (CDNA4): any function of three bits; `bitop3` is its truth table."""
+
+    def make(instruction: Instruction) -> Step:
+        table = instruction.integer("bitop3")
+        # The complement of a table with few zeros has few ones.
+        invert = table.bit_count() > 4
+        rows = [row for row in range(8) if (table >> row & 1) != invert]
+        sources = [
+            encoded_source(instruction, operand, number, kind)
+            for number, operand in enumerate(instruction.operands[1:4])
+        ]
+        destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
+
+        def step(group: WaveGroup) -> None:
+            values = [source(group) for source in sources]
+            inverses = [~value for value in values]
+            result: Array = np.zeros((1, 1), DTYPES[kind])
+            for row in rows:
+                a, b, c = (
+                    (values if row >> 2 - source & 1 else inverses)[source] for source in range(3)
+                )
+                result = result | a & b & c
+            destination(group, ~result if invert else result)
+
+        return step
+
+    return make
+
+
+_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
+    {
+        "v_fmac_f32": _accumulate("f32"),
+        "v_fmac_f64": _accumulate("f64"),
+        "v_cndmask_b32": _select,
+        "v_add_co_u32": _carrying(_add),
+        "v_sub_co_u32": _carrying(_subtract),
+        "v_subrev_co_u32": _carrying(_subtract_reversed),
+        "v_addc_co_u32": _carrying(_add),
+        "v_subb_co_u32": _carrying(_subtract),
+        "v_subbrev_co_u32": _carrying(_subtract_reversed),
+        "v_mad_u64_u32": _mad_64("u32", "u64"),
+        "v_mad_i64_i32": _mad_64("i32", "i64"),
+        "v_div_scale_f32": _div_scale("f32"),
+        "v_div_scale_f64": _div_scale("f64"),
+        "v_div_fmas_f32": _div_fmas("f32"),
+        "v_div_fmas_f64": _div_fmas("f64"),
+        "v_bitop3_b32": _bitop3("b32"),
+        "v_bitop3_b16": _bitop3("b16"),
+        "v_nop": lambda instruction: lambda group: None,
+    }
+)
+SPECIAL_MNEMONICS = frozenset(_SPECIAL)
+"""Instructions with a step of their own, by mnemonic without its encoding."""

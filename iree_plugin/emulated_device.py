@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The emulator as the device behind a host program."""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bank_model.targets import target
+from ..emulator.assembly import Kernel, KernelArgument
+from ..emulator.counters import Counters
+from ..emulator.global_memory import GlobalMemory
+from ..emulator.kernel_launch import launch, launch_each
+from .host_program import DispatchCommand, HostProgramError
+
+
+@dataclass(frozen=True)
+class DispatchRecord:
+    """One emulated dispatch.
+
+    Attributes:
+        workgroups: of the whole grid.
+        emulated: how many of them ran.
+        counters: of those that ran.
+        agree: whether the first and the last workgroup have equal counters; None where the whole
+            grid ran or only one workgroup did.
+    """
+
+    kernel: Kernel
+    workgroups: tuple[int, int, int]
+    emulated: int
+    counters: Counters
+    seconds: float
+    agree: bool | None = None
+
+
+@dataclass
+class EmulatedDevice:
+    """Runs dispatches on the emulator, and records what they count.
+
+    Attributes:
+        kernels: every kernel by name.
+        sample: the most workgroups of each dispatch to run, the first and the last among them;
+            None runs all. The output of a sample is incomplete.
+        records: one entry per dispatch, in order.
+    """
+
+    kernels: Mapping[str, Kernel]
+    sample: int | None = None
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    records: list[DispatchRecord] = field(default_factory=list)
+
+    def allocate(self, size: int) -> int:
+        """Reserves `size` bytes of device memory."""
+        return self.memory.allocate(size)
+
+    def write(self, address: int, data: npt.NDArray[np.uint8]) -> None:
+        """Copies host bytes to the device."""
+        self.memory.write(address, data)
+
+    def read(self, address: int, size: int) -> npt.NDArray[np.uint8]:
+        """Copies device bytes to the host."""
+        return self.memory.read(address, size)
+
+    def dispatch(self, command: DispatchCommand) -> None:
+        """Runs a kernel, whole or by sample."""
+        if command.kernel not in self.kernels:
+            raise HostProgramError(f"the assembly holds no kernel '{command.kernel}'")
+        kernel = self.kernels[command.kernel]
+        arguments = kernel_arguments(kernel, command)
+        started = time.perf_counter()
+        chosen = sampled_workgroups(command.workgroups, self.sample)
+        place = (kernel, target(kernel.arch), command.workgroups, arguments, self.memory)
+        agree = None
+        if chosen is None:
+            counters = launch(*place)
+        else:
+            each = launch_each(*place, chosen)
+            agree = each[0].equals(each[-1]) if len(each) > 1 else None
+            counters = Counters(len(kernel.instructions))
+            for one in each:
+                counters.add(one)
+        seconds = time.perf_counter() - started
+        emulated = math.prod(command.workgroups) if chosen is None else len(chosen)
+        self.records.append(
+            DispatchRecord(kernel, command.workgroups, emulated, counters, seconds, agree)
+        )
+
+
+Workgroup = tuple[int, int, int]
+
+
+def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:
+    """Ids of `sample` workgroups of a grid, evenly spread from first to last; None for all."""
+    total = math.prod(grid)
+    if sample is None or sample >= total:
+        return None
+    x, y, _ = grid
+    flat = {round(i * (total - 1) / max(sample - 1, 1)) for i in range(sample)}
+    return [(n % x, n // x % y, n // (x * y)) for n in sorted(flat)]
+
+
+_POINTER_KINDS = frozenset({"global_buffer"})
+
+
+def kernel_arguments(kernel: Kernel, command: DispatchCommand) -> bytes:
+    """The kernarg segment of a dispatch: bindings, then constants, then what the ABI hides.
+
+    The offsets and kinds come from the kernel's metadata; the hidden ones are those of code object
+    version 5 ("LLVM AMDGPU usage", kernel argument metadata).
+    """
+    segment = bytearray(kernel.kernarg_bytes)
+    bindings, constants = iter(command.bindings), iter(command.constants)
+    hidden = _hidden_values(kernel, command)
+    for argument in kernel.arguments:
+        if argument.kind in _POINTER_KINDS:
+            binding = next(bindings, None)
+            if binding is None:
+                raise HostProgramError(
+                    f"kernel '{kernel.name}' takes more buffers than it is given"
+                )
+            value: int = binding.address
+        elif argument.kind == "by_value":
+            constant = next(constants, None)
+            if constant is None or argument.size != 4:
+                raise HostProgramError(
+                    f"kernel '{kernel.name}' takes other constants than it is given"
+                )
+            value = constant
+        elif argument.kind in hidden:
+            value = hidden[argument.kind]
+        elif argument.kind == "hidden_none":
+            continue
+        else:
+            raise HostProgramError(f"kernel '{kernel.name}' takes a '{argument.kind}' argument")
+        _store(segment, argument, value)
+    if next(bindings, None) is not None or next(constants, None) is not None:
+        raise HostProgramError(f"kernel '{kernel.name}' takes fewer arguments than it is given")
+    return bytes(segment)
+
+
+def _store(segment: bytearray, argument: KernelArgument, value: int) -> None:
+    code = {2: "<H", 4: "<I", 8: "<Q"}[argument.size]
+    mask = (1 << argument.size * 8) - 1
+    struct.pack_into(code, segment, argument.offset, value & mask)
+
+
+def _hidden_values(kernel: Kernel, command: DispatchCommand) -> dict[str, Any]:
+    values: dict[str, Any] = {"hidden_grid_dims": 3}
+    for axis, count, size in zip("xyz", command.workgroups, kernel.workgroup_size, strict=True):
+        values[f"hidden_block_count_{axis}"] = count
+        values[f"hidden_group_size_{axis}"] = size
+        values[f"hidden_remainder_{axis}"] = 0
+        values[f"hidden_global_offset_{axis}"] = 0
+    return values

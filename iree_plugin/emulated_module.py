@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiling a module so that its kernels can run on the emulator: assembly and host program."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.api import Output, Session, Source
+
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
+from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
+from ..passes.base import PassContext
+from ..passes.decisions import DecisionLog
+from .compile import CompileError
+from .embedding import OutputFormat, output_bytes
+from .first_phases import run_first_phases
+from .mitigation import Mitigation, mitigation_edits
+from .pipeline_edit import PipelineEdit, installed_plugins
+from .replay import PassRunner, ReplayError
+from .stepped_compile import SteppedCompile
+
+_LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
+
+
+@dataclass(frozen=True)
+class EmulatedModule:
+    """A compiled module; to be used in a `with` statement, which frees the compiler's memory.
+
+    Attributes:
+        host: the module after phase `executable-targets`, for `HostProgram`.
+        kernels: every kernel by name.
+        assembly: the text of each kernel's file.
+        vmfb: the module for the runtime.
+        session: owns `host`'s context.
+    """
+
+    host: ir.Operation
+    kernels: Mapping[str, Kernel]
+    assembly: Mapping[str, str]
+    vmfb: bytes
+    session: Session
+
+    def __enter__(self) -> EmulatedModule:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        # The op must go before its context.
+        self.host.erase()
+        self.session.close()
+
+    @property
+    def arch(self) -> str:
+        """The chip that all kernels are for."""
+        return next(iter(self.kernels.values())).arch if self.kernels else ""
+
+
+def compile_for_emulation(
+    source: str | os.PathLike[str],
+    flags: Sequence[str],
+    mitigation: str | Mitigation = Mitigation.AUTO,
+    *,
+    edits: Sequence[PipelineEdit] = (),
+    decisions: DecisionLog | None = None,
+) -> EmulatedModule:
+    """Compiles MLIR for an AMD GPU and keeps what the emulator needs.
+
+    Args:
+        source: a path, or the MLIR text itself (recognized by a line break in it).
+        flags: flags of `iree-compile`, which name a hip target.
+        mitigation, edits, decisions: as of `bankwise.compile`.
+
+    Raises:
+        CompileError: the input does not compile.
+        OSError: the source cannot be read.
+        AssemblyError: the compiler's assembly cannot be read.
+    """
+    mitigation = Mitigation(mitigation)
+    messages: list[str] = []
+
+    def collect(diagnostic: Diagnostic) -> None:
+        messages.append(str(diagnostic))
+
+    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+        session = Session()
+        dump = f"--iree-hal-dump-executable-files-to={directory}"
+        try:
+            session.set_flags(*flags, dump)
+        except ValueError as error:
+            raise CompileError(str(error)) from error
+        context = PassContext(
+            sink=DiagnosticSink(collect), log=DecisionLog() if decisions is None else decisions
+        )
+        compilation = SteppedCompile(
+            session=session,
+            context=context,
+            edits=lambda: [*mitigation_edits(mitigation), *installed_plugins(), *edits],
+            flags=flags,
+            runner=PassRunner(session, context),
+        )
+        try:
+            host, vmfb = _compile(compilation, _open(session, source), messages)
+        except ReplayError as error:
+            raise CompileError("\n".join(messages or [str(error)])) from error
+        finally:
+            compilation.close()
+        kernels, assembly = _read_kernels(Path(directory))
+    return EmulatedModule(host, kernels, assembly, vmfb, session)
+
+
+def _open(session: Session, source: str | os.PathLike[str]) -> Source:
+    if isinstance(source, str) and "\n" in source:
+        return Source.wrap_buffer(session, source.encode() + b"\0", buffer_name="<text>")
+    Path(source).open("rb").close()
+    return Source.open_file(session, os.fspath(source))
+
+
+def _compile(
+    compilation: SteppedCompile, source: Source, messages: list[str]
+) -> tuple[ir.Operation, bytes]:
+    first = compilation.invocation()
+    first.send_diagnostics(messages.append)
+    phase = _LAST_PHASE_OF_HOST_PROGRAM
+    started = run_first_phases(first, source, end=phase, console_diagnostics=False)
+    translated = compilation.finish(first, end=phase) if started else None
+    if translated is None:
+        raise CompileError("\n".join(messages))
+    module = translated.export()
+    host = module.clone()
+    rest = compilation.invocation()
+    rest.send_diagnostics(messages.append)
+    rest.import_op(module)
+    rest.set_phases(phase, "end")
+    if not rest.execute():
+        raise CompileError("\n".join(messages))
+    output = Output.open_membuffer()
+    rest.write(output, OutputFormat.VM_BYTECODE)
+    return host, output_bytes(output)
+
+
+def _read_kernels(directory: Path) -> tuple[dict[str, Kernel], dict[str, str]]:
+    kernels: dict[str, Kernel] = {}
+    assembly: dict[str, str] = {}
+    for path in sorted(directory.glob("*.rocmasm")):
+        text = path.read_text()
+        for name, kernel in parse_assembly(text, path.name).items():
+            if name in kernels:
+                raise AssemblyError(f"{path.name}: kernel '{name}' exists in two executables")
+            kernels[name] = kernel
+            assembly[name] = text
+    return kernels, assembly

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise-run: whole modules, on the emulator and on a GPU where one answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from iree.compiler import ir
+
+from bankwise.bench.kernels import Attention, Matmul
+from bankwise.dialect_utils.element_types import dtype_of
+from bankwise.emulator.counters import totals
+from bankwise.emulator.errors import EmulationError
+from bankwise.iree_plugin.emulated_device import EmulatedDevice
+from bankwise.iree_plugin.emulated_module import compile_for_emulation
+from bankwise.iree_plugin.host_program import HostProgram
+from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.runtime_device import device_answers
+from bankwise.passes.base import FunctionPass, PassContext
+
+Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+Array = npt.NDArray[Any]
+Kernel = Attention | Matmul
+TOLERANCE = {"f32": 2e-6, "f16": 2e-3, "bf16": 2e-2}
+
+
+def inputs_of(kernel: Kernel) -> list[Array]:
+    random = np.random.default_rng(1)
+    if isinstance(kernel, Matmul):
+        shapes = [(kernel.m, kernel.k), (kernel.k, kernel.n)]
+    else:
+        shapes = [(kernel.batch, kernel.seq, kernel.head_dim)] * 3
+    return [random.standard_normal(shape).astype(dtype_of(kernel.dtype)) for shape in shapes]
+
+
+def reference(kernel: Kernel) -> Array:
+    values = [x.astype(np.float64) for x in inputs_of(kernel)]
+    if isinstance(kernel, Matmul):
+        return values[0] @ values[1]
+    query, key, value = values
+    scores = query @ key.swapaxes(1, 2) * kernel.head_dim**-0.5
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights @ value / weights.sum(axis=-1, keepdims=True)
+
+
+def emulate(
+    kernel: Kernel, arch: str, mitigation: str, edits: Sequence[PipelineEdit] = ()
+) -> tuple[Array, dict[str, int]]:
+    """The output and the counters of all dispatches together."""
+    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
+    with compile_for_emulation(kernel.source(), flags, mitigation, edits=edits) as module:
+        device = EmulatedDevice(module.kernels)
+        program = HostProgram(module.host, device)
+        (output,) = program.call(program.signatures[0].name, inputs_of(kernel))
+    counted: dict[str, int] = {}
+    for record in device.records:
+        for name, value in totals(record.kernel, record.counters).items():
+            counted[name] = counted.get(name, 0) + value
+    return output, counted
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("kind", ["attention", "matmul"])
+def test_outputs_are_right_and_equal_under_all_mitigations(kind: str, dtype: str, arch: str):
+    kernel = Attention(1, 128, 64, dtype) if kind == "attention" else Matmul(128, 128, 64, dtype)
+    plain, before = emulate(kernel, arch, "none")
+    expected = reference(kernel)
+    scale = 1.0 if kind == "attention" else 16.0
+    assert np.abs(plain.astype(np.float64) - expected).max() < TOLERANCE[dtype] * scale
+    for mitigation in ("pad", "auto"):
+        output, counters = emulate(kernel, arch, mitigation)
+        assert output.tobytes() == plain.tobytes()
+        assert counters["SQ_LDS_BANK_CONFLICT"] <= before["SQ_LDS_BANK_CONFLICT"]
+        if kind == "attention" and mitigation == "auto":
+            assert before["SQ_LDS_BANK_CONFLICT"] > 0
+            assert counters["SQ_LDS_BANK_CONFLICT"] == 0
+
+
+@dataclass(frozen=True)
+class BreakOneAccess(FunctionPass):
+    """Takes the swizzle out of access number `skip` of a kind: its offset loses one XOR."""
+
+    name: ClassVar[str] = "break-one-access"
+    summary: ClassVar[str] = "break a swizzle on one side"
+    access: str = "vector.load"
+    skip: int = 0
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        found: list[tuple[ir.Operation, int, ir.Operation]] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            op = op.operation
+            if op.name == self.access:
+                for number, operand in enumerate(op.operands):
+                    owner = operand.owner
+                    # A block argument's owner is a block, not an operation.
+                    if not isinstance(owner, ir.Block) and owner.name == "arith.xori":
+                        found.append((op, number, owner))
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+        assert len(found) > self.skip, f"{len(found)} {self.access} ops with a swizzled offset"
+        op, number, xor = found[self.skip]
+        op.operands[number] = xor.operands[0]
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("access", ["vector.load", "vector.store"])
+def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):
+    kernel = Attention(1, 128, 64, "f16")
+    plain, _ = emulate(kernel, arch, "none")
+    edit = PipelineEdit.after("bankwise-resolve-swizzle-hints", BreakOneAccess(access=access))
+    try:
+        broken, _ = emulate(kernel, arch, "auto", [edit])
+    except EmulationError:
+        return  # It read what was never written, or two waves met in one word.
+    assert broken.tobytes() != plain.tobytes()
+
+
+# The command line.
+
+
+@pytest.fixture
+def attention(tmp_path: Path) -> Kernel:
+    """A small attention as a file, with its inputs and its output."""
+    kernel = Attention(1, 128, 64, "f16")
+    (tmp_path / "a.mlir").write_text(kernel.source())
+    for name, value in zip("qkv", inputs_of(kernel), strict=True):
+        np.save(tmp_path / f"{name}.npy", value)
+    np.save(tmp_path / "o.npy", reference(kernel).astype(np.float16))
+    return kernel
+
+
+QKV = ("--input=@q.npy", "--input=@k.npy", "--input=@v.npy")
+
+
+def test_runs_counts_and_compares(tool: Tool, attention: Kernel, tmp_path: Path):
+    result = tool(
+        *("bankwise-run", "--module=a.mlir", "--device=emulated-gfx950", *QKV, "--counters"),
+        *("--counters-json=c.json", "--output=@out.npy", "--expected_output=@o.npy"),
+        "--expected_f16_threshold=0.002",
+    )
+    assert result.returncode == 0, result.stderr
+    assert "device: emulated-gfx950" in result.stderr
+    assert "[SUCCESS]" in result.stdout
+    assert "SQ_LDS_BANK_CONFLICT" in result.stdout
+    document = json.loads((tmp_path / "c.json").read_text())
+    (dispatch,) = document["dispatches"]
+    assert dispatch["counters"]["SQ_LDS_BANK_CONFLICT"] == 0
+    assert dispatch["emulated_workgroups"] == 2
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npy"), np.load(tmp_path / "o.npy"), atol=2e-3
+    )
+
+
+def test_a_wrong_result_fails(tool: Tool, attention: Kernel):
+    result = tool(
+        *("bankwise-run", "a.mlir", "--device=emulated-gfx942", *QKV),
+        "--expected_output=1x128x64xf16=7",
+    )
+    assert result.returncode == 1
+    assert "[FAILED] result[0]: differs in" in result.stderr
+
+
+def test_annotated_assembly_names_the_conflicts(tool: Tool, attention: Kernel):
+    result = tool(
+        *("bankwise-run", "a.mlir", "--device=emulated-gfx942", *QKV, "--annotate"),
+        *("--bankwise-mitigation=none", "--workgroups=1"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "ds_read" in result.stdout
+    assert "incomplete" in result.stdout
+
+
+def test_auto_says_which_device(tool: Tool, attention: Kernel):
+    result = tool("bankwise-run", "a.mlir", *QKV, "--workgroups=1")
+    reason = device_answers("hip")
+    wanted = "device: emulated-gfx942 (no hip device answers" if reason else "device: hip"
+    assert wanted in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.mlir", "--device=emulated-gfx942"], "'missing.mlir': No such file"),
+        (["a.mlir", "--device=emulated-gfx942", *QKV[:2]], "takes 3 inputs, 2 are given"),
+        (
+            ["a.mlir", "--device=emulated-gfx942", *QKV[:2], "--input=1x128x32xf16=1"],
+            "input2 is 1x128x32xf16, the function takes 1x128x64xf16",
+        ),
+        (["a.mlir", "--device=emulated-gfx942", "--function=g"], "exports attention"),
+        (["a.vmfb", "--device=emulated-gfx942"], "give the .mlir"),
+        (["a.mlir", "--device=emulated-gfx942", "--input=@nil.npy"], "cannot read 'nil.npy'"),
+        (["a.mlir", "--device=hip", *QKV], "name the chip"),
+        (["a.vmfb", "--device=cuda"], "a.vmfb"),
+        (
+            ["a.mlir", "--device=emulated-gfx942", "--iree-rocm-target=gfx950"],
+            "--iree-rocm-target=gfx950 contradicts",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(tool: Tool, attention: Kernel, arguments: list[str], message: str):
+    result = tool("bankwise-run", *arguments)
+    assert result.returncode == 1
+    lines = [x for x in result.stderr.splitlines() if not x.startswith("device:")]
+    assert len(lines) == 1, result.stderr
+    assert message in lines[0]
+
+
+def test_a_module_for_the_cpu_runs_too(tool: Tool, tmp_path: Path):
+    (tmp_path / "m.mlir").write_text(Matmul(8, 8, 8, "f32").source())
+    result = tool(
+        *("bankwise-run", "m.mlir", "--device=local-task"),
+        *("--input=8x8xf32=1", "--input=8x8xf32=2", "--expected_output=8x8xf32=16"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "[SUCCESS]" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("driver", "flags"),
+    [
+        pytest.param("hip", ["--iree-rocm-target=gfx942"], marks=pytest.mark.rocm),
+        pytest.param("cuda", ["--iree-cuda-target=sm_80"], marks=pytest.mark.cuda),
+    ],
+)
+def test_on_a_real_gpu(
+    tool: Tool, attention: Kernel, tmp_path: Path, driver: str, flags: list[str]
+):
+    reason = device_answers(driver)
+    if reason:
+        pytest.skip(f"no {driver} device answers: {reason}")
+    outputs: list[bytes] = []
+    for mitigation in ("none", "pad", "auto"):
+        result = tool(
+            *("bankwise-run", "a.mlir", f"--device={driver}", *flags, *QKV),
+            *(f"--bankwise-mitigation={mitigation}", "--output=@out.bin"),
+            *("--expected_output=@o.npy", "--expected_f16_threshold=0.002"),
+        )
+        assert result.returncode == 0, result.stderr
+        outputs.append((tmp_path / "out.bin").read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]

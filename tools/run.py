@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-run`: runs a module's function on a GPU, or on an exact emulation of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from .run_arguments import RunSettings, UsageError, parse_arguments
+
+if TYPE_CHECKING:
+    from ..iree_plugin.emulated_device import DispatchRecord
+
+PROGRAM = "bankwise-run"
+Array = npt.NDArray[Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    try:
+        settings = parse_arguments(sys.argv[1:] if argv is None else argv)
+        return _run(settings)
+    except UsageError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written")
+
+
+def _fail(message: str) -> int:
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return 1
+
+
+def _run(settings: RunSettings) -> int:
+    from ..iree_plugin.runtime_device import RuntimeDeviceError
+    from .run_values import ValueTextError, parse_values
+
+    try:
+        inputs = [value for text in settings.inputs for value in parse_values(text)]
+        expected = [
+            value
+            for text in settings.expected
+            for value in ([None] if text == "(ignored)" else parse_values(text))
+        ]
+        device = _resolve_device(settings)
+        if device.startswith("emulated-"):
+            outputs = _emulate(settings, device, inputs)
+        else:
+            outputs = _run_on_gpu(settings, device, inputs)
+        _show(settings, outputs)
+        return _compare(settings, outputs, expected) if expected else 0
+    except _CompilerMessage as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    except (_CannotRun, RuntimeDeviceError, ValueTextError) as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        place = f"'{error.filename}': " if error.filename else ""
+        return _fail(f"{place}{error.strerror}")
+
+
+class _CannotRun(Exception):
+    """Why a module cannot be run, in one line."""
+
+
+class _CompilerMessage(Exception):
+    """The compiler's diagnostics."""
+
+
+def _resolve_device(settings: RunSettings) -> str:
+    """The device to use; says which, on stderr."""
+    device, reason = settings.device, ""
+    if device == "auto":
+        from ..iree_plugin.runtime_device import device_answers
+
+        reason = device_answers("hip")
+        device = f"emulated-{_rocm_target(settings, 'gfx942')}" if reason else "hip"
+        reason = f" (no hip device answers: {reason})" if reason else ""
+    print(f"device: {device}{reason}", file=sys.stderr)
+    return device
+
+
+def _rocm_target(settings: RunSettings, default: str) -> str:
+    for flag in reversed(settings.compile_flags):
+        name, _, value = flag.partition("=")
+        if name in ("--iree-rocm-target", "--iree-hip-target"):
+            return value
+    return default
+
+
+def _source(settings: RunSettings) -> str:
+    if settings.module != "-":
+        return settings.module
+    return sys.stdin.read() + "\n"
+
+
+def _emulate(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> list[Array]:
+    if not settings.is_source:
+        raise _CannotRun(
+            f"'{settings.module}': the emulator runs assembly, which a compiled module no longer "
+            "holds; give the .mlir"
+        )
+    arch = device.removeprefix("emulated-")
+    if _rocm_target(settings, arch) != arch:
+        raise UsageError(
+            f"--iree-rocm-target={_rocm_target(settings, arch)} contradicts --device={device}"
+        )
+    # A machine that only runs modules has no compiler: it is imported where it is needed.
+    from ..bank_model.targets import UnknownTargetError
+    from ..emulator.assembly import AssemblyError
+    from ..emulator.errors import EmulationError
+    from ..iree_plugin.compile import CompileError
+    from ..iree_plugin.emulated_device import EmulatedDevice
+    from ..iree_plugin.emulated_module import compile_for_emulation
+    from ..iree_plugin.host_program import HostProgram, HostProgramError
+
+    flags = _with_defaults(settings, ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"))
+    try:
+        with compile_for_emulation(_source(settings), flags, settings.mitigation) as module:
+            emulated = EmulatedDevice(module.kernels, settings.workgroups)
+            program = HostProgram(module.host, emulated)
+            names = [signature.name for signature in program.signatures]
+            function = settings.function or _only(names)
+            outputs = program.call(function, inputs)
+            assembly = module.assembly
+    except CompileError as error:
+        raise _CompilerMessage(str(error)) from None
+    except (AssemblyError, EmulationError, HostProgramError, UnknownTargetError) as error:
+        raise _CannotRun(str(error)) from None
+    print(f"EXEC @{function}")
+    if settings.counters:
+        _print_counters(emulated.records)
+    if settings.counters_json is not None:
+        _write_counters(settings.counters_json, emulated.records)
+    if settings.annotate:
+        _print_annotated(assembly, emulated.records)
+    return outputs
+
+
+def _with_defaults(settings: RunSettings, defaults: Sequence[str]) -> list[str]:
+    """The compile flags, and of `defaults` those that the user did not give."""
+    given = {flag.split("=")[0] for flag in settings.compile_flags}
+    return [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
+
+
+def _only(names: Sequence[str]) -> str:
+    if len(names) != 1:
+        raise _CannotRun(
+            f"name a function with --function; the module exports {', '.join(names) or 'none'}"
+        )
+    return names[0]
+
+
+def _print_counters(records: Sequence[DispatchRecord]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..emulator.counters import totals
+
+    console = Console(soft_wrap=True, highlight=False)
+    for record in records:
+        x, y, z = record.workgroups
+        note = ""
+        if record.emulated < x * y * z:
+            agree = {True: "agree", False: "differ", None: "are one"}[record.agree]
+            note = f", a sample of {record.emulated}; the first's and the last's counters {agree}"
+        table = Table(
+            title=f"{record.kernel.name}: {x}x{y}x{z} workgroups{note}", title_justify="left"
+        )
+        table.add_column("counter")
+        table.add_column("value", justify="right")
+        for name, value in totals(record.kernel, record.counters).items():
+            table.add_row(name, f"{value:,}")
+        table.add_row("LDS bytes", f"{record.kernel.lds_bytes:,}")
+        console.print(table)
+
+
+def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
+    """The counters of all dispatches as JSON-ready data."""
+    from ..emulator.counters import totals
+
+    return {
+        "version": 1,
+        "dispatches": [
+            {
+                "kernel": record.kernel.name,
+                "arch": record.kernel.arch,
+                "workgroups": list(record.workgroups),
+                "emulated_workgroups": record.emulated,
+                "first_and_last_agree": record.agree,
+                "lds_bytes": record.kernel.lds_bytes,
+                "seconds": round(record.seconds, 3),
+                "counters": dict(totals(record.kernel, record.counters)),
+            }
+            for record in records
+        ],
+    }
+
+
+def _write_counters(path: str, records: Sequence[DispatchRecord]) -> None:
+    from ..iree_plugin.atomic_file import AtomicFile
+
+    text = json.dumps(counters_document(records), indent=2) + "\n"
+    if path == "-":
+        print(text, end="")
+        return
+    file = AtomicFile(path)
+    try:
+        file.temporary.write_text(text)
+        file.keep()
+    finally:
+        file.discard()
+
+
+def _print_annotated(assembly: Any, records: Sequence[DispatchRecord]) -> None:
+    from ..emulator.annotate import annotate
+
+    for record in records:
+        print(annotate(assembly[record.kernel.name], record.kernel, record.counters))
+
+
+_GPU_FLAGS = {
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    "hip": ("--iree-hal-target-device=hip",),
+    "local": ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"),
+}
+
+
+def _run_on_gpu(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> list[Array]:
+    from ..iree_plugin.runtime_device import run_on_device
+
+    vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()
+    function, outputs = run_on_device(vmfb, device, settings.function, inputs)
+    print(f"EXEC @{function}")
+    return outputs
+
+
+def _compiled(settings: RunSettings, device: str) -> bytes:
+    """The module compiled for a real device."""
+    from ..iree_plugin.compile import CompileError, compile
+
+    kind = device.split("-")[0]
+    given = {flag.split("=")[0] for flag in settings.compile_flags}
+    if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
+        raise UsageError("--device=hip: name the chip, as --iree-rocm-target=gfx942")
+    flags = _with_defaults(settings, _GPU_FLAGS[kind])
+    try:
+        return compile(_source(settings), flags, settings.mitigation)
+    except CompileError as error:
+        raise _CompilerMessage(str(error)) from None
+
+
+def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
+    from .run_values import value_text, write_output
+
+    if settings.workgroups is not None and not settings.outputs:
+        print("(the outputs of a sample are incomplete and not shown)")
+        return
+    for number, value in enumerate(outputs):
+        where = settings.outputs[number] if number < len(settings.outputs) else "-"
+        if where == "-":
+            print(f"result[{number}]: {value_text(value, settings.max_elements)}")
+        else:
+            write_output(where, value)
+
+
+def _compare(
+    settings: RunSettings, outputs: Sequence[Array], expected: Sequence[Array | int | float | None]
+) -> int:
+    from .run_values import Tolerances
+
+    if len(expected) != len(outputs):
+        return _fail(f"{len(expected)} expected outputs are given, the function has {len(outputs)}")
+    tolerances = Tolerances(settings.thresholds, settings.relative)
+    failed = False
+    for number, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):
+        mismatch = "" if wanted is None else tolerances.mismatch(actual, wanted)
+        if mismatch:
+            failed = True
+            print(f"[FAILED] result[{number}]: {mismatch}", file=sys.stderr)
+    if not failed:
+        print("[SUCCESS] all function outputs matched their expected values.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

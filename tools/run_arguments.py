@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of `bankwise-run`: iree-run-module's flags and a few of our own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..iree_plugin.compile_settings import MITIGATIONS
+
+DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", "emulated-gfx942", "emulated-gfx950")
+_THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
+
+
+class UsageError(ValueError):
+    """A flag that is unknown, incomplete or contradicts another."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What `bankwise-run` was asked for.
+
+    `compile_flags` go to the compiler when the module is MLIR. `workgroups` is the size of the
+    sample to emulate, None for whole grids.
+    """
+
+    module: str
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    expected: tuple[str, ...]
+    device: str
+    mitigation: str
+    counters: bool
+    counters_json: str | None
+    annotate: bool
+    workgroups: int | None
+    max_elements: int
+    thresholds: dict[str, float]
+    relative: float
+    compile_flags: tuple[str, ...]
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the module is MLIR to compile first."""
+        return self.module == "-" or self.module.endswith((".mlir", ".mlirbc"))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise UsageError(message)
+
+
+def parse_arguments(argv: Sequence[str]) -> RunSettings:
+    """The settings that `argv` asks for.
+
+    Raises:
+        UsageError: a flag that cannot be used; the message names it.
+    """
+    parser = _parser()
+    known, rest = parser.parse_known_args(list(argv))
+    flags: list[str] = []
+    for word in rest:
+        if not word.startswith("--iree-"):
+            raise UsageError(f"unknown argument '{word}'; see --help")
+        flags.append(word)
+    module = known.module or known.source
+    if module is None:
+        raise UsageError("no module; name one with --module=FILE")
+    if known.module and known.source:
+        raise UsageError(f"two modules, '{known.module}' and '{known.source}'")
+    settings = RunSettings(
+        module=module,
+        function=known.function,
+        inputs=tuple(known.input),
+        outputs=tuple(known.output),
+        expected=tuple(known.expected_output),
+        device=known.device,
+        mitigation=known.bankwise_mitigation,
+        counters=known.counters,
+        counters_json=known.counters_json,
+        annotate=known.annotate,
+        workgroups=known.workgroups,
+        max_elements=known.output_max_element_count,
+        thresholds={name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS},
+        relative=known.expected_rtol,
+        compile_flags=tuple(flags),
+    )
+    _check(settings)
+    return settings
+
+
+def _check(settings: RunSettings) -> None:
+    if settings.workgroups is not None and settings.workgroups < 1:
+        raise UsageError(f"--workgroups={settings.workgroups}: expects a number from 1")
+    if settings.workgroups is not None and settings.expected:
+        raise UsageError("--workgroups: a sample has no complete output to compare with")
+    if settings.compile_flags and not settings.is_source:
+        raise UsageError(
+            f"{settings.compile_flags[0]}: '{settings.module}' is compiled already; compile flags "
+            "need an .mlir module"
+        )
+    emulated = settings.device == "auto" or settings.device.startswith("emulated-")
+    for given, flag in (
+        (settings.counters, "--counters"),
+        (settings.annotate, "--annotate"),
+        (settings.counters_json is not None, "--counters-json"),
+        (settings.workgroups is not None, "--workgroups"),
+    ):
+        if given and not emulated:
+            raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="bankwise-run",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs a function of a module on a GPU, or on an exact emulation of one.",
+        epilog="""\
+Flags that start with --iree- go to the compiler when the module is MLIR.
+
+examples:
+  bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
+      --input=1x1024x128xf16=@q.bin --input=1x1024x128xf16=0.5 --input=@v.npy --output=@o.npy
+  bankwise-run --module=attention.vmfb --device=hip --input=@q.npy --input=@k.npy --input=@v.npy
+""",
+    )
+    add = parser.add_argument
+    add("source", nargs="?", help=argparse.SUPPRESS)
+    add("--module", help="a .vmfb, or an .mlir to compile first ('-' for stdin)")
+    add("--function", default="", help="the function to run (default: the only one)")
+    add("--input", action="append", default=[], metavar="VALUE", help="an input, see below")
+    add("--output", action="append", default=[], metavar="WHERE", help="@file.npy, @file.bin or -")
+    add("--expected_output", action="append", default=[], metavar="VALUE",
+        help="compare an output with a value; '(ignored)' skips it")  # fmt: skip
+    add("--device", default="auto", choices=DEVICES,
+        help="auto: hip if a device answers, else the emulator")  # fmt: skip
+    add("--bankwise-mitigation", default="auto", choices=MITIGATIONS,
+        help="how an .mlir module is compiled")  # fmt: skip
+    add("--counters", action="store_true", help="print the emulator's counters")
+    add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
+    add("--annotate", action="store_true",
+        help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip
+    add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
+    add("--output_max_element_count", type=int, default=1024, metavar="N",
+        help="elements of an output to print")  # fmt: skip
+    for name, value in _THRESHOLDS.items():
+        add(f"--expected_{name}_threshold", type=float, default=value, metavar="X",
+            help=f"absolute tolerance of {name} ({value:g})")  # fmt: skip
+    add("--expected_rtol", type=float, default=1e-5, metavar="X", help="relative tolerance")
+    return parser
