@@ -18,9 +18,13 @@ from .runs import compile_kernel
 
 
 def cases(every: int) -> list[tuple[Kernel, str]]:
-    """Every `every`-th attention in f16 and f32 for gfx942, and the two matmuls."""
+    """Every `every`-th attention in f16 and f32 for gfx942, and matmuls with and without edges."""
     attentions = [a for dtype in ("f16", "f32") for a in swept_attentions(dtype)[::every]]
-    matmuls = [(Matmul(2048, 2048, 2048, "f16"), target) for target in ("gfx942", "gfx950")]
+    matmuls = [
+        (Matmul(*shape, dtype), target)
+        for shape, dtype in (((2048, 2048, 2048), "f16"), ((100, 130, 70), "bf16"))
+        for target in ("gfx942", "gfx950")
+    ]
     return [*((attention, "gfx942") for attention in attentions), *matmuls]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -99,7 +100,7 @@ class DppLanes:
     def writes(self, group: WaveGroup) -> LaneMask | None:
         """[n, 64], the lanes that are written; None for all that are active."""
         valid = self._valid(group)
-        if self.enabled.all() and (self.bound_zero or valid is None):
+        if self._all_enabled and (self.bound_zero or valid is None):
             return None
         lanes = group.active_lanes() & self.enabled
         return lanes if self.bound_zero or valid is None else lanes & valid
@@ -112,10 +113,21 @@ class DppLanes:
 
     def _valid(self, group: WaveGroup) -> LaneMask | None:
         """Lanes that have an active source; None for all of them."""
-        present = self.source >= 0
-        if group.active is None:
-            return None if present.all() else np.broadcast_to(present, (group.count, LANES))
-        return present & group.active[:, self.source]
+        if group.active is not None:
+            return self._present & group.active[:, self.source]
+        return None if self._all_present else np.broadcast_to(self._present, (group.count, LANES))
+
+    @cached_property
+    def _all_enabled(self) -> bool:
+        return bool(self.enabled.all())
+
+    @cached_property
+    def _present(self) -> npt.NDArray[np.bool_]:
+        return self.source >= 0
+
+    @cached_property
+    def _all_present(self) -> bool:
+        return bool(self._present.all())
 
 
 def uses_dpp(instruction: Instruction) -> bool:

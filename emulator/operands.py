@@ -55,17 +55,28 @@ def literal_bits(value: int | float, kind: str) -> int:
     return value & ((1 << width) - 1)
 
 
+def _float_constants(kind: type[Any]) -> tuple[Any, Any, Any, Any]:
+    """Of a float type: its bits' type, 1, the bound that `flush_denormals` needs, the sign bit."""
+    bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}[np.dtype(kind).itemsize]
+    width = np.dtype(kind).itemsize * 8
+    bound = bits((2 << np.finfo(kind).nmant) - 1)
+    return bits, bits(1), bound, bits(1 << (width - 1))
+
+
+_FLOAT_CONSTANTS = {
+    np.dtype(kind): _float_constants(kind) for kind in (np.float16, np.float32, np.float64)
+}
+
+
 def flush_denormals(values: Array) -> Array:
     """f32, f16 or f64 `values` with subnormal numbers replaced by zeros of their sign."""
-    bits = bits_view(values)
-    kind = bits.dtype.type
-    mantissa = np.finfo(values.dtype).nmant
+    kind, one, bound, sign = _FLOAT_CONSTANTS[values.dtype]
+    bits = values.view(kind)
     # Without the sign and less 1, subnormal numbers are the smallest and zero is the largest.
-    small = (bits << kind(1)) - kind(1) < kind((2 << mantissa) - 1)
-    if not bool(small.any()):
+    small = (bits << one) - one
+    if not small.size or np.minimum.reduce(small, axis=None) >= bound:
         return values
-    sign = kind(1 << (8 * bits.itemsize - 1))
-    return select(small, bits & sign, bits).view(values.dtype)
+    return select(small < bound, bits & sign, bits).view(values.dtype)
 
 
 def flushes(group: WaveGroup, kind: str) -> bool:

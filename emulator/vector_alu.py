@@ -60,11 +60,10 @@ def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
 
     def step(group: WaveGroup) -> None:
         values = [source(group) for source in sources]
-        with np.errstate(all="ignore"):
-            if op.ieee:
-                destination(group, function(*values, group.mode.ieee))
-            else:
-                destination(group, function(*values))
+        if op.ieee:
+            destination(group, function(*values, group.mode.ieee))
+        else:
+            destination(group, function(*values))
 
     return step
 

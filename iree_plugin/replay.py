@@ -6,7 +6,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 
 from iree.compiler import ir
@@ -16,6 +15,7 @@ from iree.compiler.passmanager import PassManager
 from ..dialect_utils.diagnostics import PassFailure
 from ..passes.base import FunctionPass, PassContext
 from .embedding import function_passes
+from .native_callbacks import AFTER_NATIVE_PASS
 from .pipeline_edit import NativePass, PipelineStep
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
@@ -87,9 +87,20 @@ class PassRunner:
             elif isinstance(step, _PatternSet):
                 _apply_patterns(function, step.name)
             else:
-                with function_passes(self.session, function) as invocation:
-                    if not invocation.run_passes(",".join(map(str, step))):
-                        raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+                self.run_native_passes(function, step)
+
+    def run_native_passes(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
+        """Runs adjacent passes of the compiler, and what the last one does by callbacks."""
+        with function_passes(self.session, function) as invocation:
+            if not invocation.run_passes(",".join(map(str, passes))):
+                raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+        after = AFTER_NATIVE_PASS.get(passes[-1].name)
+        if after is not None:
+            try:
+                after(function)
+            except PassFailure as error:
+                error.location.emit_error(error.message)
+                raise ReplayError(f"{passes[-1].name} failed") from error
 
     def run_python_pass(self, function: ir.Operation, step: FunctionPass) -> None:
         """Runs one of our passes as an MLIR pass, with MLIR's verification behind it."""
@@ -150,17 +161,25 @@ class _PatternSet:
 def _segments(
     steps: Sequence[PipelineStep],
 ) -> Iterator[FunctionPass | _PatternSet | list[NativePass]]:
-    """Groups adjacent native passes, so that each group is parsed and run once."""
+    """Groups adjacent native passes, so that each group is parsed and run once.
 
-    def kind(step: PipelineStep) -> object:
-        return isinstance(step, NativePass) and step.name not in _PATTERN_SETS
-
-    for native, group in groupby(steps, kind):
-        if native:
-            yield [step for step in group if isinstance(step, NativePass)]
-        else:
-            for step in group:
-                yield step if isinstance(step, FunctionPass) else _PatternSet(step.name)
+    A pass with callbacks ends its group.
+    """
+    group: list[NativePass] = []
+    for step in steps:
+        if isinstance(step, NativePass) and step.name not in _PATTERN_SETS:
+            group.append(step)
+            if step.name not in AFTER_NATIVE_PASS:
+                continue
+        if group:
+            yield group
+            group = []
+        if isinstance(step, FunctionPass):
+            yield step
+        elif step.name in _PATTERN_SETS:
+            yield _PatternSet(step.name)
+    if group:
+        yield group
 
 
 def _apply_patterns(function: ir.Operation, name: str) -> None:

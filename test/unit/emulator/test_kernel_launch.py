@@ -12,7 +12,7 @@ from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.errors import LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.kernel_launch import launch
+from bankwise.emulator.kernel_launch import launch, launch_each
 
 from .small_kernels import assembly
 
@@ -110,6 +110,25 @@ def test_chosen_workgroups_run_alone():
     stored = memory.read(output, 4 * 96 * 6).view(np.uint32).reshape(6, 96)
     assert stored.any(axis=1).tolist() == [False, False, True, False, True, False]
     assert stored[[2, 4]].all()
+
+
+@pytest.mark.parametrize("max_waves", [256, 1])
+def test_workgroups_are_counted_apart(max_waves: int):
+    """Workgroup n adds n times, so that each ends after another number of branches."""
+    source = assembly(
+        """\ts_mov_b32 s4, s2
+.LBB0_1:
+\ts_sub_u32 s4, s4, 1
+\ts_cmp_lg_u32 s4, 0
+\ts_cbranch_scc1 .LBB0_1""",
+        threads=96,
+    )
+    kernel = parse_assembly(source)["k"]
+    place = (kernel, target("gfx942"), (5, 1, 1), b"", GlobalMemory())
+    each = launch_each(*place, [(4, 0, 0), (1, 0, 0), (4, 0, 0)], max_waves=max_waves)
+    assert [counters.executions[1] for counters in each] == [2 * 4, 2 * 1, 2 * 4]
+    assert each[0].equals(each[2])
+    assert not each[0].equals(each[1])
 
 
 @pytest.mark.parametrize("dimensions", [0, 1, 2])

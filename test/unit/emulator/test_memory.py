@@ -348,3 +348,12 @@ def test_reading_and_writing_from_the_host():
         memory.read(start + 8, 8)
     with pytest.raises(GlobalAccessError, match="before all buffers"):
         memory.read(16, 4)
+
+
+def test_zeros_overwrite(memory: GlobalMemory):
+    """Copies leave alone what is equal already, and nothing else."""
+    large = memory.allocate(3 << 20)
+    memory.write(large + (1 << 20) - 2, np.arange(1, 5, dtype=np.uint8))
+    assert memory.read(large, 3 << 20).sum() == 10
+    memory.write(large + (1 << 20) - 1, np.zeros(2, np.uint8))
+    assert np.flatnonzero(memory.read(large, 3 << 20)).tolist() == [(1 << 20) - 2, (1 << 20) + 1]
