@@ -57,7 +57,7 @@ def test_files_hold_one_or_more_arrays(tmp_path):
         np.save(file, np.ones((2, 2), np.int8))
     first, second = parse_values(f"@{tmp_path}/two.npy")
     np.testing.assert_array_equal(first, [0, 1, 2])
-    assert second.dtype == np.int8
+    assert np.asarray(second).dtype == np.int8
     (tmp_path / "a.bin").write_bytes(np.array([1, 2], np.float16).tobytes())
     np.testing.assert_array_equal(one(f"2xf16=@{tmp_path}/a.bin"), [1, 2])
 
