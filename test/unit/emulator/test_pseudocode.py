@@ -215,7 +215,8 @@ class Registers:
         """Executes the instruction."""
         step = self.program.steps[0]
         assert step is not None
-        step(WaveGroup(self.machine, np.arange(self.machine.waves)))
+        with np.errstate(all="ignore"):  # As the executor runs them.
+            step(WaveGroup(self.machine, np.arange(self.machine.waves)))
 
     def vector(self, index: int) -> U64:
         """A pair of registers of every lane."""
