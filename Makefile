@@ -30,6 +30,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.stock_identity
 	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.compile_time
+	$(BIN)/python -m bankwise.bench.solver_speed
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures the open cases of a sweep in parallel, and keeps each row as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from .sweep_cases import Case
+from .sweep_measure import measure
+from .sweep_rows import Row, RowsFile, installed_versions
+
+
+class SweepError(RuntimeError):
+    """Why a sweep cannot go on; finished rows are kept."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where cases are measured.
+
+    Attributes:
+        jobs: at a time; -1 for all that the backend has.
+        backend: joblib's name of one; None for the active one, which is that of a surrounding
+            `joblib.parallel_config`.
+        scheduler: `host:port` of a Dask scheduler.
+    """
+
+    jobs: int = -1
+    backend: str | None = None
+    scheduler: str | None = None
+
+
+def sweep(
+    cases: Sequence[Case],
+    file: RowsFile,
+    workers: Workers,
+    finished: Callable[[Row], None],
+) -> None:
+    """Measures the cases that `file` has no row for.
+
+    Args:
+        finished: called with each new row, after it is kept.
+
+    Raises:
+        SweepError: the workers cannot be had, die, or have other versions than this process.
+        RowsFileError: a row cannot be kept.
+    """
+    versions = installed_versions()
+    open_cases = [case for case in cases if file.find(case, versions) is None]
+    if not open_cases:
+        return
+    with _backend(workers):
+        parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered")
+        rows = parallel(delayed(measure)(case) for case in open_cases)
+        for row in _until_workers_die(rows):
+            if row.versions != versions:
+                raise SweepError(
+                    f"a worker has {_text(row)}, this process {_text(versions)}: "
+                    "install the same on all machines"
+                )
+            file.append(row)
+            finished(row)
+
+
+def _text(of: Any) -> str:
+    return f"iree-base-compiler {of.compiler} and bankwise {of.bankwise} (code {of.code})"
+
+
+@contextmanager
+def _backend(workers: Workers) -> Iterator[None]:
+    if workers.backend is None:
+        yield
+        return
+    options = {} if workers.scheduler is None else {"scheduler_host": workers.scheduler}
+    try:
+        chosen = parallel_config(backend=workers.backend, **options)
+    except (ImportError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        if workers.backend == "dask" and workers.scheduler is None and "Client" in reason:
+            reason = "no Dask client is connected: give --scheduler=HOST:PORT"
+        raise SweepError(f"backend '{workers.backend}' cannot be used: {reason}") from None
+    with chosen:
+        yield
+
+
+def _until_workers_die(rows: Any) -> Iterator[Row]:
+    try:
+        yield from rows
+    except TerminatedWorkerError:
+        raise SweepError(
+            "a worker process died, perhaps for want of memory: try fewer --jobs"
+        ) from None
+    finally:
+        rows.close()

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A sweep's rows as tables: CSV, JSON and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .sweep_rows import COUNTERS, Row
+
+BASELINE = "none"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one type on one target.
+
+    Attributes:
+        kernels: their names, in the order of the sweep.
+        mitigations: in the order of the sweep.
+        rows: by kernel and mitigation.
+    """
+
+    target: str
+    dtype: str
+    kernels: tuple[str, ...]
+    mitigations: tuple[str, ...]
+    rows: Mapping[tuple[str, str], Row]
+
+    @property
+    def title(self) -> str:
+        """`gfx942 f16`."""
+        return f"{self.target} {self.dtype}".strip()
+
+    @property
+    def baseline(self) -> str:
+        """The mitigation that others are compared with."""
+        return BASELINE if BASELINE in self.mitigations else self.mitigations[0]
+
+    def complete(self) -> list[str]:
+        """Kernels with grid totals under every mitigation, so that sums can be compared."""
+
+        def known(kernel: str, mitigation: str) -> bool:
+            row = self.rows.get((kernel, mitigation))
+            return row is not None and row.grid is not None
+
+        return [k for k in self.kernels if all(known(k, m) for m in self.mitigations)]
+
+    def grids(self, mitigation: str) -> list[Mapping[str, int]]:
+        """Grid totals of the complete kernels."""
+        return [self.rows[k, mitigation].grid or {} for k in self.complete()]
+
+
+def groups(rows: Iterable[Row]) -> list[Group]:
+    """Rows by target and type, in the order in which these come."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.target, row.dtype), []).append(row)
+    return [
+        Group(
+            target,
+            dtype,
+            tuple(dict.fromkeys(row.kernel for row in group)),
+            tuple(dict.fromkeys(row.mitigation for row in group)),
+            {(row.kernel, row.mitigation): row for row in group},
+        )
+        for (target, dtype), group in found.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sums over the complete kernels of a group under one mitigation.
+
+    Attributes:
+        conflicts: conflict cycles of the whole grids.
+        conflicting: how many kernels have any.
+        lds_bytes: the largest of a workgroup.
+        ratios: instructions against the baseline's, by counter; None where it has none.
+        cycles_over_floor: LDS cycles against the fewest that the data take.
+    """
+
+    group: Group
+    mitigation: str
+    kernels: int
+    conflicts: int
+    conflicting: int
+    lds_bytes: int
+    ratios: Mapping[str, float | None]
+    cycles_over_floor: float | None
+
+
+INSTRUCTIONS = ("SQ_INSTS_LDS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_MFMA")
+
+
+def summaries(rows: Iterable[Row]) -> list[Summary]:
+    """One for each group and mitigation."""
+    return [_summary(group, m) for group in groups(rows) for m in group.mitigations]
+
+
+def _summary(group: Group, mitigation: str) -> Summary:
+    kernels, grids = group.complete(), group.grids(mitigation)
+    base = group.grids(group.baseline)
+
+    def total(counter: str, of: Sequence[Mapping[str, int]] = grids) -> int:
+        return sum(grid[counter] for grid in of)
+
+    floor = total("LDS_FLOOR_CYCLES")
+    return Summary(
+        group=group,
+        mitigation=mitigation,
+        kernels=len(kernels),
+        conflicts=total("SQ_LDS_BANK_CONFLICT"),
+        conflicting=sum(grid["SQ_LDS_BANK_CONFLICT"] > 0 for grid in grids),
+        lds_bytes=max((group.rows[k, mitigation].lds_bytes for k in kernels), default=0),
+        ratios={c: total(c) / total(c, base) if total(c, base) else None for c in INSTRUCTIONS},
+        cycles_over_floor=total("LDS_CYCLES") / floor if floor else None,
+    )
+
+
+def csv_table(rows: Sequence[Row]) -> str:
+    """One line per row, nothing nested; empty fields are what is not known."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    counted = [(part, counter) for part in ("workgroup", "grid") for counter in COUNTERS]
+    writer.writerow(
+        ["kernel", "dtype", "target", "mitigation", "work", "dispatches", "workgroups", "emulated"]
+        + ["first_and_last_agree", "measured", "lds_bytes"]
+        + [f"{part}_{counter}" for part, counter in counted]
+        + ["seconds", "error", "compiler", "bankwise", "code", "source"]
+    )
+    for row in rows:
+        failed = bool(row.error)
+        agree = "" if row.agree is None else str(row.agree).lower()
+        counters = [(getattr(row, part) or {}).get(counter, "") for part, counter in counted]
+        writer.writerow(
+            [row.kernel, row.dtype, row.target, row.mitigation, row.work or ""]
+            + (["", "", ""] if failed else [row.dispatches, row.workgroups, row.emulated])
+            + [agree, row.extent, "" if failed else row.lds_bytes, *counters]
+            + [row.seconds, row.error, row.compiler, row.bankwise, row.code, row.source]
+        )
+    return file.getvalue()
+
+
+def json_table(rows: Sequence[Row], command: Sequence[str]) -> str:
+    """Everything that is known, a row per line."""
+    lines = ",\n".join(f"  {json.dumps(_document(row))}" for row in rows)
+    head = json.dumps({"version": 1, "command": list(command)})[:-1]
+    return f'{head}, "rows": [\n{lines}\n]}}\n'
+
+
+def _document(row: Row) -> dict[str, Any]:
+    return {**asdict(row), "extent": row.extent}
+
+
+def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
+    """Sums first, then every kernel with its mitigations side by side."""
+    found = groups(rows)
+    parts = [
+        "# LDS bank conflicts of a sweep, measured on the emulator",
+        f"`{' '.join(command)}`",
+        _of_versions(rows),
+        "Sums over the kernels whose grid totals are known under every mitigation; instructions "
+        f"are ratios to `{found[0].baseline}`.",
+        summary_table(rows),
+    ]
+    for group in found:
+        parts += [f"## {group.title}", _group_table(group)]
+    failed = [row for row in rows if row.error]
+    if failed:
+        parts += ["## Failed", _failures(failed)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+_SUMMARY_HEAD = (
+    "target", "type", "mitigation", "kernels", "conflict cycles", "kernels with conflicts",
+    "LDS bytes, largest", "LDS instructions", "VALU", "SALU", "LDS cycles / floor",
+)  # fmt: skip
+
+
+def summary_table(rows: Iterable[Row]) -> str:
+    """A line per target, type and mitigation."""
+    lines: list[Sequence[str]] = [_SUMMARY_HEAD]
+    for s in summaries(rows):
+        name = (s.group.target, s.group.dtype or "-", s.mitigation)
+        numbers = (s.kernels, s.conflicts, s.conflicting, s.lds_bytes)
+        ratios = [s.ratios[c] for c in ("SQ_INSTS_LDS", "SQ_INSTS_VALU", "SQ_INSTS_SALU")]
+        ratios.append(s.cycles_over_floor)
+        lines.append([*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)])
+    return _markdown(lines, text_columns=3)
+
+
+def ratio_text(value: float | None) -> str:
+    """`1.234x`, or `-`."""
+    return "-" if value is None else f"{value:.3f}x"
+
+
+def _of_versions(rows: Iterable[Row]) -> str:
+    used = dict.fromkeys((row.compiler, row.bankwise) for row in rows)
+    return "; ".join(f"iree-base-compiler {c}, bankwise {b}" for c, b in used)
+
+
+def _group_table(group: Group) -> str:
+    """Each cell holds a value per mitigation, which the head lists."""
+    order = " / ".join(group.mitigations)
+    figures = ("conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes")
+    lines = [["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]]
+    for kernel in group.kernels:
+        rows = [group.rows.get((kernel, m)) for m in group.mitigations]
+        extents = dict.fromkeys("open" if row is None else row.extent for row in rows)
+        counters = ("SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS", "SQ_INSTS_VALU")
+        cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
+        cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
+        lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])
+    return _markdown(lines, text_columns=2)
+
+
+def _grid_cell(row: Row | None, counter: str) -> str:
+    return "-" if row is None or row.grid is None else f"{row.grid[counter]:,}"
+
+
+def _failures(rows: Iterable[Row]) -> str:
+    return _markdown(
+        [["kernel", "type", "target", "mitigation", "error"]]
+        + [[r.kernel, r.dtype, r.target, r.mitigation, r.error.splitlines()[0]] for r in rows],
+        text_columns=5,
+    )
+
+
+def _markdown(lines: Sequence[Sequence[str]], text_columns: int) -> str:
+    head, *body = lines
+    rule = ["---" if i < text_columns else "---:" for i in range(len(head))]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |"
+        for line in (head, rule, *body)
+    )

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases and rows of sweeps that nobody ran."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bankwise.bench.sweep_cases import Case, SweptKernel
+from bankwise.bench.sweep_rows import COUNTERS, Row, empty_row, installed_versions
+
+
+def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: int = 1) -> Case:
+    return Case(SweptKernel(name, dtype, "module {}\n", "", (), work), "gfx942", mitigation, 2)
+
+
+def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) -> Row:
+    """4 workgroups, of which 2 ran and agree."""
+    one = dict.fromkeys(COUNTERS, 10) | {"SQ_LDS_BANK_CONFLICT": conflicts, "SQ_INSTS_VALU": valu}
+    return replace(
+        empty_row(of, installed_versions()),
+        dispatches=1,
+        workgroups=4,
+        emulated=2,
+        agree=True,
+        lds_bytes=lds_bytes,
+        workgroup=one,
+        grid={name: 4 * value for name, value in one.items()},
+        seconds=0.5,
+    )
+
+
+def differing_row(of: Case) -> Row:
+    """Workgroups that differ, in a grid too large to be emulated whole."""
+    return replace(row(of), agree=False, workgroup=None, grid=None, measured={"SQ_INSTS_LDS": 7})
+
+
+def failed_row(of: Case, error: str = "error: no | such op\nsecond line") -> Row:
+    return empty_row(of, installed_versions(), error)

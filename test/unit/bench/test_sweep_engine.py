@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measuring open cases in parallel, and what one measurement says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from joblib import parallel_config, register_parallel_backend
+from joblib._parallel_backends import ThreadingBackend
+
+from bankwise.bench import sweep_engine
+from bankwise.bench.kernels import Attention
+from bankwise.bench.sweep_cases import Case, SweptKernel, attention_kernel
+from bankwise.bench.sweep_engine import SweepError, Workers, sweep
+from bankwise.bench.sweep_measure import measure, spread
+from bankwise.bench.sweep_rows import Row, RowsFile
+
+from .swept_rows import case, failed_row, row
+
+CASES = [case("a"), case("b"), case("c")]
+SERIAL = Workers(jobs=1, backend="sequential")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[RowsFile]:
+    with RowsFile(tmp_path / "rows.jsonl") as opened:
+        yield opened
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Case], Row]], list[str]]:
+    """Puts a function in place of the measurement; the list names the cases it was called for."""
+
+    def install(function: Callable[[Case], Row]) -> list[str]:
+        calls: list[str] = []
+
+        def replacement(of: Case) -> Row:
+            calls.append(of.kernel.name)
+            return function(of)
+
+        monkeypatch.setattr(sweep_engine, "measure", replacement)
+        return calls
+
+    return install
+
+
+def test_only_open_cases_are_measured(file: RowsFile, measured):
+    calls = measured(row)
+    file.append(row(CASES[1]))
+    file.append(failed_row(CASES[2]))
+    seen: list[str] = []
+    sweep(CASES, file, SERIAL, lambda r: seen.append(r.kernel))
+    assert calls == seen == ["a", "c"]
+    sweep(CASES, file, SERIAL, lambda r: seen.append(r.kernel))
+    assert calls == ["a", "c"]
+
+
+def test_rows_before_an_interruption_are_kept(file: RowsFile, measured):
+    def interrupted(of: Case) -> Row:
+        if of.kernel.name == "b":
+            raise KeyboardInterrupt
+        return row(of)
+
+    measured(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(CASES, file, SERIAL, lambda r: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep_engine, "measure", row)
+        finished: list[str] = []
+        sweep(CASES, file, SERIAL, lambda r: finished.append(r.kernel))
+    assert finished == ["b", "c"]
+
+
+@pytest.mark.parametrize("surrounding", [False, True])
+def test_any_backend_of_joblib_is_used(file: RowsFile, measured, surrounding: bool):
+    used: list[str] = []
+
+    class Recording(ThreadingBackend):
+        def configure(self, *arguments: Any, **options: Any) -> int:
+            used.append("recording")
+            return super().configure(*arguments, **options)
+
+    measured(row)
+    register_parallel_backend("recording", Recording)
+    if surrounding:
+        with parallel_config(backend="recording"):
+            sweep(CASES, file, Workers(jobs=2), lambda r: None)
+    else:
+        sweep(CASES, file, Workers(jobs=2, backend="recording"), lambda r: None)
+    assert used
+    assert len(file) == 3
+
+
+def test_a_worker_with_other_versions_is_refused(file: RowsFile, measured):
+    measured(lambda of: replace(row(of), compiler="9.9"))
+    with pytest.raises(SweepError, match=r"a worker has iree-base-compiler 9\.9 .* install"):
+        sweep(CASES, file, SERIAL, lambda r: None)
+    assert len(file) == 0
+
+
+@pytest.mark.parametrize(
+    ("backend", "message"),
+    [("frob", "backend 'frob' cannot be used: Invalid backend"), ("dask", "'dask' cannot be used")],
+)
+def test_a_backend_that_is_not_there(file: RowsFile, backend: str, message: str):
+    with pytest.raises(SweepError, match=message):
+        sweep(CASES, file, Workers(jobs=1, backend=backend), lambda r: None)
+
+
+def test_workgroups_are_spread_over_the_grid():
+    assert spread((4, 3, 2), 2) == [(0, 0, 0), (3, 2, 1)]
+    assert spread((2, 1, 2), 9) == [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1)]
+    chosen = spread((100, 1, 1), 5)
+    assert len(chosen) == 5
+    assert chosen[0] == (0, 0, 0)
+    assert chosen[-1] == (99, 0, 0)
+
+
+def one_case(kernel: SweptKernel, mitigation: str, sample: int = 2) -> Case:
+    return Case(kernel, "gfx942", mitigation, sample)
+
+
+def test_two_workgroups_stand_for_the_grid():
+    """A sample's extrapolation is what the whole grid counts."""
+    kernel = attention_kernel(Attention(1, 256, 64, "f16"))
+    sample, whole = measure(one_case(kernel, "none")), measure(one_case(kernel, "none", 99))
+    assert (sample.workgroups, sample.emulated, sample.agree) == (4, 2, True)
+    assert (whole.emulated, whole.extent) == (4, "all 4")
+    assert sample.grid == whole.grid
+    assert sample.workgroup is not None
+    assert sample.grid == {name: 4 * count for name, count in sample.workgroup.items()}
+    assert sample.lds_bytes == 24_576
+
+
+def test_counters_do_not_depend_on_the_data():
+    """What lets a sweep feed zeros: the kernel's control flow and addresses do not read them."""
+    zeros = attention_kernel(Attention(1, 128, 64, "f16"))
+    other = replace(zeros, inputs=tuple(f"1x128x64xf16={x}" for x in ("0.5", "-2.0", "3.0")))
+    assert measure(one_case(zeros, "auto")).grid == measure(one_case(other, "auto")).grid
+
+
+SQUARE = """
+func.func @square(%a: tensor<{size}xf32>) -> tensor<{size}xf32> {{
+  %r = arith.mulf %a, %a : tensor<{size}xf32>
+  return %r : tensor<{size}xf32>
+}}
+"""
+TWO_FUNCTIONS = SQUARE.format(size=8) + SQUARE.format(size=8).replace("@square", "@other")
+
+
+@pytest.mark.parametrize(
+    ("size", "extent"),
+    [(900, "all 15"), (40_900, "32 of 640, differ: not extrapolated")],
+)
+def test_workgroups_that_differ_are_not_extrapolated(size: int, extent: str):
+    """The last workgroup's range ends within it: it touches fewer blocks of memory."""
+    kernel = SweptKernel("k", "", SQUARE.format(size=size), "", (f"{size}xf32",))
+    result = measure(one_case(kernel, "none"))
+    assert result.error == ""
+    assert result.agree is False
+    assert result.extent == extent
+    assert result.workgroup is None
+    blocks = 2 * -(-4 * size // 64)
+    if result.grid is not None:
+        assert result.grid["GLOBAL_TRANSACTIONS_64B"] == blocks
+        assert result.measured is None
+    else:
+        assert result.measured is not None
+        assert 0 < result.measured["GLOBAL_TRANSACTIONS_64B"] < blocks
+
+
+@pytest.mark.parametrize(
+    ("source", "inputs", "message"),
+    [
+        ("func.func @f( {\n", (), "broken:1:14: error:"),
+        (SQUARE.format(size=8), (), "takes 1 inputs, 0 are given"),
+        (SQUARE.format(size=8), ("9xf32",), "9xf32"),
+        (SQUARE.format(size=8), ("@gone.npy",), "cannot read 'gone.npy'"),
+        (TWO_FUNCTIONS, (), "name a function; the module exports square, other"),
+    ],
+)
+def test_a_failure_is_a_row_with_the_reason(source: str, inputs: tuple[str, ...], message: str):
+    result = measure(one_case(SweptKernel("broken", "", source, "", inputs), "auto"))
+    assert message in result.error
+    assert result.grid is None
+    assert result.extent == "failed"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The file of finished rows: what survives a kill, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench.sweep_rows import RowsFile, RowsFileError, Versions, installed_versions
+
+from .swept_rows import case, differing_row, failed_row, row
+
+VERSIONS = installed_versions()
+A, B = case("a"), case("b")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rows.jsonl"
+
+
+def write(path: Path, *rows: object) -> None:
+    with RowsFile(path) as file:
+        for one in rows:
+            file.append(one)  # type: ignore[arg-type]
+
+
+def test_finished_rows_are_found_again(path: Path):
+    write(path, row(A, 5), row(B))
+    with RowsFile(path) as file:
+        assert file.find(A, VERSIONS) == row(A, 5)
+        assert file.find(case("a", "auto"), VERSIONS) is None
+        assert file.latest([B, A]) == [row(B), row(A, 5)]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_a_half_written_line_is_cut_off(path: Path, cut: int):
+    write(path, row(A), row(B))
+    contents = path.read_bytes()
+    path.write_bytes(contents[:-cut])
+    with RowsFile(path) as file:
+        assert file.find(A, VERSIONS)
+        assert file.find(B, VERSIONS) is None
+        assert file.unreadable == 0
+        file.append(row(B))
+    assert path.read_bytes() == contents
+
+
+def test_rows_of_other_versions_stay_but_do_not_count(path: Path):
+    for field in ("compiler", "bankwise", "code"):
+        write(path, replace(row(A), **{field: "other"}))
+    with RowsFile(path) as file:
+        assert file.find(A, VERSIONS) is None
+        assert file.latest([A]) == []
+        assert file.others(VERSIONS) == 3
+        assert file.find(A, Versions("other", VERSIONS.bankwise, VERSIONS.code))
+        file.append(row(A))
+        assert file.find(A, VERSIONS)
+
+
+def test_another_sample_or_source_is_another_row(path: Path):
+    write(path, row(A))
+    changed = replace(A.kernel, source="module { }\n")
+    with RowsFile(path) as file:
+        assert file.find(replace(A, sample=3), VERSIONS) is None
+        assert file.find(replace(A, kernel=changed), VERSIONS) is None
+
+
+def test_a_failed_row_is_open_and_its_successor_counts(path: Path):
+    write(path, failed_row(A))
+    with RowsFile(path) as file:
+        assert file.find(A, VERSIONS) is None
+        assert file.latest([A]) == [failed_row(A)]
+        file.append(row(A, 7))
+    with RowsFile(path) as file:
+        assert file.latest([A]) == [row(A, 7)]
+
+
+def test_lines_that_are_no_rows_are_counted(path: Path):
+    write(path, row(A))
+    path.write_text('{"kernel": "x"}\nnot json\n[1]\n' + path.read_text())
+    with RowsFile(path) as file:
+        assert file.unreadable == 3
+        assert file.find(A, VERSIONS)
+
+
+def test_two_sweeps_cannot_write_at_once(path: Path):
+    with RowsFile(path), pytest.raises(RowsFileError, match="another sweep is writing"):
+        RowsFile(path).__enter__()
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path):
+    with pytest.raises(RowsFileError, match=r"cannot use '.*': Is a directory"):
+        RowsFile(tmp_path).__enter__()
+
+
+def test_the_extent_is_said_in_words():
+    assert row(A).extent == "2 of 4, equal"
+    assert replace(row(A), emulated=4).extent == "all 4"
+    assert differing_row(A).extent == "2 of 4, differ: not extrapolated"
+    assert failed_row(A).extent == "failed"

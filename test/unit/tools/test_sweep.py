@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise-sweep as a whole, on one small kernel."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench import sweep_engine
+from bankwise.bench.sweep_measure import measure
+from bankwise.tools.sweep import main
+
+FILES = {f"k_sweep.{suffix}" for suffix in ("csv", "json", "md", "png", "svg", "rows.jsonl")}
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Path:
+    path = tmp_path / "k.json"
+    path.write_text('[{"kernel": "attention", "batch": 1, "seq": 128, "head_dim": 64}]')
+    return path
+
+
+def command(kernels: Path, *more: str) -> list[str]:
+    output = kernels.parent / "out"
+    return [f"--kernels={kernels}", "--dtypes=f16", "--mitigations=none,auto", "-o", str(output),
+            "--backend=sequential", *more]  # fmt: skip
+
+
+def rows(kernels: Path) -> list[dict[str, str]]:
+    with (kernels.parent / "out" / "k_sweep.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep_leaves_tables_and_plots(kernels: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(command(kernels)) == 0
+    output = kernels.parent / "out"
+    assert {path.name for path in output.iterdir()} == FILES
+    none, auto = rows(kernels)
+    assert int(none["grid_SQ_LDS_BANK_CONFLICT"]) > 0
+    assert auto["grid_SQ_LDS_BANK_CONFLICT"] == "0"
+    assert json.loads((output / "k_sweep.json").read_text())["command"][0] == "bankwise-sweep"
+    captured = capsys.readouterr()
+    assert "| gfx942 | f16 | auto | 1 | 0 | 0 |" in captured.out
+    assert captured.err == ""
+
+
+def test_a_killed_sweep_goes_on(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The kill fell into the second row's line: it alone is measured again."""
+    assert main(command(kernels)) == 0
+    kept = kernels.parent / "out" / "k_sweep.rows.jsonl"
+    table = rows(kernels)
+    kept.write_bytes(kept.read_bytes()[:-30])
+    calls: list[str] = []
+
+    def counted(case):
+        calls.append(case.mitigation)
+        return measure(case)
+
+    monkeypatch.setattr(sweep_engine, "measure", counted)
+    capsys.readouterr()
+    assert main(command(kernels)) == 0
+    assert calls == ["auto"]
+    assert "1 of 2 rows are finished" in capsys.readouterr().err
+    timeless = [{k: v for k, v in r.items() if k != "seconds"} for r in (*table, *rows(kernels))]
+    assert timeless[:2] == timeless[2:]
+
+
+def test_an_interrupted_sweep_writes_what_is_there(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def interrupted(case):
+        if case.mitigation == "auto":
+            raise KeyboardInterrupt
+        return measure(case)
+
+    monkeypatch.setattr(sweep_engine, "measure", interrupted)
+    assert main(command(kernels)) == 130
+    assert [row["mitigation"] for row in rows(kernels)] == ["none"]
+    assert capsys.readouterr().err.splitlines() == [
+        "bankwise-sweep: error: interrupted; 1 of 2 rows are open: the same command goes on with "
+        "them"
+    ]
+
+
+def test_a_failing_kernel_does_not_stop_the_others(
+    kernels: Path, capsys: pytest.CaptureFixture[str]
+):
+    (kernels.parent / "bad.mlir").write_text("func.func @f(")
+    entries = [{"mlir": "bad.mlir"}, *json.loads(kernels.read_text())]
+    kernels.write_text(json.dumps(entries))
+    assert main(command(kernels, "--mitigations=auto")) == 1
+    assert [row["measured"] for row in rows(kernels)] == ["failed", "all 2"]
+    error = capsys.readouterr().err
+    assert "bad.mlir for gfx942, auto: bad.mlir:1:14: error:" in error
+    assert "1 of 2 rows failed" in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dtypes=f8"], "--dtypes: 'f8'"),
+        (["--kernels=gone.json"], "cannot read 'gone.json'"),
+        (["--every=60", "-o", "/proc/nowhere"], "'/proc/nowhere'"),
+        (["--every=60", "-o", "/dev/null"], "'/dev/null': File exists"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(arguments) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("bankwise-sweep: error: ")
+    assert message in line

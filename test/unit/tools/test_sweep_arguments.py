@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of bankwise-sweep."""
+
+import pytest
+
+from bankwise.tools.sweep_arguments import UsageError, parse_arguments
+
+
+def test_defaults_are_the_public_sweep():
+    settings = parse_arguments([])
+    assert settings.kernels == "attention"
+    assert settings.dtypes == ("f16", "f32")
+    assert settings.targets == ("gfx942",)
+    assert settings.mitigations == ("none", "stock", "auto")
+    assert settings.workgroups == 2
+    assert settings.backend is None
+    assert settings.stem == "attention_sweep"
+
+
+def test_lists_keep_their_order():
+    settings = parse_arguments(["--mitigations=auto,none,auto", "--kernels=dir/mine.json"])
+    assert settings.mitigations == ("auto", "none")
+    assert settings.stem == "mine_sweep"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kernels=conv"], "'conv' is neither attention nor matmul nor a .json"),
+        (["--dtypes=f8"], "--dtypes: 'f8' is not one of f16, bf16, f32"),
+        (["--dtypes="], "--dtypes: '' is not one of"),
+        (["--targets=sm_80"], "--targets: 'sm_80' is not one of gfx942, gfx950"),
+        (["--mitigations=none,best"], "--mitigations: 'best' is not one of auto"),
+        (["--jobs=0"], "--jobs=0: expects a number from 1"),
+        (["--jobs=two"], "invalid int value"),
+        (["--every=0"], "--every=0"),
+        (["--workgroups=1"], "expects a number from 2: the first and the last"),
+        (["--scheduler=h:1"], "--scheduler: needs --backend=dask"),
+        (["--frobnicate"], "unknown argument '--frobnicate'"),
+        (["attention"], "unknown argument 'attention'"),
+    ],
+)
+def test_bad_command_lines_are_explained(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        parse_arguments(arguments)

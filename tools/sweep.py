@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-sweep`: kernels x types x targets x mitigations, as one table and a plot."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .sweep_arguments import KERNEL_SETS, SweepSettings, UsageError, parse_arguments
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from ..bench.sweep_cases import Case
+    from ..bench.sweep_rows import Row, RowsFile
+
+PROGRAM = "bankwise-sweep"
+INTERRUPTED = 130
+"""What a shell reports of a program that Ctrl-C ended."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(parse_arguments(words), words)
+    except UsageError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        place = f"'{error.filename}': " if error.filename else ""
+        return _fail(f"{place}{error.strerror}")
+
+
+def _fail(message: str, code: int = 1) -> int:
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return code
+
+
+def _run(settings: SweepSettings, words: Sequence[str]) -> int:
+    # Everything heavy is imported only now: usage errors answer at once.
+    from ..bench.sweep_cases import KernelFileError
+    from ..bench.sweep_engine import SweepError
+    from ..bench.sweep_rows import RowsFile, RowsFileError
+
+    try:
+        chosen = _cases(settings)
+        settings.output.mkdir(parents=True, exist_ok=True)
+        with RowsFile(settings.output / f"{settings.stem}.rows.jsonl") as file:
+            stopped = _measure(settings, chosen, file)
+            return _finish(settings, words, chosen, file, stopped)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except (KernelFileError, RowsFileError, SweepError) as error:
+        return _fail(str(error))
+
+
+def _cases(settings: SweepSettings) -> list[Case]:
+    from ..bench.sweep_cases import cases, kernels_of_file, named_kernels
+
+    if settings.kernels in KERNEL_SETS:
+        kernels = named_kernels(settings.kernels, settings.dtypes, settings.every)
+    else:
+        kernels = kernels_of_file(Path(settings.kernels), settings.dtypes, settings.every)
+    return cases(kernels, settings.targets, settings.mitigations, settings.workgroups)
+
+
+def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) -> str:
+    """Measures what is open; returns why it stopped early, or nothing."""
+    from ..bench.sweep_engine import SweepError, Workers, sweep
+    from ..bench.sweep_rows import installed_versions
+
+    versions = installed_versions()
+    others = file.others(versions)
+    for count, what in ((others, "of other versions"), (file.unreadable, "that cannot be read")):
+        if count:
+            print(f"{file.path}: {count} rows {what} are left out", file=sys.stderr)
+    kept = sum(file.find(case, versions) is not None for case in chosen)
+    if kept:
+        print(f"{file.path}: {kept} of {len(chosen)} rows are finished", file=sys.stderr)
+    workers = Workers(settings.jobs, settings.backend, settings.scheduler)
+    with _progress() as progress:
+        task = progress.add_task("sweep", total=len(chosen), completed=kept, last="")
+
+        def finished(row: Row) -> None:
+            label = f"{row.kernel} {row.dtype} {row.target} {row.mitigation}"
+            progress.update(task, advance=1, last=label)
+
+        try:
+            sweep(chosen, file, workers, finished)
+        except KeyboardInterrupt:
+            return "interrupted"
+        except SweepError as error:
+            return str(error)
+    return ""
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield progress
+
+
+def _finish(
+    settings: SweepSettings,
+    words: Sequence[str],
+    chosen: Sequence[Case],
+    file: RowsFile,
+    stopped: str,
+) -> int:
+    """Writes tables and plots of the rows that are there, and says what they hold."""
+    from ..bench.sweep_tables import summary_table
+
+    rows = file.latest(chosen)
+    if rows:
+        _write(settings, rows, [PROGRAM, *map(shlex.quote, words)])
+        print(summary_table(rows))
+    failed = [row for row in rows if row.error]
+    for row in failed[:_MOST_SHOWN]:
+        what = f"{f'{row.kernel} {row.dtype}'.strip()} for {row.target}, {row.mitigation}"
+        print(f"{PROGRAM}: error: {what}: {row.error.splitlines()[0]}", file=sys.stderr)
+    if stopped:
+        left = len(chosen) - len(rows) + len(failed)
+        code = INTERRUPTED if stopped == "interrupted" else 1
+        return _fail(f"{stopped}; {left} of {len(chosen)} rows are open: {_AGAIN}", code)
+    if failed:
+        return _fail(f"{len(failed)} of {len(chosen)} rows failed: {_AGAIN}")
+    return 0
+
+
+_MOST_SHOWN = 10
+_AGAIN = "the same command goes on with them"
+
+
+def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
+    from ..bench.sweep_plot import plot
+    from ..bench.sweep_tables import csv_table, json_table, markdown_table
+    from ..iree_plugin.atomic_file import AtomicFile
+
+    contents = {
+        "csv": csv_table(rows).encode(),
+        "json": json_table(rows, command).encode(),
+        "md": markdown_table(rows, command).encode(),
+        **plot(rows),
+    }
+    for suffix, data in contents.items():
+        file = AtomicFile(str(settings.output / f"{settings.stem}.{suffix}"))
+        try:
+            file.temporary.write_bytes(data)
+            file.keep()
+        finally:
+            file.discard()
+    print(f"wrote {settings.output / settings.stem}.{{{','.join(contents)}}}")
+
+
+def entry_point() -> None:
+    """The console script: leaves without tearing down 330 MB of compiler."""
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of `bankwise-sweep`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..bench.sweep_cases import DTYPES
+from ..iree_plugin.compile_settings import MITIGATIONS
+
+TARGETS = ("gfx942", "gfx950")
+KERNEL_SETS = ("attention", "matmul")
+
+
+class UsageError(ValueError):
+    """A flag that is unknown, incomplete or contradicts another."""
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """What `bankwise-sweep` was asked for.
+
+    `kernels` is one of `KERNEL_SETS` or a path; `backend` None is joblib's active one.
+    """
+
+    kernels: str
+    dtypes: tuple[str, ...]
+    targets: tuple[str, ...]
+    mitigations: tuple[str, ...]
+    output: Path
+    jobs: int
+    every: int
+    workgroups: int
+    backend: str | None
+    scheduler: str | None
+
+    @property
+    def stem(self) -> str:
+        """The name that the files begin with."""
+        return f"{Path(self.kernels).stem}_sweep"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise UsageError(message)
+
+
+def parse_arguments(argv: Sequence[str]) -> SweepSettings:
+    """The settings that `argv` asks for.
+
+    Raises:
+        UsageError: a flag that cannot be used; the message names it.
+    """
+    known, rest = _parser().parse_known_args(list(argv))
+    for word in rest:
+        raise UsageError(f"unknown argument '{word}'; see --help")
+    settings = SweepSettings(
+        kernels=known.kernels,
+        dtypes=_listed("--dtypes", known.dtypes, DTYPES),
+        targets=_listed("--targets", known.targets, TARGETS),
+        mitigations=_listed("--mitigations", known.mitigations, MITIGATIONS),
+        output=Path(known.output),
+        jobs=known.jobs,
+        every=known.every,
+        workgroups=known.workgroups,
+        backend=known.backend,
+        scheduler=known.scheduler,
+    )
+    _check(settings)
+    return settings
+
+
+def _listed(flag: str, text: str, known: Sequence[str]) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(text.split(",")))
+    for word in words:
+        if word not in known:
+            raise UsageError(f"{flag}: '{word}' is not one of {', '.join(known)}")
+    return words
+
+
+def _check(settings: SweepSettings) -> None:
+    if settings.kernels not in KERNEL_SETS and not settings.kernels.endswith(".json"):
+        raise UsageError(
+            f"--kernels: '{settings.kernels}' is neither {' nor '.join(KERNEL_SETS)} nor a .json"
+        )
+    if settings.jobs < 1 and settings.jobs != -1:
+        raise UsageError(f"--jobs={settings.jobs}: expects a number from 1, or -1 for all")
+    if settings.every < 1:
+        raise UsageError(f"--every={settings.every}: expects a number from 1")
+    if settings.workgroups < 2:
+        raise UsageError(
+            f"--workgroups={settings.workgroups}: expects a number from 2: the first and the last "
+            "are compared"
+        )
+    if settings.scheduler and settings.backend != "dask":
+        raise UsageError("--scheduler: needs --backend=dask")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="bankwise-sweep",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Compiles kernels under several mitigations, emulates some workgroups of each, "
+        "and writes a table and a plot.",
+        epilog="""\
+Finished rows are kept in DIR/<kernels>_sweep.rows.jsonl: the same command goes on from them.
+
+examples:
+  bankwise-sweep --kernels=attention --dtypes=f16,f32 --jobs=2 -o results
+  bankwise-sweep --kernels=mine.json --targets=gfx942,gfx950 --mitigations=none,auto -o results
+""",
+    )
+    add = parser.add_argument
+    add("--kernels", default="attention", metavar="SET",
+        help="attention (the 110 shapes of the public sweep), matmul, or a .json that lists "
+        "kernels (default: attention)")  # fmt: skip
+    add("--dtypes", default="f16,f32", metavar="LIST", help=f"of {', '.join(DTYPES)} (f16,f32)")
+    add("--targets", default="gfx942", metavar="LIST", help=f"of {', '.join(TARGETS)} (gfx942)")
+    add("--mitigations", default="none,stock,auto", metavar="LIST",
+        help=f"of {', '.join(MITIGATIONS)} (none,stock,auto)")  # fmt: skip
+    add("-o", "--output", default=".", metavar="DIR", help="where files go; made if need be (.)")
+    add("--jobs", type=int, default=-1, metavar="N", help="cases at a time (-1: one per core)")
+    add("--every", type=int, default=1, metavar="N", help="take every Nth kernel only")
+    add("--workgroups", type=int, default=2, metavar="N",
+        help="workgroups of each dispatch to emulate, first and last among them (2)")  # fmt: skip
+    add("--backend", metavar="NAME",
+        help="joblib's: loky (processes; the default), threading, dask, ...")  # fmt: skip
+    add("--scheduler", metavar="HOST:PORT", help="the Dask scheduler, with --backend=dask")
+    return parser
