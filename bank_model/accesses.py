@@ -48,6 +48,9 @@ class LdsAccess:
     `active` [issues, wave_size] masks lanes off; all take part by default.
 
     All issues are the same op of the program: they are split into machine accesses alike.
+
+    `instruction` names the instruction of an access that only one can do, such as a transposing
+    read: it cannot be split.
     """
 
     kind: AccessKind
@@ -56,6 +59,7 @@ class LdsAccess:
     weight: int = 1
     active: npt.NDArray[np.bool_] | None = None
     location: str = ""
+    instruction: str = ""
 
     def __post_init__(self) -> None:
         require_positive("count", self.count)

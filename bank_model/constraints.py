@@ -232,8 +232,8 @@ def _phases(
         for key, weight in merged.items():
             lanes = np.frombuffer(key, dtype=np.int64)[phases]
             words = ((lanes ^ lanes[:, :1])[..., None] ^ span).reshape(len(phases), -1)
-            for phase in words:
-                touched = tuple(np.unique(phase).tolist())
+            for phase in words.tolist():
+                touched = tuple(sorted(set(phase)))
                 result[touched] = result.get(touched, 0) + weight
         return [(list(words), weight) for words, weight in result.items()]
     return _uneven_phases(machine, repeated, word_bytes)

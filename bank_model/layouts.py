@@ -185,7 +185,7 @@ def _runs(group: int, count: int, starts: IntArray) -> tuple[tuple[int, int], ..
         return ()
     to_boundary = -starts.ravel() % group
     cuts = {0}
-    for distance in np.unique(to_boundary[to_boundary < count]).tolist():
+    for distance in set(to_boundary[to_boundary < count].tolist()):
         cuts.update(range(distance, count, group))
     return tuple((a, b - a) for a, b in pairwise([*sorted(cuts), count]))
 
@@ -226,7 +226,8 @@ def machine_batches(
             )
         # Masked accesses stay alone: their masks decide where they split.
         mask = None if access.active is None else index
-        alike.setdefault((access.kind, access.count, len(access.elements), mask), []).append(index)
+        shape = (access.kind, access.count, access.instruction, len(access.elements))
+        alike.setdefault((*shape, mask), []).append(index)
     batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []
     for members in alike.values():
         batches += _batches_of_alike(target, tile, layout, accesses, members)
@@ -292,12 +293,13 @@ def _batches_of_alike(
             common |= MAX_USEFUL_ALIGNMENT
             alignments = common & -common
             width = length * tile.element_bits // 8
-            for alignment in np.unique(alignments).tolist():
+            for alignment in sorted(set(alignments.tolist())):
                 here = alignments == alignment
                 everything = bool(here.all())
                 base = addresses if everything else addresses[here]
                 owner = piece_indices if everything else piece_indices[here]
-                for instruction, offset in target.legalize(kind, width, alignment):
+                whole = first_of_all.instruction if length == count else ""
+                for instruction, offset in target.legalize(kind, width, alignment, whole):
                     batches.append((MachineAccess(instruction, base + offset, active), owner))
     return batches
 

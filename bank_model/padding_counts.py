@@ -120,7 +120,7 @@ class PaddedCounts:
             common = np.bitwise_or.reduce(addresses.reshape(len(amounts), -1), axis=1)
             common |= MAX_USEFUL_ALIGNMENT
             alignments = common & -common
-            for alignment in np.unique(alignments).tolist():
+            for alignment in sorted(set(alignments.tolist())):
                 here = np.flatnonzero(alignments == alignment)
                 pieces = self.target.legalize(access.kind, count * bits // 8, alignment)
                 for instruction, offset in pieces:

@@ -107,13 +107,15 @@ class Target:
         raise UnknownInstructionError("name", name, ", ".join(i.name for i in known))
 
     def legalize(
-        self, kind: AccessKind, width_bytes: int, alignment_bytes: int
+        self, kind: AccessKind, width_bytes: int, alignment_bytes: int, name: str = ""
     ) -> tuple[tuple[LdsInstruction, int], ...]:
         """How the backend splits one contiguous access of each lane into machine accesses.
 
         Args:
           width_bytes: bytes per lane, any positive number.
           alignment_bytes: a power of two that divides every lane's address.
+          name: the instruction that the access asks for; it is used if the chip's table has it
+            and the access is as wide and aligned.
 
         Returns pairs (instruction, byte offset from the lane's address), ascending, that cover
         the access exactly once. An instruction needs its own width as alignment, 12 bytes need
@@ -122,6 +124,10 @@ class Target:
         """
         require_positive("width_bytes", width_bytes)
         require_power_of_two("alignment_bytes", alignment_bytes)
+        for special in self.special_instructions if name else ():
+            width = special.width_bytes
+            if special.name == name and width == width_bytes <= alignment_bytes:
+                return ((special, 0),)
         widths = sorted(self.widths(kind), reverse=True)
         pieces: list[tuple[LdsInstruction, int]] = []
         offset = 0
@@ -240,16 +246,17 @@ def _gfx950_instructions() -> tuple[LdsInstruction, ...]:
 
 
 def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
-    return (
+    return tuple(
         LdsInstruction(
-            "ds_read_b64_tr_b16",
+            f"ds_read_b64_tr_b{bits}",
             AccessKind.READ,
             8,
             64,
             coset_phases(64, _in_order(32)),
             "as ds_read_b64",
             Status.ASSUMED,
-        ),
+        )
+        for bits in (16, 8)
     )
 
 

@@ -8,11 +8,13 @@ operations end a trace; `root_allocations` then says why.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
 from iree.compiler import ir
 
+from .carried_memory import FOR_BOUNDS, carried_values
 from .index_bits import Congruence, IndexBits
 from .lds_accesses import element_bits
 from .swizzle_hint import HINT_NAME, is_hint
@@ -39,9 +41,6 @@ VIEWS = REORDERING_FREE_VIEWS | {
     "memref.view",
 }
 """Operations whose result is the memory of their operand 0."""
-
-_FOR_BOUNDS = 3
-"""Operands of an `scf.for` before its initial values."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...] | U
 
 
 def _loop_sources(loop: ir.Operation, number: int) -> tuple[ir.Value, ...]:
-    return (loop.operands[_FOR_BOUNDS + number], _yielded(loop.regions[0].blocks[0], number))
+    return (loop.operands[FOR_BOUNDS + number], _yielded(loop.regions[0].blocks[0], number))
 
 
 def _yielded(block: ir.Block, number: int) -> ir.Value:
@@ -198,7 +197,7 @@ def reach_of(allocation: ir.Value) -> Reach:
             user, number = use.owner.operation, use.operand_number
             if user.name == "memref.dealloc":
                 continue
-            becomes = _meetings(user, number)
+            becomes = carried_values(user, number)
             meetings.update(dict.fromkeys(becomes))
             if user.name in VIEWS and number == 0:
                 becomes = (user.results[0],)
@@ -209,29 +208,6 @@ def reach_of(allocation: ir.Value) -> Reach:
             seen.update(new)
             pending += new
     return Reach(tuple(meetings), tuple(views), tuple(uses))
-
-
-def _meetings(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
-    """The values that operand `number` of `user` becomes where others may meet it.
-
-    `arith.select %c, %value, %other` gives its result; an initial or yielded value of an `scf.for`
-    gives the loop's argument and its result.
-    """
-    if user.name == "arith.select":
-        return (user.results[0],)
-    if user.name == "scf.for" and number >= _FOR_BOUNDS:
-        return _loop_values(user, number - _FOR_BOUNDS)
-    if user.name == "scf.yield":
-        parent = user.parent.operation
-        if parent.name == "scf.for":
-            return _loop_values(parent, number)
-        if parent.name == "scf.if":
-            return (parent.results[number],)
-    return ()
-
-
-def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
-    return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
 
 
 # Where in its allocation a value starts.
@@ -352,12 +328,7 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
     """
     old = allocation.results[0]
     kind = ir.MemRefType(old.type)
-    flat_kind = ir.MemRefType.get(
-        [prod(kind.shape)],
-        kind.element_type,
-        memory_space=kind.memory_space,
-        loc=allocation.location,
-    )
+    flat_kind = _flat_type(kind, allocation.location)
     flat = _like(allocation, [], flat_kind)
     obsolete = [allocation]
     pending = [(old, flat)]
@@ -371,6 +342,9 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
                 obsolete.append(user)
             elif user.name == "memref.dealloc":
                 user.operands[0] = flat.results[0]
+            elif user.name == "memref.collapse_shape" and user.results[0].type == flat_kind:
+                user.results[0].replace_all_uses_with(replacement.results[0])
+                obsolete.append(user)
             else:
                 rest.append((user, use.operand_number))
         if rest:
@@ -381,6 +355,48 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
     for operation in reversed(obsolete):
         operation.erase()
     return flat
+
+
+def carry_flat(allocations: Sequence[ir.Value], meetings: Sequence[ir.Value]) -> None:
+    """Lets loops and choices carry n-D allocations of one type as flat memrefs.
+
+        scf.for ... iter_args(%x = %a)                   %f = collapse_shape %a
+          use %x                                  ->     scf.for ... iter_args(%y = %f)
+                                                           %x = expand_shape %y
+                                                           use %x
+
+    A hint that makes an allocation flat then reaches the accesses behind a meeting without a view
+    in between. `meetings` are all values in which the `allocations` meet, and nothing else does.
+    """
+    kind = ir.MemRefType(allocations[0].type)
+    if kind.rank == 1 or not meetings:
+        return
+    flat_kind = _flat_type(kind, allocations[0].location)
+    for value in (*allocations, *meetings):
+        carrying: list[tuple[ir.Operation, int]] = []
+        rest: list[tuple[ir.Operation, int]] = []
+        for use in value.uses:
+            user, number = use.owner.operation, use.operand_number
+            (carrying if carried_values(user, number) else rest).append((user, number))
+        definition = defining_operation(value)
+        if value in allocations:
+            assert definition is not None
+            if carrying:
+                collapsed = _reshape("memref.collapse_shape", value, flat_kind, kind.rank)
+                for user, number in carrying:
+                    user.operands[number] = collapsed
+            continue
+        value.set_type(flat_kind)
+        if rest:
+            expanded = _reshape("memref.expand_shape", value, kind, kind.rank)
+            for user, number in rest:
+                user.operands[number] = expanded
+
+
+def _flat_type(kind: ir.MemRefType, location: ir.Location) -> ir.MemRefType:
+    return ir.MemRefType.get(
+        [prod(kind.shape)], kind.element_type, memory_space=kind.memory_space, loc=location
+    )
 
 
 def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefType) -> ir.Operation:
@@ -398,17 +414,24 @@ def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefTy
 
 def _expand(flat: ir.Operation, kind: ir.MemRefType) -> ir.Value:
     """`flat`'s result as memref `kind`, right behind it."""
+    return _reshape("memref.expand_shape", flat.results[0], kind, kind.rank)
+
+
+def _reshape(name: str, value: ir.Value, kind: ir.MemRefType, rank: int) -> ir.Value:
+    """`value` right behind its definition, expanded from one dimension to `rank` or collapsed."""
     index = ir.IntegerType.get_signless(64, kind.context)
-    dims = [ir.IntegerAttr.get(index, d) for d in range(kind.rank)]
-    attributes = {
-        "reassociation": ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context),
-        "static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context),
+    dims = [ir.IntegerAttr.get(index, d) for d in range(rank)]
+    attributes: dict[str, ir.Attribute] = {
+        "reassociation": ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context)
     }
+    if name == "memref.expand_shape":
+        shape = ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context)
+        attributes["static_output_shape"] = shape
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        point = ir.InsertionPoint.at_block_begin(owner)
+    else:
+        point = ir.InsertionPoint.after(owner.operation)
     return ir.Operation.create(
-        "memref.expand_shape",
-        results=[kind],
-        operands=[flat.results[0]],
-        attributes=attributes,
-        loc=flat.location,
-        ip=ir.InsertionPoint.after(flat),
+        name, results=[kind], operands=[value], attributes=attributes, loc=value.location, ip=point
     ).results[0]

@@ -23,7 +23,14 @@ from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
 
-_ACCESS_BUFFER = {"vector.load": 0, "vector.store": 1, "memref.load": 0, "memref.store": 1}
+TRANSPOSE_LOAD = "amdgpu.transpose_load"
+_ACCESS_BUFFER = {
+    "memref.load": 0,
+    "memref.store": 1,
+    "vector.load": 0,
+    "vector.store": 1,
+    TRANSPOSE_LOAD: 0,
+}
 """The operand of each access that is the buffer; its only index is the operand after it."""
 
 _ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})

@@ -519,7 +519,8 @@ def _affine(
         return combine(np.mod, left, right)
     if isinstance(expression, ir.AffineFloorDivExpr):
         return combine(np.floor_divide, left, right)
-    return combine(lambda a, b: -(-a // b), left, right)
+    # Not -(-a // b): the smallest integer has no negative.
+    return combine(lambda a, b: a // b + (a % b != 0), left, right)
 
 
 def _affine_reduce(function: Callable[..., Any]) -> _Computed:

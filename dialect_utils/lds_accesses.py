@@ -11,6 +11,9 @@ of the allocation, in every lane; `lane_values` knows the offset and the indices
 several rows is one access per row, because that is how the compiler unrolls it: reading
 `vector<4x1xf16>` from `memref<64x64xf16>` is four accesses of one element, 64 elements apart.
 
+Where a view meets other memory, in an `scf.for`, `scf.if` or `arith.select`, what accesses the
+meeting accesses each of them: the buffers of a rotation all get the same accesses.
+
 Whatever cannot be followed exactly becomes an `UnknownAccess` with the reason, never a guess.
 """
 
@@ -19,14 +22,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import prod
+from math import gcd, prod
 from types import MappingProxyType
 
 import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import SwizzledLayout
+from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import AccessKind
+from .carried_memory import carried_values
 from .diagnostics import SourceLocation
 from .dynamic_sizes import DYNAMIC
 from .lane_values import (
@@ -39,8 +46,11 @@ from .lane_values import (
     constant,
     existing_lanes,
 )
+from .swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
+from .swizzle_legality import contiguous_run
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
+GATHER = "amdgpu.gather_to_lds"
 STOWED_SWIZZLE = "iree_codegen.swizzle"
 """The attribute in which prefetching pipelines keep a hint on the allocation itself."""
 
@@ -161,6 +171,17 @@ class _View:
     offset: LaneValues | Unknown
     strides: tuple[int, ...]
     sizes: tuple[int, ...]
+    chain: tuple[Swizzle, ...] | Unknown = ()
+    """The swizzles between it and the allocation, from the allocation outwards."""
+
+    def same_elements(self, other: _View) -> bool:
+        """Whether both show the same elements in the same order, whatever values they are."""
+        mine, theirs = self.offset, other.offset
+        if isinstance(mine, Unknown) or isinstance(theirs, Unknown):
+            return False
+        if mine.loops != theirs.loops or not np.array_equal(mine.values, theirs.values):
+            return False
+        return (self.strides, self.sizes, self.chain) == (other.strides, other.sizes, other.chain)
 
 
 @dataclass(frozen=True)
@@ -174,6 +195,11 @@ class _Footprint:
     indices: tuple[ir.Value, ...]
     extents: tuple[int, ...]
     assumption: str = ""
+    instruction: str = ""
+    """The one instruction that can do it, if there is only one."""
+    wave_elements: int = 0
+    """If not 0, lane l touches this many elements from the wave's first one + l times as many,
+    where the hardware puts them: no swizzle applies."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +230,9 @@ def trace_allocation(
     unknown: list[UnknownAccess] = []
     assumptions: list[str] = []
     hinted = STOWED_SWIZZLE in allocation.attributes
-    pending = [_View(allocation.results[0], constant(0), strides, tile.shape)]
+    root = _View(allocation.results[0], constant(0), strides, tile.shape, _stowed(allocation))
+    met: dict[ir.Value, list[_View]] = {}
+    pending = [root]
     while pending:
         view = pending.pop()
         # Uses are listed last first; nothing depends on it, but results read better in order.
@@ -220,6 +248,24 @@ def trace_allocation(
                     unknown.append(UnknownAccess(f"{user.name}: {result.reason}", location))
                 else:
                     pending.append(result)
+                continue
+            carried = carried_values(user, use.operand_number)
+            if carried:
+                for value in carried:
+                    onward = replace(view, value=value, offset=_carried(view.offset, user, value))
+                    known = met.setdefault(value, [])
+                    if any(each.same_elements(onward) for each in known):
+                        continue
+                    if isinstance(onward.offset, Unknown) or len(known) == _MAX_CARRIED:
+                        reason = "it carries the allocation at offsets that are not known"
+                        if isinstance(onward.offset, Unknown):
+                            reason += f": they depend on the {onward.offset.reason}"
+                        unknown.append(UnknownAccess(f"{user.name}: {reason}", location))
+                        continue
+                    if known or _meets_others(value, view.value):
+                        assumptions.append(_SHARED)
+                    known.append(onward)
+                    pending.append(onward)
                 continue
             footprint = _footprint(user, use.operand_number)
             if isinstance(footprint, Unknown):
@@ -248,6 +294,76 @@ def _location(operation: ir.Operation) -> str:
 
 # Views.
 
+_SHARED = "whatever accesses one of several buffers that meet accesses each of them"
+
+_MAX_CARRIED = 8
+"""Views of one allocation that one value may stand for; a rotation has as many as buffers."""
+
+
+def _carried(
+    offset: LaneValues | Unknown, user: ir.Operation, value: ir.Value
+) -> LaneValues | Unknown:
+    """The offset of a view where a loop's yield has carried it.
+
+    The next trip sees what this one yields, and the result of the loop is what the last one yields:
+    of offsets 0, 64, 0, 64 the argument has 64, 0, 64, 0 and the result 64. The first trip has the
+    initial value, which is followed by itself.
+    """
+    parent = user.parent.operation if user.name == "scf.yield" else None
+    if parent is None or parent.name != "scf.for" or isinstance(offset, Unknown):
+        return offset
+    depth, outer = 0, parent.parent
+    while outer is not None:
+        depth += outer.operation.name == "scf.for"
+        outer = outer.operation.parent
+    axes = [axis for axis, loop in enumerate(offset.loops) if loop.depth == depth]
+    if not axes:
+        return offset
+    if isinstance(value.owner, ir.Block):
+        return replace(offset, values=np.roll(offset.values, 1, axes[0]))
+    loops = tuple(loop for loop in offset.loops if loop.depth != depth)
+    if offset.loops[axes[0]].trips == 0:
+        return Unknown("value of a loop that never runs")
+    return LaneValues(np.take(offset.values, -1, axes[0]), loops)
+
+
+def _meets_others(meeting: ir.Value, source: ir.Value) -> bool:
+    """Whether a value may be other memory than `source` and what is carried around to itself."""
+    owner = meeting.owner
+    if isinstance(owner, ir.Block):
+        loop, number = owner.owner.operation, ir.BlockArgument(meeting).arg_number - 1
+    elif owner.name == "scf.for":
+        loop, number = owner.operation, ir.OpResult(meeting).result_number
+    else:
+        return True
+    body = loop.regions[0].blocks[0]
+    yielded = body.operations[len(body.operations) - 1].operands[number]
+    return yielded not in (source, body.arguments[1 + number])
+
+
+def _stowed(allocation: ir.Operation) -> tuple[Swizzle, ...] | Unknown:
+    """The swizzles that the allocation carries as an attribute."""
+    if STOWED_SWIZZLE not in allocation.attributes:
+        return ()
+    attribute = allocation.attributes[STOWED_SWIZZLE]
+    items = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+    try:
+        return tuple(parse_swizzle(item) for item in items)
+    except (UnknownSwizzleError, InvalidParameterError) as error:
+        return Unknown(f"{STOWED_SWIZZLE}: {error}")
+
+
+def _with_hint(
+    chain: tuple[Swizzle, ...] | Unknown, hint: ir.Operation
+) -> tuple[Swizzle, ...] | Unknown:
+    if isinstance(chain, Unknown):
+        return chain
+    try:
+        return (*chain, hint_swizzle(hint))
+    except (UnknownSwizzleError, InvalidParameterError) as error:
+        return Unknown(str(error))
+
+
 _HARMLESS = frozenset({"memref.dealloc"})
 
 _SAME_ELEMENTS = frozenset(
@@ -273,6 +389,10 @@ def _view_through(
         return Unknown(f"result of type {result.type}")
     kind = ir.MemRefType(result.type)
     strides = _strides_and_offset(kind)[0]
+    if operation.name == SWIZZLE_HINT:
+        whole = isinstance(source.offset, LaneValues) and source.offset.uniform == 0
+        chain = _with_hint(source.chain, operation) if whole else Unknown("hint behind the start")
+        source = replace(source, chain=chain)
     if operation.name in ("memref.cast", SWIZZLE_HINT, "memref.assume_alignment"):
         # These may forget static information; what they are given still holds.
         if kind.rank != len(source.sizes):
@@ -280,7 +400,7 @@ def _view_through(
         return replace(source, value=result)
     if strides is None or DYNAMIC in strides or not kind.has_static_shape:
         return Unknown("view with dynamic sizes or strides")
-    view = _View(result, source.offset, strides, tuple(kind.shape))
+    view = _View(result, source.offset, strides, tuple(kind.shape), source.chain)
     if operation.name in _SAME_ELEMENTS:
         return view
     offsets = _mixed(operation, "static_offsets", 1)
@@ -410,6 +530,35 @@ def _store(operation: ir.Operation) -> _Footprint:
     return _Footprint(AccessKind.WRITE, indices, (1,) * len(indices))
 
 
+def _transpose_load(operation: ir.Operation) -> _Footprint | Unknown:
+    """Every lane reads a vector at its own address; what the lanes then swap costs nothing."""
+    vector, memory = operation.results[0].type, operation.operands[0].type
+    shape = _static_vector(vector)
+    if isinstance(shape, Unknown):
+        return shape
+    assert isinstance(vector, ir.VectorType)
+    bits = element_bits(vector.element_type)
+    if bits is None or vector.element_type != ir.MemRefType(memory).element_type:
+        return Unknown(f"{operation.name} of {vector} from {memory}")
+    indices = tuple(operation.operands)[1:]
+    extents = (*[1] * (len(indices) - 1), prod(shape))
+    name = f"ds_read_b{bits * prod(shape)}_tr_b{bits}"
+    return _Footprint(AccessKind.READ, indices, extents, instruction=name)
+
+
+def _gather_to_lds(operation: ir.Operation) -> _Footprint | Unknown:
+    """Lane l writes its part of memory behind the wave's address, wherever it has read it."""
+    _, _, (destination,), indices = _segments(operation)
+    transfer = ir.TypeAttr(operation.attributes["transferType"]).value
+    element = ir.MemRefType(destination.type).element_type
+    shape = _static_vector(transfer) if isinstance(transfer, ir.VectorType) else (1,)
+    moved = transfer.element_type if isinstance(transfer, ir.VectorType) else transfer
+    if isinstance(shape, Unknown) or moved != element:
+        return Unknown(f"{operation.name} of {transfer} to elements of {element}")
+    extents = (1,) * len(indices)
+    return _Footprint(AccessKind.WRITE, tuple(indices), extents, wave_elements=prod(shape))
+
+
 _ACCESSES: Mapping[str, tuple[int, Callable[[ir.Operation], _Footprint | Unknown]]] = (
     MappingProxyType(
         {
@@ -421,6 +570,7 @@ _ACCESSES: Mapping[str, tuple[int, Callable[[ir.Operation], _Footprint | Unknown
             "vector.maskedstore": (0, _masked_store),
             "memref.load": (0, _load),
             "memref.store": (1, _store),
+            "amdgpu.transpose_load": (0, _transpose_load),
         }
     )
 )
@@ -429,6 +579,8 @@ _ACCESSES: Mapping[str, tuple[int, Callable[[ir.Operation], _Footprint | Unknown
 
 def _footprint(operation: ir.Operation, operand_number: int) -> _Footprint | Unknown:
     base, read = _ACCESSES.get(operation.name, (-1, None))
+    if operation.name == GATHER:
+        base, read = sum(len(segment) for segment in _segments(operation)[:2]), _gather_to_lds
     if read is None or operand_number != base:
         return Unknown(f"used by {operation.name}")
     return read(operation)
@@ -522,10 +674,17 @@ def _lane_accesses(
         touched = values[active]
         if touched.min() < 0 or touched.max() + extent > size:
             return _Overrun("index outside the view's bounds")
+    issued = active.any(axis=1)
+    if footprint.wave_elements:
+        gathered = _gathered(tile, view, footprint.wave_elements, starts[issued], active[issued])
+        if isinstance(gathered, Unknown):
+            return gathered
+        runs, mask = gathered, None if active[issued].all() else active[issued]
+        written = [LdsAccess(footprint.kind, e, n, weight, mask, location) for e, n in runs]
+        return [_without_repetition(access) if loops else access for access in written]
     # Rows of one element have stride 1 too, but are consecutive only while they are not padded.
     run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
     count = 1 if run_dimension is None else footprint.extents[run_dimension]
-    issued = active.any(axis=1)
     starts, active = starts[issued], active[issued]
     found: list[LdsAccess] = []
     for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
@@ -538,9 +697,40 @@ def _lane_accesses(
         mask = None if active.all() else active
         if mask is not None:
             elements = np.where(mask, elements, used[0])
-        access = LdsAccess(footprint.kind, elements, count, weight, mask, location)
+        access = LdsAccess(
+            footprint.kind, elements, count, weight, mask, location, footprint.instruction
+        )
         found.append(_without_repetition(access) if loops else access)
     return found
+
+
+def _gathered(
+    tile: LdsTile, view: _View, count: int, starts: np.ndarray, active: np.ndarray
+) -> list[tuple[np.ndarray, int]] | Unknown:
+    """What the lanes of a wave write behind the wave's first element, as runs (elements, count).
+
+    The hardware knows nothing of swizzles: `count` elements of each lane lie behind those of the
+    lane before. In a swizzled allocation the logical elements there are those that the swizzle
+    puts there.
+    """
+    if isinstance(view.chain, Unknown):
+        return view.chain
+    first = np.array([row[on][0] for row, on in zip(starts, active, strict=True)])[:, None]
+    if (np.where(active, starts, first) != first).any():
+        return Unknown("destination that differs between the lanes of a wave")
+    physical = first + np.arange(starts.shape[1]) * count
+    used = physical[active]
+    if used.min() < 0 or used.max() + count > tile.elements:
+        return _Overrun("element outside the allocation")
+    physical = np.where(active, physical, used[0])
+    if not view.chain:
+        return [(physical, count)]
+    layout = SwizzledLayout(view.chain)
+    if not layout.is_bijection(tile):
+        return Unknown(f"{layout} does not permute the allocation")
+    logical = np.argsort(layout.offsets(tile, np.arange(tile.elements)))
+    run = gcd(contiguous_run(view.chain), count, int(np.gcd.reduce(used, None)))
+    return [(logical[physical + part], run) for part in range(0, count, run)]
 
 
 def _same_shape(

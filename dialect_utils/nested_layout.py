@@ -253,7 +253,7 @@ class NestedLayout:
                 constants = _outer_sum(constants, np.arange(element) * pitch[m])
         return tuple(
             LdsAccess(kind, base + constant, run, weight, active, location)
-            for constant in np.unique(constants)
+            for constant in sorted(set(constants.ravel().tolist()))
         )
 
     def _check_transfer(

@@ -41,12 +41,13 @@ class AccessFootprint(NamedTuple):
     """What is known of one access: `count` contiguous elements from an offset.
 
     The offset is congruent to `residue` modulo `multiple`; `multiple` 0 means that it equals
-    `residue`, 1 that nothing is known.
+    `residue`, 1 that nothing is known. An access that is `whole` cannot be split.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     multiple: int
     residue: int = 0
+    whole: bool = False
 
 
 class Placement(Enum):
@@ -106,11 +107,15 @@ def illegality(
                 f"multiple of its row width {swizzle.row_width}"
             )
     run = contiguous_run(chain)
-    for access in (AccessFootprint(*access) for access in access_counts):
+    for each in access_counts:
+        access = each if isinstance(each, AccessFootprint) else AccessFootprint(*each)
         if access.count < 1:
             return f"access of {access.count} elements"
-        if placement(run, access) is None:
+        placed = placement(run, access)
+        if placed is None:
             return _why_not_placed(run, access)
+        if placed is Placement.SPLIT and access.whole:
+            return f"access of {access.count} elements cannot be split into runs of {run}"
     return None
 
 
@@ -139,13 +144,13 @@ def _why_not_placed(run: int, access: AccessFootprint) -> str:
 
 def footprints_of(accesses: Iterable[LdsAccess]) -> list[AccessFootprint]:
     """What the offsets of all accesses of each width have in common."""
-    by_count: dict[int, list[LdsAccess]] = {}
+    alike: dict[tuple[int, bool], list[LdsAccess]] = {}
     for access in accesses:
-        by_count.setdefault(access.count, []).append(access)
-    return [_footprint(count, alike) for count, alike in sorted(by_count.items())]
+        alike.setdefault((access.count, bool(access.instruction)), []).append(access)
+    return [_footprint(*key, members) for key, members in sorted(alike.items())]
 
 
-def _footprint(count: int, accesses: Sequence[LdsAccess]) -> AccessFootprint:
+def _footprint(count: int, whole: bool, accesses: Sequence[LdsAccess]) -> AccessFootprint:
     first = int(accesses[0].elements[0, 0])
     multiple = int(np.gcd.reduce([np.gcd.reduce(a.elements - first, None) for a in accesses]))
-    return AccessFootprint(count, multiple, first % multiple if multiple else first)
+    return AccessFootprint(count, multiple, first % multiple if multiple else first, whole)

@@ -132,6 +132,12 @@ class _Codegen:
         """The decisions of all compiles so far."""
         return self._context.log.to_json()
 
+    def _dropped_hints(self) -> bool:
+        """Whether a swizzle that was counted on has been dropped; a warning has said so."""
+        from ..passes.decisions import Action
+
+        return any(decision.action is Action.DROP for decision in self._context.log)
+
     def finish(
         self, stack: contextlib.ExitStack, first: SteppedInvocation
     ) -> SteppedInvocation | None:
@@ -150,26 +156,34 @@ class _Codegen:
         compilation = SteppedCompile(
             session=self._session,
             context=self._context,
-            edits=lambda: _edits(options.mitigation),
+            edits=lambda: _edits(options),
             flags=options.process_flags,
             runner=runner,
             verify=options.verify,
             dump_phases_to=options.dump_phases_to,
+            no_lds_unseen=options.verify_lds,
         )
         stack.callback(compilation.close)
         try:
-            return compilation.finish(first, start=options.compile_from, end=options.compile_to)
+            result = compilation.finish(first, start=options.compile_from, end=options.compile_to)
+            if options.verify_lds and self._dropped_hints():
+                raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
+            return result
         except ReplayError:
             return None
         except PipelineEditError as error:
             raise DriverError(str(error)) from None
 
 
-def _edits(mitigation: str) -> Sequence[PipelineEdit]:
-    from .mitigation import Mitigation, mitigation_edits
+def _edits(options: CompileSettings) -> Sequence[PipelineEdit]:
+    from .mitigation import Mitigation, mitigation_edits, verifying_edits
     from .pipeline_edit import installed_plugins
 
-    return [*mitigation_edits(Mitigation(mitigation)), *installed_plugins()]
+    return [
+        *(verifying_edits() if options.verify_lds else []),
+        *mitigation_edits(Mitigation(options.mitigation)),
+        *installed_plugins(),
+    ]
 
 
 def _run_whole(

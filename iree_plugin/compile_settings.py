@@ -41,6 +41,7 @@ class CompileSettings:
     remarks: bool = False
     decisions: str | None = None
     dump_ir: str | None = None
+    verify_lds: bool = False
     output_format: str = "vm-bytecode"
     compile_mode: str = "std"
     compile_from: str = "start"

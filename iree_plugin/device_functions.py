@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ..dialect_utils.lds_accesses import lds_allocations
+from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 
 TRANSLATION_INFO = "translation_info"
-REPLAYED_PIPELINES = ("VectorDistribute", "TileAndFuse")
 GPU_BACKENDS = ("rocm", "cuda")
 
 _PIPELINE = re.compile(r"pipeline = #iree_gpu\.pipeline<(\w+)>")
+_NO_PIPELINE = "pipeline = #iree_codegen.no_pipeline"
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
@@ -30,7 +32,8 @@ class DeviceFunction:
 
     def recording_key(self, flags: tuple[str, ...]) -> RecordingKey:
         """What the function's pipeline depends on, under the compile's codegen `flags`."""
-        options = pipeline_options(str(self.op.attributes[TRANSLATION_INFO]))
+        text = str(self.op.attributes[TRANSLATION_INFO])
+        options = () if self.pipeline == LOWERED else pipeline_options(text)
         return RecordingKey(self.backend, self.pipeline, options, flags)
 
     def mark_done(self) -> None:
@@ -53,19 +56,40 @@ def device_functions(module: ir.Operation) -> Iterator[DeviceFunction]:
 
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:
     for function in _children(inner, "func.func"):
-        if TRANSLATION_INFO not in function.attributes:
-            continue
-        pipeline = _PIPELINE.search(str(function.attributes[TRANSLATION_INFO]))
-        if pipeline is not None and pipeline[1] in REPLAYED_PIPELINES:
+        kind = _pipeline_kind(function)
+        if kind is not None:
             name = ir.StringAttr(function.attributes["sym_name"]).value
-            yield DeviceFunction(function, name, backend, pipeline[1])
+            yield DeviceFunction(function, name, backend, kind)
+
+
+def _pipeline_kind(function: ir.Operation) -> str | None:
+    if TRANSLATION_INFO not in function.attributes:
+        return None
+    text = str(function.attributes[TRANSLATION_INFO])
+    pipeline = _PIPELINE.search(text)
+    if pipeline is not None:
+        return pipeline[1] if pipeline[1] in CODEGEN_PIPELINES else None
+    # Without LDS there is nothing to do, and nothing to risk.
+    return LOWERED if _NO_PIPELINE in text and lds_allocations(function) else None
 
 
 def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
-    return [
-        op.operation
-        for region in parent.regions
-        for block in region
-        for op in block
-        if op.operation.name == name
-    ]
+    return [op for op in children(parent) if op.name == name]
+
+
+def children(parent: ir.Operation) -> list[ir.Operation]:
+    """The ops directly inside `parent`.
+
+    A walk, because it hands out plain operations: iterating over a block makes op views, and for
+    these MLIR imports the Python module of each op's dialect.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op == parent:
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    parent.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found

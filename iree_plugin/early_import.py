@@ -21,8 +21,8 @@ from types import ModuleType
 
 _PACKAGE = "iree.compiler"
 _DIALECTS_IN_KERNELS = (
-    *("affine", "amdgpu", "arith", "gpu", "hal", "iree_codegen", "iree_gpu"),
-    *("math", "memref", "scf", "tensor", "vector"),
+    *("affine", "arith", "gpu", "iree_codegen", "iree_gpu", "math", "memref", "scf", "tensor"),
+    "vector",
 )
 
 
@@ -53,13 +53,11 @@ def _load(spec: ModuleSpec, package: ModuleType) -> None:
     with contextlib.suppress(ImportError):
         assert spec.loader is not None
         spec.loader.exec_module(package)
-    # MLIR's bindings import a dialect's module when they first meet an op of it; `numpy.ma` comes
-    # with the first `np.unique`.
+    # MLIR's bindings import a dialect's module when they first make a view of an op of it.
     for module in (
         f"{__package__}.stepped_compile",
         f"{__package__}.mitigation",
         *(f"{_PACKAGE}.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
-        "numpy.ma",
     ):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)

@@ -12,8 +12,10 @@ from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
+from ..passes.swizzle_lds_allocs import SwizzleLdsAllocs
+from ..passes.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
-from .pipeline_edit import PipelineEdit, Position
+from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
 
@@ -33,36 +35,75 @@ class Mitigation(Enum):
 
 
 PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+_UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
 ABSORB_PASS = "iree-codegen-absorb-swizzle-hint-to-alloc"
 
+_BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
+
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
+_TILE_AND_FUSE = frozenset({"TileAndFuse"})
+_LOWERED = frozenset({LOWERED})
 
 
 def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
-    """The edits of `mitigation`; they touch VectorDistribute pipelines only."""
-
-    def edit(
-        position: Position, anchor: str, *passes: FunctionPass, required: bool = True
-    ) -> PipelineEdit:
-        return PipelineEdit(anchor, position, passes, _VECTOR_DISTRIBUTE, required=required)
-
+    """The edits of `mitigation`, for VectorDistribute, TileAndFuse and lowered functions."""
     if mitigation is Mitigation.STOCK:
         return []
+    edits: list[PipelineEdit] = []
+
+    def edit(
+        pipelines: frozenset[str],
+        position: Position,
+        anchor: str,
+        *passes: FunctionPass,
+        required: bool = True,
+    ) -> None:
+        edits.append(PipelineEdit(anchor, position, passes, pipelines, required=required))
+
+    swizzles = mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE)
+    if swizzles:
+        deferring = mitigation is Mitigation.AUTO
+        hint = HintVectorAllocs(defer_to_padding=deferring)
+        edit(_VECTOR_DISTRIBUTE, _AFTER, "iree-codegen-gpu-vector-alloc", hint)
+        flatten = FlattenSwizzleHints()
+        edit(_VECTOR_DISTRIBUTE, _BEFORE, "iree-llvmgpu-vector-distribute", flatten)
+        # Right before the loop-invariant code motion that precedes the padding, where there is one.
+        swizzle = SwizzleLdsAllocs(defer_to_padding=deferring)
+        edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, swizzle, flatten)
+        edit(_LOWERED, _BEFORE, "iree-llvmgpu-vector-lowering", swizzle, flatten)
     instead_of_padding: dict[Mitigation, list[FunctionPass]] = {
         Mitigation.AUTO: [PadUnhintedAllocs()],
         Mitigation.PAD: [PadUnhintedAllocs()],
         Mitigation.SWIZZLE: [WarnUnhintedAllocs()],
         Mitigation.NONE: [],
     }
-    edits = [edit(Position.REPLACE, PAD_PASS, *instead_of_padding[mitigation], required=False)]
-    if mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE):
-        hint = HintVectorAllocs(defer_to_padding=mitigation is Mitigation.AUTO)
-        edits += [
-            edit(Position.AFTER, "iree-codegen-gpu-vector-alloc", hint),
-            edit(Position.BEFORE, "iree-llvmgpu-vector-distribute", FlattenSwizzleHints()),
-            # Only pipelines that prefetch stow hints on allocations.
-            edit(Position.REPLACE, ABSORB_PASS, AbsorbSwizzleHints(), required=False),
-            edit(Position.REPLACE, "iree-codegen-reinsert-swizzle-hints", ReinsertSwizzleHints()),
-            edit(Position.REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints()),
-        ]
+    edit(
+        CODEGEN_PIPELINES,
+        _REPLACE,
+        PAD_PASS,
+        *instead_of_padding[mitigation],
+        required=False,
+    )
+    if swizzles:
+        reinsert = "iree-codegen-reinsert-swizzle-hints"
+        # Only pipelines that prefetch stow hints on allocations.
+        edit(_VECTOR_DISTRIBUTE, _REPLACE, ABSORB_PASS, AbsorbSwizzleHints(), required=False)
+        edit(_VECTOR_DISTRIBUTE, _REPLACE, reinsert, ReinsertSwizzleHints())
+        edit(_VECTOR_DISTRIBUTE, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints())
+        # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
+        shared = _TILE_AND_FUSE | _LOWERED
+        edit(shared, _BEFORE, ABSORB_PASS, AbsorbSwizzleHints(only_own=True), required=False)
+        edit(shared, _BEFORE, reinsert, ReinsertSwizzleHints(only_own=True))
+        edit(shared, _BEFORE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints(only_own=True))
     return edits
+
+
+def verifying_edits() -> list[PipelineEdit]:
+    """The edits that fail a compile with bank conflicts; made before those of a mitigation.
+
+    They look right before hints are resolved: resolving splits vectors whose parts the backend
+    joins again, and the parts by themselves would be counted as more than they are.
+    """
+    every = CODEGEN_PIPELINES | _LOWERED
+    passes = (VerifyLdsConflicts(),)
+    return [PipelineEdit(RESOLVE_SWIZZLE_HINTS, _BEFORE, passes, every, required=True)]

@@ -35,15 +35,13 @@ from .compile_settings import CompileSettings
 from .device_functions import GPU_BACKENDS, device_functions
 from .first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
 from .mitigation import Mitigation, mitigation_edits
-from .pipeline_edit import PipelineEdit, installed_plugins
+from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, installed_plugins
 from .replay import PassRunner, ReplayError
 from .stepped_compile import SteppedCompile
+from .unverified_lds import AFTER_LLVM, lds_arrays
 
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
 _FOLD_VIEWS = "iree-codegen-fold-memref-alias-ops"
-_AFTER_LLVM = "executable-targets"
-"""The phase after which device code is in the LLVM dialect."""
-_LDS_ADDRESS_SPACE = 3
 
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 _PIPELINE = re.compile(r"pipeline = #iree_\w+\.(?:pipeline<(\w+)>|(\w+))")
@@ -67,9 +65,10 @@ class ObserveLds(FunctionPass):
 
 def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
     """The edits that let `observer` look at every replayed function."""
+    every = CODEGEN_PIPELINES | {LOWERED}
     return [
-        PipelineEdit.before(_PREFETCH, observer),
-        PipelineEdit.before(_FOLD_VIEWS, observer, occurrence=0, required=True),
+        PipelineEdit.before(_PREFETCH, observer, pipelines=every),
+        PipelineEdit.before(_FOLD_VIEWS, observer, pipelines=every, occurrence=0, required=True),
     ]
 
 
@@ -119,7 +118,7 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
         if any(other.may_use_lds for other in others):
             rest = compilation.invocation()
             rest.import_op(module)
-            rest.set_phases(PHASE_BEFORE_CODEGEN, _AFTER_LLVM)
+            rest.set_phases(PHASE_BEFORE_CODEGEN, AFTER_LLVM)
             if not rest.execute():
                 return None
         return [*seen, *(other.report() for other in others)]
@@ -192,28 +191,13 @@ class _Other:
             note = f"not a GPU dispatch (backend {self.backend or 'unknown'})"
             return FunctionReport(self.name, self.location, note=note)
         pipeline = f"pipeline {self.pipeline}" if self.pipeline else "its pipeline"
-        count = _lds_globals(self.variant)
+        count = lds_arrays(self.variant)
         if not count:
             note = f"uses no LDS ({pipeline})"
             return FunctionReport(self.name, self.location, note=note)
         arrays = f"{count} LDS allocations" if count > 1 else "its LDS allocation"
         note = f"{arrays} cannot be read: {pipeline} is left to the stock compiler"
         return FunctionReport(self.name, self.location, note=note, unread=True)
-
-
-def _lds_globals(variant: ir.Operation) -> int:
-    """How many LDS arrays the LLVM dialect of a variant declares."""
-    count = 0
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        if op.operation.name == "llvm.mlir.global" and "addr_space" in op.attributes:
-            space = ir.IntegerAttr(op.attributes["addr_space"]).value
-            count += space == _LDS_ADDRESS_SPACE
-        return ir.WalkResult.ADVANCE
-
-    variant.walk(visit)
-    return count
 
 
 # The passes' own words.

@@ -54,6 +54,12 @@ class PipelineEditError(ValueError):
     """An edit whose anchor is missing or not unique, or a plugin that yields no edits."""
 
 
+CODEGEN_PIPELINES = frozenset({"VectorDistribute", "TileAndFuse"})
+LOWERED = "Lowered"
+"""The kind of functions that come without a pipeline, lowered to memrefs and vectors already: from
+Wave, or written by hand. Of these only the first part of the LLVM lowering is replayed."""
+
+
 @dataclass(frozen=True)
 class PipelineEdit:
     """Passes to splice into every pipeline of the given kinds.
@@ -70,7 +76,7 @@ class PipelineEdit:
     anchor: str
     position: Position
     passes: tuple[PipelineStep, ...]
-    pipelines: frozenset[str] = frozenset({"VectorDistribute", "TileAndFuse"})
+    pipelines: frozenset[str] = CODEGEN_PIPELINES
     occurrence: int | None = None
     required: bool = False
 

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from .embedding import compiler_tool, compiler_version
 from .first_phases import PHASE_BEFORE_CODEGEN
-from .pipeline_edit import NativePass
+from .pipeline_edit import LOWERED, NativePass
 
 LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"
 RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
@@ -49,7 +49,7 @@ class RecordingKey:
 
     Attributes:
         backend: HAL target backend, `rocm` or `cuda`.
-        pipeline: pipeline kind, `VectorDistribute` or `TileAndFuse`.
+        pipeline: pipeline kind: `VectorDistribute`, `TileAndFuse` or `Lowered`.
         options: the function's `gpu_pipeline_options` that differ from their defaults, sorted.
         flags: the compiler flags of the compile that may change a codegen pipeline, sorted.
     """
@@ -251,7 +251,7 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
             passes = _passes_over_function(run.stderr, function)
             codegen, lowering = _split_at_stages(passes)
             run.kill()
-    if not codegen or not lowering:
+    if not lowering or not (codegen or key.pipeline == LOWERED):
         raise RecordingError(
             f"the installed compiler prints no pipeline for @{function} ({key}); "
             "run iree-compile on the same input to see its own message"

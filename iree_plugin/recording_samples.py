@@ -14,6 +14,7 @@ from iree.compiler.api import Session, Source
 from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
 from .embedding import SteppedInvocation
 from .first_phases import PHASE_BEFORE_CODEGEN
+from .pipeline_edit import LOWERED
 from .recording import Recording, RecordingKey, pipeline_options, record
 
 _SOFTMAX = """
@@ -34,7 +35,38 @@ func.func @matmul(%a: tensor<512x512xf16>, %b: tensor<512x512xf16>) -> tensor<51
   return %result : tensor<512x512xf32>
 }
 """
-_SAMPLES = {"VectorDistribute": _SOFTMAX, "TileAndFuse": _MATMUL}
+_LDS_ROUND_TRIP = """
+stream.executable private @kernels {
+  stream.executable.export public @round_trip workgroups() -> (index, index, index) {
+    %one = arith.constant 1 : index
+    stream.return %one, %one, %one : index, index, index
+  }
+  builtin.module {
+    func.func @round_trip(%in: !stream.binding, %out: !stream.binding) attributes {
+        translation_info = #iree_codegen.translation_info<
+            pipeline = #iree_codegen.no_pipeline
+            workgroup_size = [SIZE, 1, 1] subgroup_size = SIZE>} {
+      %zero = arith.constant 0 : index
+      %from = stream.binding.subspan %in[%zero] : !stream.binding -> memref<SIZExf32>
+      %to = stream.binding.subspan %out[%zero] : !stream.binding -> memref<SIZExf32>
+      %tile = memref.alloc() : memref<SIZExf32, #gpu.address_space<workgroup>>
+      %t = gpu.thread_id x upper_bound SIZE
+      %v = memref.load %from[%t] : memref<SIZExf32>
+      memref.store %v, %tile[%t] : memref<SIZExf32, #gpu.address_space<workgroup>>
+      gpu.barrier
+      %w = memref.load %tile[%t] : memref<SIZExf32, #gpu.address_space<workgroup>>
+      memref.store %w, %to[%t] : memref<SIZExf32>
+      return
+    }
+  }
+}
+func.func @main(%a: tensor<SIZExf32>) -> tensor<SIZExf32> {
+  %r = flow.dispatch @kernels::@round_trip(%a) : (tensor<SIZExf32>) -> tensor<SIZExf32>
+  return %r : tensor<SIZExf32>
+}
+"""
+_SAMPLES = {"VectorDistribute": _SOFTMAX, "TileAndFuse": _MATMUL, LOWERED: _LDS_ROUND_TRIP}
+_WAVE_SIZES = {"rocm": "64", "cuda": "32"}
 _TARGETS = {
     "rocm": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
     "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
@@ -61,15 +93,18 @@ class RecordingRequest:
         try:
             session.set_flags(*_TARGETS[self.backend])
             invocation = SteppedInvocation(session)
-            text = _SAMPLES[self.pipeline].encode() + b"\0"
-            parsed = invocation.parse(Source.wrap_buffer(session, text))
+            text = _SAMPLES[self.pipeline].replace("SIZE", _WAVE_SIZES[self.backend])
+            parsed = invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
             invocation.set_phases(end=PHASE_BEFORE_CODEGEN)
             if not parsed or not invocation.execute():
                 raise RuntimeError(f"the sample for {self} does not compile")
             module = invocation.export()
             function = self._function(module)
-            self._set_options(function.op)
-            key = RecordingKey(self.backend, self.pipeline, pipeline_options(self._attribute()))
+            options: tuple[str, ...] = ()
+            if self.pipeline != LOWERED:
+                self._set_options(function.op)
+                options = pipeline_options(self._attribute())
+            key = RecordingKey(self.backend, self.pipeline, options)
             recording = record(key, module.get_asm(use_local_scope=True), function.name)
             invocation.close()
             return recording
@@ -102,6 +137,8 @@ def packaged_requests() -> Iterator[RecordingRequest]:
             f"prefetch_num_stages = {stages}, "
             f"no_reduce_shared_memory_bank_conflicts = {str(keep_conflicts).lower()}"
         )
-        for pipeline in _SAMPLES:
+        for pipeline in ("VectorDistribute", "TileAndFuse"):
             yield RecordingRequest(backend, pipeline, f"{base}, use_igemm_convolution = false")
         yield RecordingRequest(backend, "TileAndFuse", f"{base}, use_igemm_convolution = true")
+    for backend in _TARGETS:
+        yield RecordingRequest(backend, LOWERED, "")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from iree.compiler import ir
@@ -14,6 +15,7 @@ from iree.compiler.passmanager import PassManager
 
 from ..dialect_utils.diagnostics import PassFailure
 from ..passes.base import FunctionPass, PassContext
+from .device_functions import children
 from .embedding import function_passes
 from .native_callbacks import AFTER_NATIVE_PASS
 from .pipeline_edit import NativePass, PipelineStep
@@ -184,8 +186,8 @@ def _segments(
 
 def _apply_patterns(function: ir.Operation, name: str) -> None:
     """Applies the patterns of an unnamed pass greedily, by the transform dialect."""
-    from iree.compiler.dialects.transform import interpreter
-
+    # The wheel's `dialects.transform.interpreter` wraps this, and brings all op views along.
+    interpreter = import_module("iree.compiler._mlir_libs._mlirTransformInterpreter")
     script = ir.Module.parse(
         "module attributes {transform.with_named_sequence} {\n"
         "  transform.named_sequence @apply(%f: !transform.any_op {transform.readonly}) {\n"
@@ -197,5 +199,5 @@ def _apply_patterns(function: ir.Operation, name: str) -> None:
         "}",
         function.context,
     )
-    sequence = script.body.operations[0]
-    interpreter.apply_named_sequence(function, sequence, script)
+    (sequence,) = children(script.operation)
+    interpreter.apply_named_sequence(function, sequence, script.operation)

@@ -9,20 +9,23 @@ from the installed compiler, then runs here with our passes spliced in, and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..passes.base import FunctionPass, PassContext
-from .device_functions import DeviceFunction, device_functions
+from ..passes.hint_ownership import are_hints_marked
+from .compile_settings import PHASES
+from .device_functions import DeviceFunction, children, device_functions
 from .embedding import SteppedInvocation
 from .first_phases import PHASE_BEFORE_CODEGEN, has_codegen
 from .pipeline_edit import PipelineEdit, PipelineStep
 from .recording import RecordingError, RecordingStore
 from .replay import PassRunner
 from .splicing import splice
+from .unverified_lds import AFTER_LLVM, report_unverified_lds
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 SWIZZLE_ATTRIBUTE = "iree_codegen.swizzle"
@@ -63,6 +66,7 @@ class SteppedCompile:
         recordings: where the pipelines come from.
         verify: whether the compiler verifies the IR between passes.
         dump_phases_to: directory for the IR after each phase, or empty.
+        no_lds_unseen: whether LDS that our passes do not see is an error.
     """
 
     session: Session
@@ -73,6 +77,8 @@ class SteppedCompile:
     recordings: RecordingStore = field(default_factory=RecordingStore)
     verify: bool = True
     dump_phases_to: str = ""
+    no_lds_unseen: bool = False
+    _replayed: set[str] = field(default_factory=set)
     _open: list[SteppedInvocation] = field(default_factory=list)
 
     def close(self) -> None:
@@ -108,13 +114,24 @@ class SteppedCompile:
         # Ours from here on; the first invocation stays open, for the diagnostics it prints.
         module = first.export()
         first.import_op(module)
-        if end == "end" and all(op.operation.name == "util.global" for op in _body(module)):
+        if end == "end" and all(op.name == "util.global" for op in children(module)):
             module.location.emit_error("the module is empty: there is nothing to compile")
             return None
         self.replay_module(module)
+        start = PHASE_BEFORE_CODEGEN
+        if self.no_lds_unseen and PHASES.index(AFTER_LLVM) < PHASES.index(end):
+            lowered = self.invocation()
+            lowered.import_op(module)
+            lowered.set_phases(start, AFTER_LLVM)
+            if not lowered.execute():
+                return None
+            module, start = lowered.export(), AFTER_LLVM
+            lowered.import_op(module)
+            if not report_unverified_lds(module, self._replayed):
+                return None
         second = self.invocation()
         second.import_op(module)
-        second.set_phases(PHASE_BEFORE_CODEGEN, end)
+        second.set_phases(start, end)
         return second if second.execute() else None
 
     def replay_module(self, module: ir.Operation) -> None:
@@ -138,15 +155,12 @@ class SteppedCompile:
             if _lowers_early(function.op, lowering):
                 self.runner.run(function.op, lowering)
             function.mark_done()
+            self._replayed.add(function.name)
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.context.sink.warning(
             function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
         )
-
-
-def _body(module: ir.Operation) -> Iterable[ir.OpView | ir.Operation]:
-    return module.regions[0].blocks[0]
 
 
 def has_hints(function: ir.Operation) -> bool:
@@ -165,9 +179,16 @@ def has_hints(function: ir.Operation) -> bool:
 def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
     """Whether the first part of the LLVM lowering runs here rather than in stock.
 
-    It does when a spliced pass there has work: those that only treat hints need a hint.
+    It does when a spliced pass there has work: those that only treat hints need a hint, and some of
+    them one of ours.
     """
-    ours = [step for step in lowering if isinstance(step, FunctionPass)]
+    hints_are_ours = are_hints_marked(function)
+    ours = [
+        step
+        for step in lowering
+        if isinstance(step, FunctionPass)
+        and (hints_are_ours or not getattr(step, "only_own", False))
+    ]
     if all(step.only_for_hints for step in ours):
         return bool(ours) and has_hints(function)
     return True

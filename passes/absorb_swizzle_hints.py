@@ -31,6 +31,7 @@ from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hint_swizzle, hints_in, is_hint
 from .base import FunctionPass, PassContext
+from .hint_ownership import are_hints_marked
 
 PERMUTED_ELEMENTS = "bankwise.permuted_elements"
 """Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
@@ -49,6 +50,9 @@ class AbsorbSwizzleHints(FunctionPass):
     summary: ClassVar[str] = "stow swizzle hints on their allocations before prefetching"
     only_for_hints: ClassVar[bool] = True
 
+    only_own: bool = False
+    """Leave functions alone whose hints are not marked as ours."""
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Absorbs all hints of `function`, or fails before the first is touched.
 
@@ -57,6 +61,8 @@ class AbsorbSwizzleHints(FunctionPass):
                 that do not all go through the same hints.
         """
         function = function.operation
+        if self.only_own and not are_hints_marked(function):
+            return
         with function.context:
             order = {hint: number for number, hint in enumerate(hints_in(function))}
             plans = [_plan(allocation, order) for allocation in allocations_in(function)]

@@ -53,6 +53,7 @@ class Decision:
 
 
 HINT_PASS = "bankwise-hint-vector-allocs"
+SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
 PAD_PASS = "bankwise-pad-unhinted-allocs"
 WARN_PASS = "bankwise-warn-unhinted-allocs"
 
@@ -78,7 +79,7 @@ class DecisionLog:
         """
         if decision.action is Action.RESOLVE:
             return False
-        if decision.action is Action.KEEP and decision.pass_name == HINT_PASS:
+        if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             return not any(
                 other.pass_name in (PAD_PASS, WARN_PASS) and other.function == decision.function
                 for other in self.decisions

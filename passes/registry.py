@@ -12,16 +12,20 @@ from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
 from .resolve_swizzle_hints import ResolveSwizzleHints
+from .swizzle_lds_allocs import SwizzleLdsAllocs
+from .verify_lds_conflicts import VerifyLdsConflicts
 from .warn_unhinted_allocs import WarnUnhintedAllocs
 
 PASSES: tuple[type[FunctionPass], ...] = (
     HintVectorAllocs,
+    SwizzleLdsAllocs,
     FlattenSwizzleHints,
     PadUnhintedAllocs,
     WarnUnhintedAllocs,
     AbsorbSwizzleHints,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
+    VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""
 

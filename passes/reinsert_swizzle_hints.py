@@ -57,10 +57,12 @@ from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext
+from .hint_ownership import are_hints_marked
 
 _ACCESSES = frozenset(
     {
         "amdgpu.gather_to_lds",
+        "amdgpu.transpose_load",
         "memref.load",
         "memref.store",
         "vector.load",
@@ -96,6 +98,9 @@ class ReinsertSwizzleHints(FunctionPass):
     summary: ClassVar[str] = "turn swizzles stowed on allocations into hints again"
     only_for_hints: ClassVar[bool] = True
 
+    only_own: bool = False
+    """Leave functions alone whose hints are not marked as ours."""
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Reinserts the hints of every allocation, or fails before the first is touched.
 
@@ -104,6 +109,8 @@ class ReinsertSwizzleHints(FunctionPass):
                 swizzle, or with none, in one value.
         """
         function = function.operation
+        if self.only_own and not are_hints_marked(function):
+            return
         with function.context:
             stowed: dict[ir.Value, _Stowed] = {}
             for allocation in allocations_in(function):

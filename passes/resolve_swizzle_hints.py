@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
 
+import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.swizzles import Swizzle
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
+from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.hinted_buffers import (
     GATHER,
+    TRANSPOSE_LOAD,
     BufferAccess,
     BufferGroup,
     Chain,
@@ -21,6 +24,7 @@ from ..dialect_utils.hinted_buffers import (
 )
 from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.index_builder import IndexBuilder
+from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.offset_terms import OffsetSplitter
 from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
 from ..dialect_utils.swizzle_hint import hints_in
@@ -33,6 +37,7 @@ from ..dialect_utils.swizzle_legality import (
 )
 from .base import FunctionPass, PassContext
 from .decisions import Action, Decision
+from .hint_ownership import are_hints_marked, unmark_hints
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class ResolveSwizzleHints(FunctionPass):
     summary: ClassVar[str] = "Resolve swizzle hints into the offsets of flat loads and stores"
     only_for_hints: ClassVar[bool] = True
 
+    only_own: bool = False
+    """Leave functions alone whose hints are not marked as ours."""
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Resolves or drops every hint in `function`.
 
@@ -57,11 +65,15 @@ class ResolveSwizzleHints(FunctionPass):
             PassFailure: hints of an allocation that gather_to_lds writes cannot be resolved.
         """
         function = function.operation
+        if self.only_own and not are_hints_marked(function):
+            return
         with function.context:
             hints = hints_in(function)
             bits = IndexBits(function)
+            launch = launch_of(function)
+            known = _KnownOffsets(bits, None if launch is None else LaneEvaluator(launch))
             groups = group_hinted_buffers(_layout_hints(hints), function)
-            chains = [self._verify(group, bits) for group in groups]
+            chains = [self._verify(group, known) for group in groups]
             builder = IndexBuilder(function)
             offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
             replaced: list[ir.Operation] = []
@@ -72,7 +84,7 @@ class ResolveSwizzleHints(FunctionPass):
                 split = 0
                 for access in group.accesses:
                     if not access.is_gather:
-                        old = _rewrite(access, chain, bits, offsets)
+                        old = _rewrite(access, chain, known, offsets)
                         replaced.extend(old)
                         split += len(old)
                 self._report_resolved(function, context, group, chain, split)
@@ -81,12 +93,13 @@ class ResolveSwizzleHints(FunctionPass):
             for hint in hints:
                 hint.results[0].replace_all_uses_with(hint.operands[0])
                 hint.erase()
+            unmark_hints(function)
 
-    def _verify(self, group: BufferGroup, bits: IndexBits) -> Chain | str:
+    def _verify(self, group: BufferGroup, known: _KnownOffsets) -> Chain | str:
         """The chain of all accesses of the group, or why its hints must be dropped."""
         found = _common_chain(group)
         if not isinstance(found, str):
-            found = _resolvable(group, found, bits)
+            found = _resolvable(group, found, known)
         if isinstance(found, str) and any(group.is_permuted(access) for access in group.accesses):
             raise PassFailure(
                 group.location,
@@ -172,7 +185,7 @@ def _common_chain(group: BufferGroup) -> Chain | str:
     return hinted[0] if hinted else ()
 
 
-def _resolvable(group: BufferGroup, chain: Chain, bits: IndexBits) -> Chain | str:
+def _resolvable(group: BufferGroup, chain: Chain, known: _KnownOffsets) -> Chain | str:
     """`chain` when every access of the group can be rewritten, else why not."""
     accesses = [access for access in group.accesses if not access.is_gather]
     if not accesses or not chain:
@@ -187,7 +200,7 @@ def _resolvable(group: BufferGroup, chain: Chain, bits: IndexBits) -> Chain | st
         reason = _shape_problem(access, run)
         if reason is not None:
             return reason
-        footprints.append(_footprint(access, bits))
+        footprints.append(known.footprint(access, run))
     for root in group.roots:
         shape = ir.MemRefType(root.type).shape[0]
         size = None if shape == ir.ShapedType.get_dynamic_size() else shape
@@ -213,9 +226,9 @@ def _layout_problem(kind: ir.Type) -> str | None:
 
 
 def _vector_type(access: BufferAccess) -> ir.VectorType | None:
-    """The type that a vector.load or vector.store moves; None for memref.load and store."""
+    """The type that a vector access moves; None for memref.load and store."""
     operation = access.operation
-    if operation.name == "vector.load":
+    if operation.name in ("vector.load", TRANSPOSE_LOAD):
         return ir.VectorType(operation.results[0].type)
     if operation.name == "vector.store":
         return ir.VectorType(operation.operands[0].type)
@@ -247,9 +260,32 @@ def _count(access: BufferAccess) -> int:
     return 1 if vector is None else vector.shape[0]
 
 
-def _footprint(access: BufferAccess, bits: IndexBits) -> AccessFootprint:
-    known = bits.of(access.offset).congruence
-    return AccessFootprint(_count(access), known.modulus, known.residue)
+@dataclass(frozen=True)
+class _KnownOffsets:
+    """What is known of the offsets of accesses."""
+
+    bits: IndexBits
+    lanes: LaneEvaluator | None
+    """Without a launch there are no lanes to look at."""
+
+    def footprint(self, access: BufferAccess, run: int) -> AccessFootprint:
+        """What tells how an access lies relative to runs of `run` elements.
+
+        Bits of an expression tell it cheaply and for any workgroup. They lose what ties two values
+        together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
+        """
+        found = self.bits.of(access.offset).congruence
+        whole = access.operation.name == TRANSPOSE_LOAD
+        footprint = AccessFootprint(_count(access), found.modulus, found.residue, whole)
+        if self.lanes is None or placement(run, footprint) is not None:
+            return footprint
+        exact = self.lanes.evaluate(access.offset)
+        if isinstance(exact, Unknown) or not exact.values.size:
+            return footprint
+        first = int(exact.values.flat[0])
+        multiple = int(np.gcd.reduce(exact.values - first, None))
+        residue = first % multiple if multiple else first
+        return footprint._replace(multiple=multiple, residue=residue)
 
 
 def _allocation_text(kind: ir.Type) -> str:
@@ -261,11 +297,11 @@ def _allocation_text(kind: ir.Type) -> str:
 
 
 def _rewrite(
-    access: BufferAccess, chain: Chain, bits: IndexBits, offsets: SwizzledOffsets
+    access: BufferAccess, chain: Chain, known: _KnownOffsets, offsets: SwizzledOffsets
 ) -> list[ir.Operation]:
     """Swizzles one access; returns the operations that others have replaced."""
     run = contiguous_run(chain)
-    if placement(run, _footprint(access, bits)) is Placement.INSIDE:
+    if placement(run, known.footprint(access, run)) is Placement.INSIDE:
         operation = access.operation
         swizzled = offsets.emit(operation, chain, access.offset)
         _weaken_alignment(operation, access, run)

@@ -33,6 +33,7 @@ BANKWISE OPTIONS:
     =stock                          what iree-compile does
   --bankwise-remarks              Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>     Write the same as JSON
+  --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
   --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass
 
 IREE MAIN OPTIONS:
@@ -70,6 +71,7 @@ _OWN_VALUES = {
 }
 _OWN_SWITCHES = {
     "bankwise-remarks": "remarks",
+    "bankwise-verify": "verify_lds",
     "verify": "verify",
     "emit-mlir-bytecode": "emit_bytecode",
     "split-input-file": "split_input",

@@ -40,11 +40,29 @@ def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[Kernel, str])
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80"])
-def test_tile_and_fuse_keeps_stock_layout_under_auto(target: str) -> None:
-    assert (
-        compile_kernel(MATMUL, target, "auto").assembly
-        == compile_kernel(MATMUL, target, None).assembly
-    )
+def test_tile_and_fuse_is_swizzled_within_the_plain_bytes(target: str) -> None:
+    ours, plain = (compile_kernel(MATMUL, target, m) for m in ("auto", "none"))
+    actions = [d["action"] for d in ours.decisions]
+    assert actions.count("hint") == actions.count("resolve") == 2
+    assert "drop" not in actions
+    assert all(d["conflict_cycles_after"] == 0 for d in ours.decisions if d["action"] == "hint")
+    assert ours.lds_bytes == plain.lds_bytes
+
+
+def test_what_stock_swizzles_itself_stays_as_it_is() -> None:
+    # Large enough that stock loads it direct to LDS, which it swizzles.
+    kernel = Matmul(2048, 2048, 2048, "f16")
+    ours, stock = (compile_kernel(kernel, "gfx950", m) for m in ("auto", None))
+    assert ours.assembly == stock.assembly
+    reasons = {d["reason"] for d in ours.decisions}
+    assert reasons == {"the function has swizzle hints of another origin"}
+
+
+def test_tile_and_fuse_is_padded_like_the_rest() -> None:
+    none, pad, stock = (compile_kernel(MATMUL, "gfx942", m) for m in ("none", "pad", None))
+    assert none.lds_bytes < pad.lds_bytes <= stock.lds_bytes
+    assert {d["action"] for d in pad.decisions} == {"pad"}
+    assert not none.decisions
 
 
 def check_auto(case: tuple[Attention, str]) -> None:

@@ -76,8 +76,10 @@ def test_every_dispatch_is_listed(tool: Tool, tmp_path: Path) -> None:
     result = tool("bankwise-report", "two.mlir", *GFX942)
     assert result.returncode == 0, result.stderr
     assert "@matmul_dispatch_0_matmul_512x512x512_f16xf16xf32: gfx942, 256 lanes" in result.stdout
-    assert "stock's padding" in result.stdout
+    assert "swizzled with xor_shuffle" in result.stdout
     assert "@g_dispatch_0_elementwise_64_f32: no workgroup allocations" in result.stdout
+    stock = tool("bankwise-report", "two.mlir", *GFX942, "--bankwise-mitigation=stock")
+    assert "stock's padding" in stock.stdout
     local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
     host = tool("bankwise-report", "two.mlir", *local, "--fail-on-conflicts")
     assert host.returncode == 0, host.stderr

@@ -91,6 +91,18 @@ def test_transposing_read_is_selected_by_name_only():
         target("gfx942").instruction_named("ds_read_b64_tr_b16")
 
 
+def test_an_access_that_asks_for_an_instruction_gets_it_where_it_fits():
+    name = "ds_read_b64_tr_b16"
+
+    def names(arch, width, alignment):
+        return [i.name for i, _ in target(arch).legalize(READ, width, alignment, name)]
+
+    assert names("gfx950", 8, 8) == [name]
+    assert names("gfx950", 8, 4) == ["ds_read_b32"] * 2
+    assert names("gfx950", 16, 16) == ["ds_read_b128"]
+    assert names("gfx942", 8, 8) == ["ds_read_b64"]
+
+
 def test_lds_limits():
     assert {arch: target(arch).lds_bytes for arch in known_targets()} == {
         "gfx90a": 65536,

@@ -213,13 +213,15 @@ def test_a_function_without_a_target_is_listed_with_the_reason(context: ir.Conte
 
 def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Context) -> None:
     body = f"""{LOAD}
-               %s = arith.cmpi eq, %x, %c0 : index
                %o = memref.alloc() : {TILE}
-               %w = arith.select %s, %m, %o : {TILE}"""
+               %p = memref.extract_aligned_pointer_as_index %m : {TILE} -> index
+               %q = memref.extract_aligned_pointer_as_index %o : {TILE} -> index"""
     first, second = report_of(context, body).allocations
     assert cycles(second) == [0, 0, 0, 0]
     assert second.has_conflicts
-    assert [use.reason for use in first.unknown] == ["used by arith.select"]
+    assert [use.reason for use in first.unknown] == [
+        "used by memref.extract_aligned_pointer_as_index"
+    ]
     assert cycles(first) == [124, 4, 124, 124]
     assert first.has_conflicts
 

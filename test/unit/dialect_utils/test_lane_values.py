@@ -189,8 +189,9 @@ def cast(name: str, source: str, to: str, a: Expression) -> Expression:
 
 def affine(name: str, number: int, a: Expression, b: Expression) -> Expression:
     """An affine.apply, min or max with all kinds of expressions in a dimension and a symbol."""
+    # MLIR would divide a multiple of `number` out when it reads the map, which overflows elsewhere.
     results = [
-        f"(d0 * 3 - s0) floordiv {number} + 7",
+        f"(d0 * 11 - s0) floordiv {number} + 7",
         f"(s0 + d0) mod {number}",
         f"d0 ceildiv {number} - s0 * {number}",
     ]
@@ -203,7 +204,7 @@ def affine(name: str, number: int, a: Expression, b: Expression) -> Expression:
     def run(point: Point) -> int:
         d, s = a.run(point), b.run(point)
         values = [
-            wrapped(wrapped(wrapped(d * 3, 64) - s, 64) // number + 7, 64),
+            wrapped(wrapped(wrapped(d * 11, 64) - s, 64) // number + 7, 64),
             wrapped(s + d, 64) % number,
             wrapped(-(-d // number) - wrapped(s * number, 64), 64),
         ]

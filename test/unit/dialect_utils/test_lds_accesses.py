@@ -10,7 +10,13 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, layout_conflicts
+from bankwise.bank_model.layouts import (
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    layout_conflicts,
+)
+from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.lane_values import LaneEvaluator, Unknown
@@ -36,7 +42,7 @@ def context() -> Iterator[ir.Context]:
 
 def function_text(body: str, tile: str = TILE) -> str:
     return f"""
-      func.func @f(%arg: index, %condition: i1, %mask: vector<4xi1>) {{
+      func.func @f(%arg: index, %condition: i1, %mask: vector<4xi1>, %from: memref<64xf16>) {{
         %x = gpu.thread_id x
         %c0 = arith.constant 0 : index
         %c1 = arith.constant 1 : index
@@ -422,8 +428,8 @@ def test_workgroup_loop_runs_once(context: ir.Context) -> None:
             False,
         ),
         (
-            f"%n = ub.poison : {TILE} %s = arith.select %condition, %m, %n : {TILE}",
-            "used by arith.select",
+            f"amdgpu.gather_to_lds %from[%c0], %m[%x, %c0] : f16, memref<64xf16>, {TILE}",
+            "amdgpu.gather_to_lds: destination that differs between the lanes of a wave",
             False,
         ),
         (
@@ -582,3 +588,122 @@ def test_f32_attention_key_tile(context: ir.Context) -> None:
     # 8 bytes: row r starts 2 * r banks on, and the reads are free; the writes pay. They are two
     # b64 halves of 16 bytes apart: 16 lanes cover 8 even pairs of banks twice, 4 phases each.
     assert conflicts(traced, 2) == [4 * 4 * 2, 0]
+
+
+def test_transposing_load_reads_a_vector_at_each_lane(context: ir.Context) -> None:
+    traced = trace(context, f"%v = amdgpu.transpose_load %m[%x, %c8] : {TILE} -> vector<4xf16>")
+    assert firsts(traced) == [[16 * t + 8 for t in range(8)]]
+    (access,) = traced.accesses
+    assert (access.kind, access.count) == (AccessKind.READ, 4)
+    assert access.instruction == "ds_read_b64_tr_b16"
+
+
+WAVE_ROW = """
+  %wave = gpu.subgroup_id : index
+  amdgpu.gather_to_lds %from[%x], {buffer}[%wave, %c8] : vector<2xf16>, memref<64xf16>, {tile}
+"""
+
+
+def test_gather_to_lds_writes_lane_after_lane_behind_the_wave(context: ir.Context) -> None:
+    traced = trace(context, WAVE_ROW.format(buffer="%m", tile=TILE))
+    assert firsts(traced) == [[8, 10, 12, 14, 24, 26, 28, 30]]
+    (access,) = traced.accesses
+    assert (access.kind, access.count) == (AccessKind.WRITE, 2)
+
+
+def test_gather_to_lds_knows_nothing_of_swizzles(context: ir.Context) -> None:
+    # Rows of 8 elements, groups of 2: group g of row r lies at g ^ r % 4.
+    hint = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<8, 2>] : {TILE}"
+    traced = trace(context, hint + WAVE_ROW.format(buffer="%h", tile=TILE))
+    # Physical elements 8 .. 15 are row 1, 24 .. 31 row 3.
+    assert firsts(traced) == [[10, 8, 14, 12, 30, 28, 26, 24]]
+    (access,) = traced.accesses
+    layout = SwizzledLayout((XorShuffle(8, 2),))
+    physical = layout.offsets(traced.tile, access.elements).ravel().tolist()
+    assert physical == [8, 10, 12, 14, 24, 26, 28, 30]
+
+
+ROTATION = """
+  %o = memref.alloc() : {tile}
+  %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%p = %m, %q = %o) -> ({tile}, {tile}) {{
+    %v = memref.load %p[%x, %c0] : {tile}
+    scf.yield %q, %p : {tile}, {tile}
+  }}
+"""
+
+
+def test_rotating_buffers_all_have_the_accesses(context: ir.Context) -> None:
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(function_text(ROTATION.format(tile=TILE)))
+        function = module.body.operations[0].operation
+        evaluator = LaneEvaluator(LAUNCH)
+        traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
+    for traced in traces:
+        assert isinstance(traced, AllocationAccesses)
+        assert firsts(traced) == [[16 * t for t in range(8)]]
+        assert traced.assumptions == (
+            "whatever accesses one of several buffers that meet accesses each of them",
+        )
+
+
+def test_a_buffer_that_a_loop_only_carries_meets_no_other(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"%r = scf.for %i = %c0 to %c8 step %c1 iter_args(%p = %m) -> ({TILE}) {{"
+        f"%v = memref.load %p[%x, %c0] : {TILE} scf.yield %p : {TILE} }}",
+    )
+    assert firsts(traced) == [[16 * t for t in range(8)]]
+    assert [access.weight for access in traced.accesses] == [8]
+    assert traced.assumptions == ()
+
+
+HALF = f"memref<4x16xf16, strided<[16, 1], offset: ?>, {WS}>"
+
+
+def test_one_of_two_halves_is_both(context: ir.Context) -> None:
+    body = "\n".join(
+        f"%s{i} = memref.subview %m[{row}, 0] [4, 16] [1, 1] : {TILE} to {HALF}"
+        for i, row in enumerate(("%c0", "%c4"))
+    )
+    traced = trace(
+        context,
+        f"""%c4 = arith.constant 4 : index {body}
+            %h = arith.select %condition, %s0, %s1 : {HALF}
+            %v = memref.load %h[%c1, %x] : {HALF}""",
+    )
+    assert sorted(firsts(traced)) == [[16 + t for t in range(8)], [80 + t for t in range(8)]]
+    assert len(traced.assumptions) == 1
+
+
+def test_a_loop_that_carries_halves_uses_what_the_trip_before_has_yielded(
+    context: ir.Context,
+) -> None:
+    # Trip i reads row i of the half that the trip before has yielded: i % 2.
+    traced = trace(
+        context,
+        f"""%c4 = arith.constant 4 : index
+            %s = memref.subview %m[%c0, 0] [4, 16] [1, 1] : {TILE} to {HALF}
+            %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%h = %s) -> ({HALF}) {{
+              %v = memref.load %h[%i, %x] : {HALF}
+              %row = affine.apply affine_map<(d0) -> ((d0 + 1) mod 2 * 4)>(%i)
+              %n = memref.subview %m[%row, 0] [4, 16] [1, 1] : {TILE} to {HALF}
+              scf.yield %n : {HALF}
+            }}
+            %w = memref.load %r[%c1, %x] : {HALF}""",
+    )
+    assert not traced.unknown
+    lane_0 = {tuple(access.elements[::2, 0].tolist()) for access in traced.accesses}
+    initially, by_turns, behind = (0, 16, 32, 48), (0, 64 + 16, 32, 64 + 48), (16,)
+    assert lane_0 == {initially, by_turns, behind}
+
+
+def test_a_loop_that_carries_an_unknown_part_is_unknown(context: ir.Context) -> None:
+    traced = trace(
+        context,
+        f"""%s = memref.subview %m[%arg, 0] [4, 16] [1, 1] : {TILE} to {HALF}
+            %h = arith.select %condition, %s, %s : {HALF}""",
+    )
+    assert {u.reason for u in traced.unknown} == {
+        "arith.select: it carries the allocation at offsets that are not known: "
+        "they depend on the block argument of func.func"
+    }

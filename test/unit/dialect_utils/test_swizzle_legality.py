@@ -112,6 +112,13 @@ def test_legal(chain, size, accesses):
     assert illegality(chain, size, accesses) is None
 
 
+def test_what_cannot_be_split_must_lie_inside_a_run():
+    chain = (XorShuffle(16, 4),)
+    assert illegality(chain, 64, [AccessFootprint(4, 4, 0, whole=True)]) is None
+    found = illegality(chain, 64, [AccessFootprint(8, 4, 0, whole=True)])
+    assert found == "access of 8 elements cannot be split into runs of 4"
+
+
 @pytest.mark.parametrize(
     "swizzle",
     [XorShuffle(64, 8), XorShuffle(64, 8, 128, 2), RotateRows(12, 4)],

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The transpose ladder: five LDS layouts of one f16 transpose, on the emulated gfx942.
+
+python -m bankwise.bench.transpose_ladder [--rows 65536]
+
+Beside the counters stand those that were published for an MI300: CK Tile's tutorials 01 (row-major)
+and 02 (column-major) transpose the same matrix in the same tiles. `auto` is what Bankwise makes of
+each example without a hint in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..emulator.counters import totals
+from ..iree_plugin.emulated_device import EmulatedDevice
+from ..iree_plugin.emulated_module import compile_for_emulation
+from ..iree_plugin.host_program import HostProgram
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "transpose"
+VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
+PUBLISHED = {"row_major": (294_912, 3_670_016), "column_major": (294_912, 1_572_864)}
+"""Of 65536 rows: (SQ_INSTS_LDS, SQ_LDS_BANK_CONFLICT)."""
+PUBLISHED_ROWS = 65536
+COLUMNS = 256
+_EXAMPLE_ROWS, _TILE_ROWS = 1024, 64
+
+
+def source(variant: str, rows: int) -> str:
+    """The example's text for a matrix of `rows` rows, a multiple of 64."""
+    text = (EXAMPLES / f"{variant}.mlir").read_text()
+    tiles = rows // _TILE_ROWS
+    text = text.replace(str(_EXAMPLE_ROWS), str(rows))
+    text = text.replace("%y = arith.constant 16", f"%y = arith.constant {tiles}")
+    return text.replace("upper_bound 16", f"upper_bound {tiles}")
+
+
+def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> dict[str, int]:
+    """The counters of the whole grid.
+
+    Raises:
+        RuntimeError: the result is not the transpose.
+    """
+    matrix = np.arange(rows * COLUMNS, dtype=np.uint32).astype(np.uint16)
+    matrix = (matrix & 0x7BFF).view(np.float16).reshape(rows, COLUMNS)
+    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
+    with compile_for_emulation(source(variant, rows), flags, mitigation) as module:
+        device = EmulatedDevice(module.kernels)
+        (result,) = HostProgram(module.host, device).call("transpose", [matrix])
+    if result.tobytes() != np.ascontiguousarray(matrix.T).tobytes():
+        raise RuntimeError(f"{variant} with {mitigation} does not transpose")
+    (record,) = device.records
+    return dict(totals(record.kernel, record.counters)) | {"LDS_BYTES": record.kernel.lds_bytes}
+
+
+def main() -> int:
+    """Prints the ladder."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=PUBLISHED_ROWS, help="a multiple of 64")
+    rows = parser.parse_args().rows
+    if rows < _TILE_ROWS or rows % _TILE_ROWS:
+        parser.error(f"--rows={rows}: expects a multiple of {_TILE_ROWS}")
+    table = Table(
+        "layout", "compiled with", "SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT", "LDS bytes", "published",
+        title=f"f16 [{rows}, {COLUMNS}] transposed on the emulated gfx942",
+    )  # fmt: skip
+    for variant in VARIANTS:
+        for mitigation in ("none", "auto"):
+            if variant.startswith("xor") and mitigation == "none":
+                continue  # Its hints are resolved by our passes.
+            counted = measure(variant, rows, mitigation)
+            known = PUBLISHED.get(variant) if rows == PUBLISHED_ROWS else None
+            published = f"{known[0]:,} / {known[1]:,}" if known and mitigation == "none" else ""
+            table.add_row(
+                variant,
+                mitigation,
+                f"{counted['SQ_INSTS_LDS']:,}",
+                f"{counted['SQ_LDS_BANK_CONFLICT']:,}",
+                f"{counted['LDS_BYTES']:,}",
+                published,
+            )
+    Console(width=120).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

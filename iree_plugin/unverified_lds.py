@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LDS that no pass of ours has seen: kernels that the stock compiler keeps for itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from iree.compiler import ir
+
+from .device_functions import GPU_BACKENDS
+
+AFTER_LLVM = "executable-targets"
+"""The phase after which device code is in the LLVM dialect."""
+
+_LDS_ADDRESS_SPACE = 3
+_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
+
+
+def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bool:
+    """Emits an error for each GPU kernel that uses LDS and is none of the `verified` functions.
+
+    Args:
+        module: after phase `executable-targets`.
+
+    Returns:
+        whether there was none.
+    """
+    clean = True
+    for variant in _operations(module, "hal.executable.variant"):
+        backend = _BACKEND.search(str(variant.attributes["target"]))
+        if backend is None or backend[1] not in GPU_BACKENDS:
+            continue
+        names = [
+            ir.StringAttr(function.attributes["sym_name"]).value
+            for function in _operations(variant, "llvm.func")
+            if len(function.regions[0].blocks)
+        ]
+        unseen = [name for name in names if name not in verified]
+        if unseen and lds_arrays(variant):
+            variant.location.emit_error(
+                f"LDS accesses of @{unseen[0]} cannot be verified: its pipeline is left to the "
+                "stock compiler"
+            )
+            clean = False
+    return clean
+
+
+def lds_arrays(variant: ir.Operation) -> int:
+    """How many LDS arrays the LLVM dialect of a variant declares."""
+    return sum(
+        "addr_space" in each.attributes
+        and ir.IntegerAttr(each.attributes["addr_space"]).value == _LDS_ADDRESS_SPACE
+        for each in _operations(variant, "llvm.mlir.global")
+    )
+
+
+def _operations(parent: ir.Operation, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == name:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    parent.walk(visit)
+    return found

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gives LDS that someone else allocated the swizzle with the fewest conflicts.
+
+Works on any function with static launch bounds, wherever its `memref.alloc`s in workgroup memory
+come from: no nested layouts are needed. The accesses to an allocation are followed through views,
+choices and loops, and evaluated lane by lane (`dialect_utils/lds_accesses.py`):
+
+    %a = memref.alloc() : memref<64x64xf16, #ws>           %a = memref.alloc()
+    vector.store %v, %a[%row, %column]              ->     %h = iree_codegen.swizzle_hint %a[S]
+    %r = vector.load %a[%other_row, %k]                    vector.store %v, %h[%row, %column]
+                                                           ...
+
+An allocation is left alone, with the reason, unless every access to it is known and one that
+`bankwise-resolve-swizzle-hints` can rewrite. Allocations that meet in one value, as the buffers of
+a loop that rotates them do, are decided on together and get the same swizzle:
+
+    %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }
+
+A function that has swizzle hints already is left to whoever emitted them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from ..dialect_utils.allocations import (
+    REORDERING_FREE_VIEWS,
+    Reach,
+    Untraceable,
+    carry_flat,
+    defining_operation,
+    reach_of,
+    root_allocations,
+    sources_of,
+    why_not_flat,
+)
+from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.lds_accesses import (
+    GATHER,
+    is_hinted,
+    lds_allocations,
+    shown_type,
+    trace_allocation,
+)
+from ..dialect_utils.swizzle_hint import hints_in
+from .base import FunctionPass, PassContext
+from .decisions import SWIZZLE_PASS
+from .hint_ownership import mark_hints
+from .swizzle_plan import SwizzleChooser, SwizzlePlan, check_max_chain, emit_hints
+
+_DEALLOCATION = "memref.dealloc"
+_VIEWS = REORDERING_FREE_VIEWS | {"memref.subview"}
+"""Views that fold into the indices of the accesses behind them."""
+_ACCESSES = frozenset(
+    {
+        "amdgpu.transpose_load",
+        "memref.load",
+        "memref.store",
+        "vector.load",
+        "vector.store",
+        "vector.transfer_read",
+        "vector.transfer_write",
+    }
+)
+"""Accesses that become loads and stores at one flat offset."""
+
+
+@dataclass(frozen=True)
+class SwizzleLdsAllocs(FunctionPass):
+    """Emits swizzle hints on the `memref.alloc`s in workgroup memory whose accesses are known."""
+
+    name: ClassVar[str] = SWIZZLE_PASS
+    summary: ClassVar[str] = "swizzle LDS allocations by the addresses of their accesses"
+
+    max_chain: int = 4
+    """The most hints on one allocation."""
+    defer_to_padding: bool = False
+    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
+
+    def __post_init__(self) -> None:
+        check_max_chain(self.name, self.max_chain)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on every workgroup allocation of `function` and emits the hints."""
+        function = function.operation
+        allocations = lds_allocations(function)
+        if hints_in(function) or any(map(is_hinted, allocations)):
+            for allocation in allocations:
+                self._decide(allocation, SwizzlePlan.kept(_FOREIGN_HINTS), function, context)
+            return
+        if not allocations:
+            return
+        model = lds_model(function, context.test_target)
+        if isinstance(model, str):
+            context.sink.remark(function.location, f"allocations not swizzled: {model}")
+            for allocation in allocations:
+                context.log.add(
+                    SwizzlePlan.kept(model).decision(
+                        self.name, function, shown_type(allocation), allocation.location
+                    )
+                )
+            return
+        lds, launch = model
+        chooser = SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
+        planner = _Planner(function, chooser, LaneEvaluator(launch))
+        groups = _groups(allocations)
+        # All allocations are read before the first of them is touched.
+        plans = [planner.plan(group) for group in groups]
+        of_allocation: dict[ir.Operation, SwizzlePlan] = {}
+        for group, plan in zip(groups, plans, strict=True):
+            of_allocation |= planner.shares(group, plan)
+        for group, plan in zip(groups, plans, strict=True):
+            if plan.swizzles:
+                carry_flat([each.results[0] for each in group.allocations], group.meetings)
+            for allocation in group.allocations if plan.swizzles else ():
+                emit_hints(allocation, plan.swizzles, beside=(_DEALLOCATION,))
+                mark_hints(function)
+        for allocation in allocations:
+            self._decide(allocation, of_allocation[allocation], function, context)
+
+    def _decide(
+        self,
+        allocation: ir.Operation,
+        plan: SwizzlePlan,
+        function: ir.Operation,
+        context: PassContext,
+    ) -> None:
+        kind = shown_type(allocation)
+        context.sink.remark(allocation.location, plan.remark(kind))
+        context.log.add(plan.decision(self.name, function, kind, allocation.location))
+
+
+_FOREIGN_HINTS = "the function has swizzle hints of another origin"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Allocations that may be the same value somewhere, and so share one layout."""
+
+    allocations: tuple[ir.Operation, ...]
+    meetings: tuple[ir.Value, ...] = ()
+    """The values in which they meet each other, or themselves."""
+    reaches: tuple[Reach, ...] = ()
+    foreign: str | None = None
+    """What else they meet, if the layout of that cannot be chosen."""
+
+
+def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
+    """The allocations that meet, together, in the order of their first members."""
+    reaches = {each: reach_of(each.results[0]) for each in allocations}
+    owner = {each.results[0]: each for each in allocations}
+    left = list(allocations)
+    groups: list[_Group] = []
+    while left:
+        members: dict[ir.Operation, None] = {}
+        meetings: dict[ir.Value, None] = {}
+        foreign: str | None = None
+        pending = [left[0]]
+        while pending:
+            member = pending.pop()
+            if member in members:
+                continue
+            members[member] = None
+            for meeting in reaches[member].meetings:
+                meetings[meeting] = None
+                roots = root_allocations(meeting)
+                if isinstance(roots, Untraceable):
+                    foreign = foreign or f"it meets memory that cannot be traced: {roots.reason}"
+                    continue
+                for root in roots:
+                    if root in owner:
+                        pending.append(owner[root])
+                    else:
+                        foreign = foreign or "it meets memory that is no LDS allocation"
+        ordered = tuple(each for each in left if each in members)
+        left = [each for each in left if each not in members]
+        groups.append(
+            _Group(ordered, tuple(meetings), tuple(reaches[each] for each in ordered), foreign)
+        )
+    return groups
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Decides on one group of allocations at a time, without changing the function."""
+
+    function: ir.Operation
+    chooser: SwizzleChooser
+    evaluator: LaneEvaluator
+
+    def plan(self, group: _Group) -> SwizzlePlan:
+        """The decision on `group`, with its reason."""
+        refusal = _why_not(group)
+        if refusal is not None:
+            return SwizzlePlan.kept(refusal)
+        traces = [
+            trace_allocation(each, self.function, self.evaluator) for each in group.allocations
+        ]
+        for traced in traces:
+            if isinstance(traced, Unknown):
+                return SwizzlePlan.kept(traced.reason)
+        known = [traced for traced in traces if not isinstance(traced, Unknown)]
+        tile = known[0].tile
+        lds_bytes = PlainLayout().size_bytes(tile)
+        for traced in known:
+            if traced.unknown:
+                reason = traced.unknown[0].reason
+                return SwizzlePlan.kept(f"an access is not known: {reason}", lds_bytes)
+        accesses = tuple(chain.from_iterable(traced.accesses for traced in known))
+        if not accesses:
+            return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
+        try:
+            return self.chooser.plan(tile, accesses)
+        except InvalidParameterError as error:
+            return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
+
+    def shares(self, group: _Group, plan: SwizzlePlan) -> dict[ir.Operation, SwizzlePlan]:
+        """The plan of a group for each allocation of it, with the conflicts of its own accesses."""
+        if len(group.allocations) == 1 or not plan.swizzles:
+            return dict.fromkeys(group.allocations, plan)
+        layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
+        found: dict[ir.Operation, SwizzlePlan] = {}
+        for each in group.allocations:
+            traced = trace_allocation(each, self.function, self.evaluator)
+            assert not isinstance(traced, Unknown)
+            before, after = (
+                layout_conflicts(self.chooser.lds, traced.tile, layout, traced.accesses)
+                for layout in layouts
+            )
+            found[each] = replace(plan, before=before, after=after)
+        return found
+
+
+def _why_not(group: _Group) -> str | None:
+    """Why the group keeps its layout whatever its accesses; one reason per early exit."""
+    if group.foreign is not None:
+        return group.foreign
+    kind = group.allocations[0].results[0].type
+    if any(each.results[0].type != kind for each in group.allocations):
+        return "it meets an allocation of another type"
+    reason = why_not_flat(ir.MemRefType(kind))
+    if reason is not None:
+        return reason
+    for meeting in group.meetings:
+        sources = sources_of(meeting)
+        assert not isinstance(sources, Untraceable)
+        definitions = [defining_operation(source) for source in sources]
+        if any(each is not None and each.name in _VIEWS for each in definitions):
+            return "a view of it meets other memory"
+    for reach in group.reaches:
+        for view in reach.views:
+            if view.name not in _VIEWS:
+                return f"{view.name} addresses its memory in another order"
+        for user, _ in reach.uses:
+            reason = _why_not_access(user)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _why_not_access(user: ir.Operation) -> str | None:
+    """Why the offset of an access cannot be swizzled; None where it can, or where it is unknown."""
+    if user.name == GATHER:
+        return f"{GATHER} accesses it, at addresses that the hardware makes"
+    if user.name not in _ACCESSES:
+        return f"used by {user.name}"
+    if not user.name.startswith("vector.transfer"):
+        return None
+    parent = user.parent
+    segments = ir.DenseI32ArrayAttr(user.attributes["operandSegmentSizes"])
+    masked = parent is not None and parent.operation.name == "vector.mask"
+    if masked or segments[len(segments) - 1]:
+        return f"a {user.name} is masked"
+    bounds = ir.ArrayAttr(user.attributes["in_bounds"])
+    if not all(ir.BoolAttr(each).value for each in bounds):
+        return f"a {user.name} may be out of bounds"
+    return None

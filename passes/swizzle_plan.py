@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which swizzle an LDS allocation gets, and the hints that say so: one rule for every pass.
+
+Passes differ in how they find the accesses of an allocation (nested layouts of staged vectors,
+lane-wise index values); what they make of them is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.paddings import padding_choices
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.swizzles import Swizzle
+from ..bank_model.targets import Target
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
+from ..dialect_utils.swizzle_legality import footprints_of, illegality
+from .base import PassOptionError
+from .decisions import Action, Decision
+from .pad_unhinted_allocs import STOCK_PADDING_BITS
+
+_HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
+
+
+@dataclass(frozen=True)
+class SwizzlePlan:
+    """What happens to one allocation; without swizzles it stays plain."""
+
+    reason: str
+    swizzles: tuple[Swizzle, ...] = ()
+    """The chain, from the allocation outwards."""
+    lds_bytes: int | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @staticmethod
+    def kept(
+        reason: str, lds_bytes: int | None = None, conflicts: int | None = None
+    ) -> SwizzlePlan:
+        """The plan to leave an allocation as it is."""
+        return SwizzlePlan(reason, (), lds_bytes, conflicts, conflicts)
+
+    @property
+    def shown_swizzles(self) -> str:
+        """The chain in a few words."""
+        return " of ".join(map(str, self.swizzles))
+
+    def remark(self, allocation: str) -> str:
+        """The decision in a sentence; `allocation` is the allocation's type."""
+        if not self.swizzles:
+            return f"allocation of {allocation} not swizzled: {self.reason}"
+        return (
+            f"allocation of {allocation} swizzled with {self.shown_swizzles}: "
+            f"{self.before} conflict cycles -> {self.after}"
+        )
+
+    def decision(
+        self, pass_name: str, function: ir.Operation, allocation: str, location: ir.Location
+    ) -> Decision:
+        """The same for the log."""
+        named = "sym_name" in function.attributes
+        return Decision(
+            pass_name=pass_name,
+            function=ir.StringAttr(function.attributes["sym_name"]).value if named else "",
+            allocation=allocation,
+            location=str(SourceLocation.of(location) or ""),
+            action=Action.HINT if self.swizzles else Action.KEEP,
+            reason=self.reason,
+            detail=self.shown_swizzles,
+            lds_bytes_before=self.lds_bytes,
+            lds_bytes_after=self.lds_bytes,
+            conflict_cycles_before=self.before,
+            conflict_cycles_after=self.after,
+        )
+
+
+@dataclass(frozen=True)
+class SwizzleChooser:
+    """Chooses the swizzle with the fewest conflict cycles that the resolver can carry out.
+
+    `max_chain` is the most hints on one allocation. With `defer_to_padding` an allocation stays
+    plain where padding it within stock's LDS size conflicts less.
+    """
+
+    lds: Target
+    max_chain: int = 4
+    defer_to_padding: bool = False
+
+    def plan(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> SwizzlePlan:
+        """The decision on a tile by all accesses to it, with its reason.
+
+        Raises:
+            InvalidParameterError: the accesses cannot be counted.
+        """
+        decision = self._solve(tile, accesses)
+        lds_bytes = PlainLayout().size_bytes(tile)
+        plain = decision.plain_conflict_cycles
+        if not isinstance(decision.layout, SwizzledLayout):
+            reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
+            if plain == 0:
+                reason = "its plain layout has no bank conflict"
+            return SwizzlePlan.kept(reason, lds_bytes, plain)
+        left = decision.conflict_cycles
+        if self.defer_to_padding and left and self._padding_is_better(tile, accesses, left):
+            return SwizzlePlan.kept(
+                f"padding has fewer conflict cycles than the best swizzle, which has {left} "
+                f"of {plain}",
+                lds_bytes,
+                plain,
+            )
+        reason = decision.optimality.value
+        if decision.vectorization.split_accesses:
+            reason += f"; {decision.vectorization}"
+        return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
+
+    def _solve(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> LayoutDecision:
+        """The best swizzle that the resolver can carry out, or the plain layout."""
+        options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
+        decision = solve(self.lds, tile, accesses, options)
+        footprints = footprints_of(accesses)
+
+        def is_legal(layout: Layout) -> bool:
+            return not isinstance(layout, SwizzledLayout) or (
+                illegality(layout.swizzles, tile.elements, footprints) is None
+            )
+
+        if is_legal(decision.layout):
+            return decision
+        # Rare, and slower: the solver then ranks more than the best of each family.
+        return solve(self.lds, tile, accesses, replace(options, is_legal=is_legal))
+
+    def _padding_is_better(
+        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
+    ) -> bool:
+        """Whether rows padded within the size of stock's 64 bits conflict less."""
+        stock = PaddedLayout(STOCK_PADDING_BITS // tile.element_bits)
+        *_, best = padding_choices(self.lds, tile, accesses, stock.size_bytes(tile))
+        return best.conflict_cycles < conflict_cycles
+
+
+def check_max_chain(pass_name: str, max_chain: int) -> None:
+    """Raises PassOptionError unless a chain may have at least one hint."""
+    if max_chain < 1:
+        raise PassOptionError(
+            f"{pass_name}: option 'max-chain' expects a positive integer, got '{max_chain}'"
+        )
+
+
+def emit_hints(
+    alloc: ir.Operation, swizzles: tuple[Swizzle, ...], beside: Iterable[str] = ()
+) -> None:
+    """Hints `alloc`, the first swizzle nearest to it, and lets its users use the last hint.
+
+    Users of the names `beside` stay with the allocation itself.
+    """
+    value: ir.Value = alloc.results[0]
+    users = [
+        (use.owner.operation, use.operand_number)
+        for use in value.uses
+        if use.owner.operation.name not in beside
+    ]
+    point = ir.InsertionPoint.after(alloc)
+    for swizzle in swizzles:
+        hint = ir.Operation.create(
+            HINT_NAME,
+            results=[value.type],
+            operands=[value],
+            attributes={"swizzle": swizzle_attribute(swizzle, alloc.context)},
+            loc=alloc.location,
+            ip=point,
+        )
+        value = hint.results[0]
+    for user, number in users:
+        user.operands[number] = value

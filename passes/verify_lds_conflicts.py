@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fails a compile whose LDS accesses have bank conflicts, or may have.
+
+Runs on the final IR, where every access has one flat offset; hints on it are honoured as
+`bankwise-resolve-swizzle-hints` resolves them. An access is judged by one
+execution of one wave, the worst of all waves and trips. An access that cannot be evaluated fails
+too: a check that was not made has not been passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.bank_map import BankMap, worst_bank_map
+from ..bank_model.conflicts import phase_costs
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layouts import (
+    Layout,
+    MachineAccess,
+    PlainLayout,
+    SwizzledLayout,
+    machine_accesses,
+)
+from ..bank_model.targets import Target
+from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.lds_reading import ReadAllocation, read_allocations
+from ..dialect_utils.swizzle_legality import footprints_of, illegality
+from .base import FunctionPass, PassContext, PassOptionError
+
+
+@dataclass(frozen=True)
+class VerifyLdsConflicts(FunctionPass):
+    """Fails for an LDS access with more conflict cycles than allowed, or not known."""
+
+    name: ClassVar[str] = "bankwise-verify-lds-conflicts"
+    summary: ClassVar[str] = "fail where an LDS access has, or may have, bank conflicts"
+
+    max_cycles: int = 0
+    """The most conflict cycles that one wave may have in one execution of an access."""
+
+    def __post_init__(self) -> None:
+        if self.max_cycles < 0:
+            raise PassOptionError(
+                f"{self.name}: option 'max-cycles' expects a number of cycles, "
+                f"got '{self.max_cycles}'"
+            )
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Changes nothing.
+
+        Raises:
+            PassFailure: at the access with the most conflict cycles, or at one that is not known.
+        """
+        function = function.operation
+        with function.context:
+            model = lds_model(function, context.test_target)
+            if isinstance(model, str):
+                if any(True for _ in read_allocations(function, None, model)):
+                    message = f"LDS accesses cannot be verified: {model}"
+                    raise PassFailure(function.location, message)
+                return
+            chip, launch = model
+            faults: list[_Fault] = []
+            for allocation in read_allocations(function, launch):
+                faults += self._faults(allocation, chip)
+            if faults:
+                worst = max(faults, key=lambda fault: fault.rank)
+                more = len(faults) - 1
+                rest = f" (and {more} more such accesses)" if more else ""
+                raise PassFailure(_location(worst.location, function), worst.message + rest)
+
+    def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
+        """What is wrong with the accesses to one allocation."""
+        for use in allocation.unknown:
+            yield _Fault(
+                use.location or allocation.location,
+                f"an access to {allocation.type} cannot be verified: {use.reason}",
+            )
+        if allocation.tile is None:
+            return
+        tile = allocation.tile
+        layout = _standing(allocation, tile)
+        for access in allocation.accesses:
+            try:
+                machines = machine_accesses(chip, tile, layout, access)
+            except InvalidParameterError as error:
+                text = f"an access to {allocation.type} cannot be counted: {error}"
+                yield _Fault(access.location or allocation.location, text)
+                continue
+            cycles = _worst_wave(machines)
+            if cycles > self.max_cycles:
+                worst = worst_bank_map(machines)
+                assert worst is not None
+                text = _message(allocation, access, cycles, worst)
+                yield _Fault(access.location or allocation.location, text, cycles)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """An access that fails the check; `location` is `file:line:column` or empty."""
+
+    location: str
+    message: str
+    cycles: int | None = None
+    """None for an access that is not known."""
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What is known to conflict counts more than what is not known."""
+        return self.cycles is not None, self.cycles or 0
+
+
+def _standing(allocation: ReadAllocation, tile: LdsTile) -> Layout:
+    """The allocation's layout, without hints that would be dropped."""
+    layout = allocation.layout or PlainLayout()
+    if isinstance(layout, SwizzledLayout):
+        dropped = illegality(layout.swizzles, tile.elements, footprints_of(allocation.accesses))
+        return layout if dropped is None else PlainLayout()
+    return layout
+
+
+def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
+    """Conflict cycles of the wave that has most of them."""
+    total: np.ndarray | None = None
+    for machine in machines:
+        costs = phase_costs(machine.instruction, machine.addresses, machine.active)
+        lost = np.maximum(costs - 1, 0).sum(axis=1)
+        total = lost if total is None else total + lost
+    return 0 if total is None or not total.size else int(total.max())
+
+
+def _message(allocation: ReadAllocation, access: LdsAccess, cycles: int, worst: BankMap) -> str:
+    bank = max(worst.conflicting_banks, key=lambda b: len(worst.words_by_bank[b]))
+    words = worst.words_by_bank[bank]
+    lanes = sorted(lane for word in words for lane in word.lanes)
+    plural = "s" if cycles > 1 else ""
+    elements = f"{access.count} element{'s' if access.count > 1 else ''}"
+    return (
+        f"{access.kind.value} of {elements} a lane of {allocation.type} has {cycles} conflict "
+        f"cycle{plural}: {worst.instruction.name} takes {worst.cycles} cycles where lanes "
+        f"{_shown(lanes)} want {len(words)} words of bank {bank}"
+    )
+
+
+def _shown(lanes: list[int]) -> str:
+    """Lane numbers, the rest of a long list left out."""
+    most = 8
+    text = ", ".join(map(str, lanes[:most]))
+    return text if len(lanes) <= most else f"{text}, ... ({len(lanes)} lanes)"
+
+
+def _location(place: str, function: ir.Operation) -> ir.Location:
+    """`file:line:column` as a location; the function's own where there is none."""
+    parts = place.rsplit(":", 2)
+    if len(parts) != 3:
+        return function.location
+    return ir.Location.file(parts[0], int(parts[1]), int(parts[2]), context=function.context)

@@ -1,0 +1,240 @@
+// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
+
+// Allocations that keep their layout, each with the reason. No hint is emitted in this file.
+
+// CHECK-NOT: swizzle_hint
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Rows are read as they lie.
+func.func @no_conflict() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: its plain layout has no bank conflict}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%c0, %x] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// An index that comes from memory.
+func.func @dynamic_index(%n: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: an access is not known: memref.load: index depends on the block argument of func.func}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = memref.load %a[%n, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+func.func @dynamic_shape(%n: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<?x64xf32> not swizzled: its shape is dynamic}}
+  %a = memref.alloc(%n) : memref<?x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<?x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// A view at an offset that is not known may alias any row.
+func.func @dynamic_subview(%n: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: an access is not known: memref.load: offset depends on the block argument of func.func}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %v = memref.subview %a[%n, 0] [1, 64] [1, 1] : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<1x64xf32, strided<[64, 1], offset: ?>, #gpu.address_space<workgroup>>
+  %s = memref.load %v[%c0, %x] : memref<1x64xf32, strided<[64, 1], offset: ?>, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// The memory escapes.
+func.func @call() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: used by func.call}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  func.call @other(%a) : (memref<64x64xf32, #gpu.address_space<workgroup>>) -> ()
+  return
+}
+func.func private @other(memref<64x64xf32, #gpu.address_space<workgroup>>)
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+func.func @atomic() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: used by memref.atomic_rmw}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = memref.atomic_rmw addf %r, %a[%x, %c0] : (f32, memref<64x64xf32, #gpu.address_space<workgroup>>) -> f32
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+func.func @copied(%to: memref<64x64xf32>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: used by memref.copy}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  memref.copy %a, %to : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<64x64xf32>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// The rows are looked at in another way, which no swizzle follows.
+func.func @recast() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: memref.reinterpret_cast addresses its memory in another order}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %v = memref.reinterpret_cast %a to offset: [0], sizes: [64, 64], strides: [1, 64] : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<64x64xf32, strided<[1, 64]>, #gpu.address_space<workgroup>>
+  %s = memref.load %v[%x, %c0] : memref<64x64xf32, strided<[1, 64]>, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Memory that is cast to another element type.
+func.func @bytes() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<16384xi8> not swizzled: memref.view addresses its memory in another order}}
+  %a = memref.alloc() : memref<16384xi8, #gpu.address_space<workgroup>>
+  %v = memref.view %a[%c0][] : memref<16384xi8, #gpu.address_space<workgroup>> to memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = memref.load %v[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+func.func @masked(%m: vector<4xi1>, %p: vector<4xf32>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: used by vector.maskedload}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = vector.maskedload %a[%x, %c0], %m, %p : memref<64x64xf32, #gpu.address_space<workgroup>>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+func.func @out_of_bounds() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: a vector.transfer_read may be out of bounds}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = vector.transfer_read %a[%x, %c0], %r : memref<64x64xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// One value may be this memory or any other.
+func.func @meets_an_argument(%c: i1, %other: memref<64x64xf32, #gpu.address_space<workgroup>>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: it meets memory that is no LDS allocation}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %s = arith.select %c, %a, %other : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %s[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// A loop carries views, whose rows begin elsewhere.
+func.func @carried_view() attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: a view of it meets other memory}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %u = memref.subview %a[0, 0] [32, 64] [1, 1] : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<32x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
+  %f = scf.for %i = %c0 to %c8 step %c1 iter_args(%p = %u) -> (memref<32x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>) {
+    %r = memref.load %p[%i, %c0] : memref<32x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
+    scf.yield %p : memref<32x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
+  }
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// The hardware decides where gather_to_lds writes.
+func.func @gather(%from: memref<64x64xf32>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: amdgpu.gather_to_lds accesses it, at addresses that the hardware makes}}
+  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
+  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  amdgpu.gather_to_lds %from[%x, %c0], %a[%c0, %c0] : f32, memref<64x64xf32>, memref<64x64xf32, #gpu.address_space<workgroup>>
+  return
+}
