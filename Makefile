@@ -31,6 +31,8 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.solver_speed
+	$(BIN)/python -m bankwise.bench.emulator_speed
+	$(BIN)/python -m bankwise.bench.transpose_ladder
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
