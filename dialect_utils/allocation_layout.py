@@ -20,8 +20,8 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from ..bank_model.swizzles import Swizzle
 from .allocations import VIEWS
-from .lds_accesses import STOWED_SWIZZLE
-from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint, parse_swizzle
+from .lds_accesses import STOWED_SWIZZLE, stowed_swizzles
+from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
 
@@ -62,12 +62,8 @@ def standing_layout(allocation: ir.Operation) -> StandingLayout:
 
 
 def _stowed(allocation: ir.Operation) -> Chain:
-    if STOWED_SWIZZLE not in allocation.attributes:
-        return ()
-    attribute = allocation.attributes[STOWED_SWIZZLE]
-    items = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
     try:
-        return tuple(parse_swizzle(item) for item in items)
+        return stowed_swizzles(allocation)
     except (UnknownSwizzleError, InvalidParameterError) as error:
         raise UnknownLayoutError(f"{STOWED_SWIZZLE}: {error}") from error
 

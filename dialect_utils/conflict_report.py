@@ -34,12 +34,12 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     machine_accesses,
 )
-from ..bank_model.solver import LayoutDecision, SolverOptions, solve
+from ..bank_model.solver import LayoutDecision, SolverOptions
 from ..bank_model.targets import AccessKind, Target, target
 from .diagnostics import SourceLocation
 from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from .lds_reading import ReadAllocation, UnknownUse, read_allocations
-from .swizzle_legality import footprints_of, illegality
+from .swizzle_legality import footprints_of, illegality, solve_legally
 
 _MAX_CHAIN = 4
 """Hints on one allocation that a proposal may have, as many as a compile emits."""
@@ -392,20 +392,7 @@ def propose(chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layou
     """
     budget = stock_padding(tile).size_bytes(tile)
     options = SolverOptions(max_lds_bytes=min(budget, chip.lds_bytes), max_chain=_MAX_CHAIN)
-    footprints = footprints_of(accesses)
-
-    def is_legal(layout: Layout) -> bool:
-        if not isinstance(layout, SwizzledLayout):
-            return True
-        if layout.padding_elements:
-            return False
-        return illegality(layout.swizzles, tile.elements, footprints) is None
-
-    decision = solve(chip, tile, accesses, options)
-    if is_legal(decision.layout):
-        return decision
-    # Rare, and slower: the solver then ranks more than the best of each family.
-    return solve(chip, tile, accesses, replace(options, is_legal=is_legal))
+    return solve_legally(chip, tile, accesses, options)
 
 
 def shown_layout(layout: Layout, tile: LdsTile) -> str:

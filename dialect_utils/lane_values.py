@@ -215,12 +215,7 @@ class LaneEvaluator:
         if name in _SOURCES:
             return _SOURCES[name](operation, self.launch)
         result = ir.OpResult(value).result_number
-        computed = _COMPUTED[name](operation, result, arguments) if name in _COMPUTED else None
-        if computed is None:
-            return Unknown(f"result of {name}")
-        if isinstance(computed, Unknown) or width == 64:
-            return computed
-        return LaneValues(_wrap(computed.values, width), computed.loops)
+        return compute_result(operation, result, arguments)
 
     def _block_argument(
         self, value: ir.BlockArgument, bounds: list[LaneValues]
@@ -232,6 +227,20 @@ class LaneEvaluator:
             return Unknown("value carried around an scf.for")
         trips = _enumerate_trips(owner, bounds)
         return trips if isinstance(trips, Unknown) else trips.induction
+
+
+def compute_result(
+    operation: ir.Operation, result: int, operands: list[LaneValues]
+) -> LaneValues | Unknown:
+    """Result number `result` of an integer or index operation on known operands."""
+    name = _name(operation)
+    width = _bit_width(operation.results[result].type)
+    if name not in _COMPUTED or width is None:
+        return Unknown(f"result of {name}")
+    computed = _COMPUTED[name](operation, result, operands)
+    if isinstance(computed, Unknown) or width == 64:
+        return computed
+    return LaneValues(_wrap(computed.values, width), computed.loops)
 
 
 def _name(operation: ir.Operation) -> str:

@@ -341,14 +341,18 @@ def _meets_others(meeting: ir.Value, source: ir.Value) -> bool:
     return yielded not in (source, body.arguments[1 + number])
 
 
-def _stowed(allocation: ir.Operation) -> tuple[Swizzle, ...] | Unknown:
-    """The swizzles that the allocation carries as an attribute."""
+def stowed_swizzles(allocation: ir.Operation) -> tuple[Swizzle, ...]:
+    """The swizzles that an allocation carries as an attribute; errors as of `parse_swizzle`."""
     if STOWED_SWIZZLE not in allocation.attributes:
         return ()
     attribute = allocation.attributes[STOWED_SWIZZLE]
     items = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+    return tuple(map(parse_swizzle, items))
+
+
+def _stowed(allocation: ir.Operation) -> tuple[Swizzle, ...] | Unknown:
     try:
-        return tuple(parse_swizzle(item) for item in items)
+        return stowed_swizzles(allocation)
     except (UnknownSwizzleError, InvalidParameterError) as error:
         return Unknown(f"{STOWED_SWIZZLE}: {error}")
 

@@ -26,15 +26,19 @@ Three things must hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
 from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 
-from ..bank_model.accesses import LdsAccess
+from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
+from ..bank_model.layouts import Layout, SwizzledLayout
+from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from ..bank_model.targets import Target
 
 
 class AccessFootprint(NamedTuple):
@@ -154,3 +158,27 @@ def _footprint(count: int, whole: bool, accesses: Sequence[LdsAccess]) -> Access
     first = int(accesses[0].elements[0, 0])
     multiple = int(np.gcd.reduce([np.gcd.reduce(a.elements - first, None) for a in accesses]))
     return AccessFootprint(count, multiple, first % multiple if multiple else first, whole)
+
+
+def solve_legally(
+    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], options: SolverOptions
+) -> LayoutDecision:
+    """The best layout that the resolver can carry out: `options` sets no `is_legal` of its own.
+
+    Swizzles of padded rows are left out, because hints say nothing of padding. Errors as of
+    `solve`.
+    """
+    decision = solve(chip, tile, accesses, options)
+    footprints = footprints_of(accesses)
+
+    def is_legal(layout: Layout) -> bool:
+        if not isinstance(layout, SwizzledLayout):
+            return True
+        if layout.padding_elements:
+            return False
+        return illegality(layout.swizzles, tile.elements, footprints) is None
+
+    if is_legal(decision.layout):
+        return decision
+    # Rare, and slower: the solver then ranks more than the best of each family.
+    return solve(chip, tile, accesses, replace(options, is_legal=is_legal))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ from .assembly import Instruction, Kernel
 
 
 @dataclass(eq=False)
-class Counters:
-    """Per-instruction counts, summed over waves; arrays are [instructions].
+class _CounterArrays:
+    """One array per counter.
 
     Attributes:
         executions: times the instruction was issued by some wave.
@@ -25,7 +25,6 @@ class Counters:
         global_useful_bytes: bytes that lanes asked for, of those blocks.
     """
 
-    instructions: int
     executions: npt.NDArray[np.int64] = field(init=False)
     lds_conflict_cycles: npt.NDArray[np.int64] = field(init=False)
     lds_cycles: npt.NDArray[np.int64] = field(init=False)
@@ -33,9 +32,22 @@ class Counters:
     global_transactions: npt.NDArray[np.int64] = field(init=False)
     global_useful_bytes: npt.NDArray[np.int64] = field(init=False)
 
-    def __post_init__(self) -> None:
+    def _clear(self, *shape: int) -> None:
         for name in _ARRAYS:
-            setattr(self, name, np.zeros(self.instructions, np.int64))
+            setattr(self, name, np.zeros(shape, np.int64))
+
+
+_ARRAYS = tuple(each.name for each in fields(_CounterArrays))
+
+
+@dataclass(eq=False)
+class Counters(_CounterArrays):
+    """Per-instruction counts, summed over waves; arrays are [instructions]."""
+
+    instructions: int
+
+    def __post_init__(self) -> None:
+        self._clear(self.instructions)
 
     def add(self, other: Counters) -> None:
         """Adds another run of the same kernel."""
@@ -48,21 +60,14 @@ class Counters:
 
 
 @dataclass(eq=False)
-class WorkgroupCounters:
+class WorkgroupCounters(_CounterArrays):
     """The same counts, told apart by workgroup: the arrays are [instructions, workgroups]."""
 
     instructions: int
     workgroups: int
-    executions: npt.NDArray[np.int64] = field(init=False)
-    lds_conflict_cycles: npt.NDArray[np.int64] = field(init=False)
-    lds_cycles: npt.NDArray[np.int64] = field(init=False)
-    lds_floor_cycles: npt.NDArray[np.int64] = field(init=False)
-    global_transactions: npt.NDArray[np.int64] = field(init=False)
-    global_useful_bytes: npt.NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            setattr(self, name, np.zeros((self.instructions, self.workgroups), np.int64))
+        self._clear(self.instructions, self.workgroups)
 
     def of(self, workgroup: int) -> Counters:
         """The counts of one workgroup, by its place among those that run together."""
@@ -77,16 +82,6 @@ class WorkgroupCounters:
         for name in _ARRAYS:
             getattr(result, name)[:] = getattr(self, name).sum(axis=1)
         return result
-
-
-_ARRAYS = (
-    "executions",
-    "lds_conflict_cycles",
-    "lds_cycles",
-    "lds_floor_cycles",
-    "global_transactions",
-    "global_useful_bytes",
-)
 
 
 def instruction_class(instruction: Instruction) -> str:

@@ -43,6 +43,16 @@ class AtomicFile:
         self.temporary.unlink(missing_ok=True)
 
 
+def write_atomically(path: str, data: bytes) -> None:
+    """Writes a file that appears complete or not at all; OSError as of `AtomicFile`."""
+    file = AtomicFile(path)
+    try:
+        file.temporary.write_bytes(data)
+        file.keep()
+    finally:
+        file.discard()
+
+
 def is_stream_or_device(path: str) -> bool:
     """Whether `path` is `-`, a device or a pipe, which a file cannot replace."""
     if path == "-":

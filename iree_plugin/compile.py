@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from iree.compiler.api import Output, Session, Source
@@ -73,14 +74,15 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
-def _compile_in_session(
+@contextlib.contextmanager
+def collecting_compile(
     session: Session,
-    source: str | os.PathLike[str],
     flags: Sequence[str],
     mitigation: Mitigation,
     edits: Sequence[PipelineEdit],
     decisions: DecisionLog | None,
-) -> bytes:
+) -> Iterator[tuple[SteppedCompile, list[str]]]:
+    """A compile, and the diagnostics that its passes emit; a failed pass is a CompileError."""
     messages: list[str] = []
 
     def collect(diagnostic: Diagnostic) -> None:
@@ -97,12 +99,35 @@ def _compile_in_session(
         runner=PassRunner(session, context),
     )
     try:
-        if _is_text(source):
-            text = str(source).encode() + b"\0"
-            opened = Source.wrap_buffer(session, text, buffer_name="<text>")
-        else:
-            Path(source).open("rb").close()
-            opened = Source.open_file(session, os.fspath(source))
+        yield compilation, messages
+    except ReplayError as error:
+        raise CompileError("\n".join(messages or [str(error)])) from error
+    finally:
+        compilation.close()
+
+
+def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
+    """A path, or MLIR text, as the compiler reads it; OSError where it cannot be read."""
+    if _is_text(source):
+        text = str(source).encode() + b"\0"
+        return Source.wrap_buffer(session, text, buffer_name="<text>")
+    Path(source).open("rb").close()
+    return Source.open_file(session, os.fspath(source))
+
+
+def _compile_in_session(
+    session: Session,
+    source: str | os.PathLike[str],
+    flags: Sequence[str],
+    mitigation: Mitigation,
+    edits: Sequence[PipelineEdit],
+    decisions: DecisionLog | None,
+) -> bytes:
+    with collecting_compile(session, flags, mitigation, edits, decisions) as (
+        compilation,
+        messages,
+    ):
+        opened = open_source(session, source)
         first = compilation.invocation()
         first.send_diagnostics(messages.append)
         started = run_first_phases(first, opened, console_diagnostics=False)
@@ -112,10 +137,6 @@ def _compile_in_session(
         output = Output.open_membuffer()
         result.write(output, OutputFormat.VM_BYTECODE)
         return output_bytes(output)
-    except ReplayError as error:
-        raise CompileError("\n".join(messages or [str(error)])) from error
-    finally:
-        compilation.close()
 
 
 def _compile_in_child(

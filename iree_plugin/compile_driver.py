@@ -41,7 +41,7 @@ def compile_to_output(options: CompileSettings) -> bool:
     assert options.input is not None
     session = Session()
     with contextlib.ExitStack() as stack:
-        source = _open_source(session, options.input)
+        source = open_file(session, options.input)
         output = stack.enter_context(_atomic_output(options.output))
         decisions = (
             stack.enter_context(_atomic_file(options.decisions)) if options.decisions else None
@@ -72,7 +72,8 @@ def _check_phases(options: CompileSettings) -> None:
         )
 
 
-def _open_source(session: Session, path: str) -> Source:
+def open_file(session: Session, path: str) -> Source:
+    """The input at `path`, `-` for stdin; DriverError where it cannot be opened."""
     if path != "-":
         # The compiler's own message for a missing file names no path.
         try:

@@ -12,16 +12,13 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
 
-from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
-from ..passes.base import PassContext
 from ..passes.decisions import DecisionLog
-from .compile import CompileError
+from .compile import CompileError, collecting_compile, open_source
 from .embedding import OutputFormat, output_bytes
 from .first_phases import run_first_phases
-from .mitigation import Mitigation, mitigation_edits
-from .pipeline_edit import PipelineEdit, installed_plugins
-from .replay import PassRunner, ReplayError
+from .mitigation import Mitigation
+from .pipeline_edit import PipelineEdit
 from .stepped_compile import SteppedCompile
 
 _LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
@@ -80,11 +77,6 @@ def compile_for_emulation(
         AssemblyError: the compiler's assembly cannot be read.
     """
     mitigation = Mitigation(mitigation)
-    messages: list[str] = []
-
-    def collect(diagnostic: Diagnostic) -> None:
-        messages.append(str(diagnostic))
-
     with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
         session = Session()
         dump = f"--iree-hal-dump-executable-files-to={directory}"
@@ -92,35 +84,14 @@ def compile_for_emulation(
             session.set_flags(*flags, dump)
         except ValueError as error:
             raise CompileError(str(error)) from error
-        context = PassContext(
-            sink=DiagnosticSink(collect), log=DecisionLog() if decisions is None else decisions
-        )
-        compilation = SteppedCompile(
-            session=session,
-            context=context,
-            edits=lambda: [*mitigation_edits(mitigation), *installed_plugins(), *edits],
-            flags=flags,
-            runner=PassRunner(session, context),
-        )
-        try:
-            host, vmfb = _compile(compilation, _open(session, source), messages)
-        except ReplayError as error:
-            raise CompileError("\n".join(messages or [str(error)])) from error
-        finally:
-            compilation.close()
+        with collecting_compile(session, flags, mitigation, edits, decisions) as compiling:
+            host, vmfb = _compile(*compiling, open_source(session, source))
         kernels, assembly = _read_kernels(Path(directory))
     return EmulatedModule(host, kernels, assembly, vmfb, session)
 
 
-def _open(session: Session, source: str | os.PathLike[str]) -> Source:
-    if isinstance(source, str) and "\n" in source:
-        return Source.wrap_buffer(session, source.encode() + b"\0", buffer_name="<text>")
-    Path(source).open("rb").close()
-    return Source.open_file(session, os.fspath(source))
-
-
 def _compile(
-    compilation: SteppedCompile, source: Source, messages: list[str]
+    compilation: SteppedCompile, messages: list[str], source: Source
 ) -> tuple[ir.Operation, bytes]:
     first = compilation.invocation()
     first.send_diagnostics(messages.append)

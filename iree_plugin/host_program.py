@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from ..dialect_utils.element_types import ElementTypeError, dtype_of
+from ..dialect_utils.element_types import ElementTypeError, dtype_of, element_type_of
+from ..dialect_utils.lane_values import Unknown, compute_result, constant
 
 
 class HostProgramError(RuntimeError):
@@ -230,8 +231,6 @@ def _argument(number: int, value: Array | int | float, kind: ir.Type) -> object:
     """An input as the function's parameter type wants it."""
     if str(kind) == "!hal.buffer_view":
         array = np.asarray(value)
-        from ..dialect_utils.element_types import element_type_of
-
         return _BufferView(array.shape, element_type_of(array.dtype), np.ascontiguousarray(array))
     if np.ndim(value) != 0:
         raise HostProgramError(f"input {number} is a tensor, the function takes one {kind}")
@@ -386,28 +385,16 @@ class _Interpreter:
 Handler = Callable[[_Interpreter, ir.Operation], Sequence[object]]
 
 
-def _wrapped(value: int, kind: ir.Type) -> int:
-    width = kind.width if isinstance(kind, ir.IntegerType) else 64
-    value &= (1 << width) - 1
-    return value - (1 << width) if width > 1 and value >> (width - 1) else value
-
-
-def _unsigned(value: int, kind: ir.Type) -> int:
-    return value & ((1 << (kind.width if isinstance(kind, ir.IntegerType) else 64)) - 1)
-
-
-def _integer(function: Callable[..., int], unsigned: bool = False) -> Handler:
-    def handle(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
-        values = run.operands(op)
-        if unsigned:
-            kinds = [operand.type for operand in op.operands]
-            values = [_unsigned(v, k) for v, k in zip(values, kinds, strict=True)]
-        try:
-            return [_wrapped(function(*values), op.results[0].type)]
-        except ZeroDivisionError:
-            raise HostProgramError(f"{op.name} by zero") from None
-
-    return handle
+def _integers(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
+    """Integer and index arithmetic: a wave of one lane computes it."""
+    operands = [constant(value) for value in run.operands(op)]
+    results: list[object] = []
+    for number in range(len(op.results)):
+        computed = compute_result(op, number, operands)
+        if isinstance(computed, Unknown):
+            raise HostProgramError(computed.reason)
+        results.append(computed.uniform)
+    return results
 
 
 def _float(function: Callable[..., Any]) -> Handler:
@@ -418,56 +405,10 @@ def _float(function: Callable[..., Any]) -> Handler:
     return handle
 
 
-def _compare(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
-    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
-    a, b = run.operands(op)
-    if predicate >= 6:
-        a, b = (_unsigned(v, o.type) for v, o in zip((a, b), op.operands, strict=True))
-    relations = (
-        *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
-        *(operator.lt, operator.le, operator.gt, operator.ge),
-    )
-    return [int(relations[predicate](a, b))]
-
-
 def _bitcast(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
     source, target = _dtype(str(op.operands[0].type)), _dtype(str(op.results[0].type))
     value = np.array(run.operands(op)[0]).astype(source).view(target)
     return [value.item() if target.kind in "iub" else float(value)]
-
-
-def _affine(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
-    attribute = op.attributes["map"]
-    assert isinstance(attribute, ir.AffineMapAttr)
-    operands = run.operands(op)
-    results = [_affine_value(e, operands, attribute.value.n_dims) for e in attribute.value.results]
-    reduce = {"affine.apply": max, "affine.min": min, "affine.max": max}[op.name]
-    return [reduce(results)]
-
-
-def _affine_value(expression: ir.AffineExpr, operands: Sequence[int], dims: int) -> int:
-    if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    assert isinstance(expression, ir.AffineBinaryExpr)
-    left = _affine_value(expression.lhs, operands, dims)
-    right = _affine_value(expression.rhs, operands, dims)
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return left // right
-    return -(-left // right)
-
-
-def _timepoint(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
-    return [_TIMEPOINT]
 
 
 def _nothing(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
@@ -564,37 +505,12 @@ def _commands(run: _Interpreter, block: ir.Block) -> None:
 
 
 def _fill(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
-    resource, _, offset, length, value = _fill_operands(run, op)
-    pattern_type = next(o.type for o in op.operands if not _is_stream_or_index(o.type))
-    dtype = _dtype(str(pattern_type))
+    resource, _, offset, length, value = run.operands(op)
+    dtype = _dtype(str(op.operands[4].type))
     pattern = np.array([value]).astype(dtype).view(np.uint8)
     part = resource.part(offset, length)
     run.device.write(part.address, np.tile(pattern, length // len(pattern)))
     return []
-
-
-def _is_stream_or_index(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.IndexType) or str(kind).startswith("!stream")
-
-
-def _fill_operands(run: _Interpreter, op: ir.Operation) -> tuple[_Resource, int, int, int, Any]:
-    """(resource, size, offset, length, value), told apart by their types."""
-    resource: _Resource | None = None
-    value: Any = None
-    numbers: list[int] = []
-    for operand, given in zip(op.operands, run.operands(op), strict=True):
-        if isinstance(given, _Resource):
-            resource = given
-        elif isinstance(operand.type, ir.IndexType):
-            numbers.append(given)
-        else:
-            value = given
-    assert resource is not None
-    size = resource.size
-    rest = list(numbers)
-    rest.remove(size)
-    offset, length = rest
-    return resource, size, offset, length, value
 
 
 def _copy(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
@@ -656,43 +572,19 @@ def _view_dimension(run: _Interpreter, op: ir.Operation) -> Sequence[object]:
     return [run.operands(op)[0].shape[ir.IntegerAttr(op.attributes["index"]).value]]
 
 
-def _ceildiv(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-def _truncating_div(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
+_INTEGER_OPS = (
+    *("arith.addi", "arith.subi", "arith.muli", "arith.andi", "arith.ori", "arith.xori"),
+    *("arith.divsi", "arith.divui", "arith.ceildivsi", "arith.ceildivui", "arith.floordivsi"),
+    *("arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui", "arith.cmpi"),
+    *("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui", "arith.trunci"),
+    *("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"),
+    *("affine.apply", "affine.min", "affine.max"),
+)
 
 _HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
+        **dict.fromkeys(_INTEGER_OPS, _integers),
         "arith.constant": lambda run, op: [_constant(op.attributes["value"])],
-        "arith.addi": _integer(operator.add),
-        "arith.subi": _integer(operator.sub),
-        "arith.muli": _integer(operator.mul),
-        "arith.andi": _integer(operator.and_),
-        "arith.ori": _integer(operator.or_),
-        "arith.xori": _integer(operator.xor),
-        "arith.divui": _integer(operator.floordiv, unsigned=True),
-        "arith.remui": _integer(operator.mod, unsigned=True),
-        "arith.ceildivui": _integer(_ceildiv, unsigned=True),
-        "arith.divsi": _integer(_truncating_div),
-        "arith.remsi": _integer(lambda a, b: int(math.fmod(a, b))),
-        "arith.floordivsi": _integer(operator.floordiv),
-        "arith.ceildivsi": _integer(_ceildiv),
-        "arith.shrui": _integer(operator.rshift, unsigned=True),
-        "arith.shrsi": _integer(operator.rshift),
-        "arith.shli": _integer(operator.lshift),
-        "arith.maxsi": _integer(max),
-        "arith.minsi": _integer(min),
-        "arith.maxui": _integer(max, unsigned=True),
-        "arith.minui": _integer(min, unsigned=True),
-        "arith.index_cast": _integer(lambda a: a),
-        "arith.index_castui": _integer(lambda a: a, unsigned=True),
-        "arith.extsi": _integer(lambda a: a),
-        "arith.extui": _integer(lambda a: a, unsigned=True),
-        "arith.trunci": _integer(lambda a: a),
-        "arith.cmpi": _compare,
         "arith.select": lambda run, op: [run.operands(op)[1 if run.operands(op)[0] else 2]],
         "arith.bitcast": _bitcast,
         "arith.addf": _float(operator.add),
@@ -701,15 +593,12 @@ _HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "arith.divf": _float(operator.truediv),
         "arith.truncf": _float(lambda a: a),
         "arith.extf": _float(lambda a: a),
-        "affine.apply": _affine,
-        "affine.min": _affine,
-        "affine.max": _affine,
         "hal.element_type": lambda run, op: [str(op.attributes["type"])],
         "hal.encoding_type": lambda run, op: ["dense_row_major"],
         "hal.buffer_view.assert": _assert_view,
         "hal.buffer_view.dim": _view_dimension,
-        "stream.timepoint.immediate": _timepoint,
-        "stream.timepoint.join": _timepoint,
+        "stream.timepoint.immediate": _nothing,
+        "stream.timepoint.join": _nothing,
         "stream.timepoint.barrier": lambda run, op: [run.operands(op)[0], _TIMEPOINT],
         "stream.timepoint.await": _await,
         "stream.tensor.import": _import_tensor,

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import ClassVar
 
 from iree.compiler import ir
-from iree.compiler.api import Session, Source
+from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from ..dialect_utils.conflict_report import (
@@ -30,7 +29,7 @@ from ..dialect_utils.conflict_report import (
 from ..dialect_utils.diagnostics import DiagnosticSink
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
-from .compile_driver import DriverError
+from .compile_driver import open_file
 from .compile_settings import CompileSettings
 from .device_functions import GPU_BACKENDS, device_functions
 from .first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
@@ -87,7 +86,7 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
     """
     assert settings.input is not None
     session = Session()
-    source = _open_source(session, settings.input)
+    source = open_file(session, settings.input)
     observer = ObserveLds()
     edits = [
         *mitigation_edits(Mitigation(settings.mitigation)),
@@ -126,16 +125,6 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
         return None
     finally:
         compilation.close()
-
-
-def _open_source(session: Session, path: str) -> Source:
-    if path != "-":
-        try:
-            with Path(path).open("rb"):
-                pass
-        except OSError as error:
-            raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
-    return Source.open_file(session, path)
 
 
 # Functions whose pipelines are not replayed.

@@ -27,6 +27,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layout_counts import STOCK_PADDING_BITS
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
@@ -47,9 +48,6 @@ from ..dialect_utils.lds_accesses import (
 )
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import PAD_PASS, Action, Decision
-
-STOCK_PADDING_BITS = 64
-"""What IREE 3.13's GPU pipelines pass to iree-codegen-gpu-reduce-bank-conflicts."""
 
 DEFAULT_LDS_BYTES = 64 * 1024
 """The limit the stock pass assumes for a function without a target."""

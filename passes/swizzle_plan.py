@@ -8,22 +8,22 @@ lane-wise index values); what they make of them is decided here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.layout_counts import stock_padding
+from ..bank_model.layouts import PlainLayout, SwizzledLayout
 from ..bank_model.paddings import padding_choices
-from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
-from ..dialect_utils.swizzle_legality import footprints_of, illegality
+from ..dialect_utils.swizzle_legality import solve_legally
 from .base import PassOptionError
 from .decisions import Action, Decision
-from .pad_unhinted_allocs import STOCK_PADDING_BITS
 
 _HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 
@@ -122,25 +122,14 @@ class SwizzleChooser:
     def _solve(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> LayoutDecision:
         """The best swizzle that the resolver can carry out, or the plain layout."""
         options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
-        decision = solve(self.lds, tile, accesses, options)
-        footprints = footprints_of(accesses)
-
-        def is_legal(layout: Layout) -> bool:
-            return not isinstance(layout, SwizzledLayout) or (
-                illegality(layout.swizzles, tile.elements, footprints) is None
-            )
-
-        if is_legal(decision.layout):
-            return decision
-        # Rare, and slower: the solver then ranks more than the best of each family.
-        return solve(self.lds, tile, accesses, replace(options, is_legal=is_legal))
+        return solve_legally(self.lds, tile, accesses, options)
 
     def _padding_is_better(
         self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
     ) -> bool:
         """Whether rows padded within the size of stock's 64 bits conflict less."""
-        stock = PaddedLayout(STOCK_PADDING_BITS // tile.element_bits)
-        *_, best = padding_choices(self.lds, tile, accesses, stock.size_bytes(tile))
+        budget = stock_padding(tile).size_bytes(tile)
+        *_, best = padding_choices(self.lds, tile, accesses, budget)
         return best.conflict_cycles < conflict_cycles
 
 

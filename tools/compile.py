@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Sequence
 
 from .. import __version__
 from ..iree_plugin.compile_settings import CompileSettings
 from .compile_arguments import HELP, UsageError, parse_arguments
+from .endings import fail, leave
 
 PROGRAM = "bankwise-compile"
 
@@ -25,14 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(parse_arguments(arguments))
     except UsageError as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written")
-
-
-def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
-    return 1
+        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: CompileSettings) -> int:
@@ -50,14 +45,14 @@ def _run(settings: CompileSettings) -> int:
         print("Loaded plugins:", *embedding.compiler_plugins(), sep="\n  ")
         return 0
     if settings.input is None:
-        return _fail("no input file; name one, or `-` for stdin")
+        return fail(PROGRAM, "no input file; name one, or `-` for stdin")
 
     from ..iree_plugin.compile_driver import DriverError, compile_to_output
 
     try:
         compiled = compile_to_output(settings)
     except (DriverError, OSError, ValueError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -65,13 +60,10 @@ def _run(settings: CompileSettings) -> int:
 
 
 def entry_point() -> None:
-    """The console script: leaves without tearing down 330 MB of compiler."""
+    """The console script."""
     # One compile makes little garbage, but imports many objects for a collector to look through.
     gc.disable()
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(main())
 
 
 if __name__ == "__main__":

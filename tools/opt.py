@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from ..passes.pipeline_text import (
     parse_pipeline,
 )
 from ..passes.registry import UnknownPassError, make_pass, registered_passes
+from .endings import fail, stop_output
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -109,18 +109,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
     except (UsageError, OptError, UnknownTargetError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except BrokenPipeError:
-        # Whoever read our output has left; nothing more must be written to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return stop_output()
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written")
-
-
-def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
-    return 1
+        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(arguments: Sequence[str]) -> int:

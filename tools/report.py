@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError, known_targets, target
 from .compile_arguments import UsageError
+from .endings import fail, leave, stop_output
 from .report_arguments import HELP, ReportSettings, parse_report_arguments
 
 if TYPE_CHECKING:
@@ -37,18 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             target(settings.target)
         return _run(settings, arguments)
     except (UsageError, UnknownTargetError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except BrokenPipeError:
-        # Whoever read our output has left; nothing more must be written to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return stop_output()
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written")
-
-
-def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
-    return 1
+        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
@@ -75,10 +69,10 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
         )
         _write(settings.output, _rendered(contents, settings))
     except (DriverError, PipelineEditError, SelectionError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     found = [report for _, report in reports]
     if settings.fail_on_conflicts and has_conflicts(found):
-        return _fail(f"{why_failed(found)} (--fail-on-conflicts)")
+        return fail(PROGRAM, f"{why_failed(found)} (--fail-on-conflicts)")
     return 0
 
 
@@ -117,7 +111,7 @@ def _rendered(contents: Contents, settings: ReportSettings) -> str:
 
 def _write(path: str, text: str) -> None:
     """Writes to stdout or a device at once, to a file only when all of it is there."""
-    from ..iree_plugin.atomic_file import AtomicFile, is_stream_or_device
+    from ..iree_plugin.atomic_file import is_stream_or_device, write_atomically
     from ..iree_plugin.compile_driver import DriverError
 
     try:
@@ -128,12 +122,7 @@ def _write(path: str, text: str) -> None:
         elif is_stream_or_device(path):
             Path(path).write_text(text, encoding="utf-8", errors="replace")
         else:
-            file = AtomicFile(path)
-            try:
-                file.temporary.write_text(text, encoding="utf-8", errors="replace")
-                file.keep()
-            finally:
-                file.discard()
+            write_atomically(path, text.encode(errors="replace"))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -141,11 +130,8 @@ def _write(path: str, text: str) -> None:
 
 
 def entry_point() -> None:
-    """The console script: leaves without tearing down 330 MB of compiler."""
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    """The console script."""
+    leave(main())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from .endings import fail, stop_output
 from .run_arguments import RunSettings, UsageError, parse_arguments
 
 if TYPE_CHECKING:
@@ -27,14 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = parse_arguments(sys.argv[1:] if argv is None else argv)
         return _run(settings)
     except UsageError as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written")
-
-
-def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
-    return 1
+        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: RunSettings) -> int:
@@ -59,14 +54,12 @@ def _run(settings: RunSettings) -> int:
         print(str(error), file=sys.stderr)
         return 1
     except (_CannotRun, RuntimeDeviceError, ValueTextError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return stop_output()
     except OSError as error:
         place = f"'{error.filename}': " if error.filename else ""
-        return _fail(f"{place}{error.strerror}")
+        return fail(PROGRAM, f"{place}{error.strerror}")
 
 
 class _CannotRun(Exception):
@@ -210,18 +203,13 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
 
 
 def _write_counters(path: str, records: Sequence[DispatchRecord]) -> None:
-    from ..iree_plugin.atomic_file import AtomicFile
+    from ..iree_plugin.atomic_file import write_atomically
 
     text = json.dumps(counters_document(records), indent=2) + "\n"
     if path == "-":
         print(text, end="")
         return
-    file = AtomicFile(path)
-    try:
-        file.temporary.write_text(text)
-        file.keep()
-    finally:
-        file.discard()
+    write_atomically(path, text.encode())
 
 
 def _print_annotated(assembly: Any, records: Sequence[DispatchRecord]) -> None:
@@ -284,7 +272,9 @@ def _compare(
     from .run_values import Tolerances
 
     if len(expected) != len(outputs):
-        return _fail(f"{len(expected)} expected outputs are given, the function has {len(outputs)}")
+        return fail(
+            PROGRAM, f"{len(expected)} expected outputs are given, the function has {len(outputs)}"
+        )
     tolerances = Tolerances(settings.thresholds, settings.relative)
     failed = False
     for number, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dialect_utils.element_types import ElementTypeError, dtype_of, element_type_of
-from ..iree_plugin.atomic_file import AtomicFile
+from ..iree_plugin.atomic_file import write_atomically
 
 Array = npt.NDArray[Any]
 
@@ -143,17 +144,13 @@ def write_output(destination: str, value: Array) -> None:
     path = destination[1:]
     if not destination.startswith("@") or not path.endswith((".npy", ".bin")):
         raise ValueTextError(f"--output={destination}: expects @file.npy, @file.bin or -")
-    file = AtomicFile(path)
-    try:
-        if path.endswith(".bin"):
-            file.temporary.write_bytes(np.ascontiguousarray(value).tobytes())
-        else:
-            plain = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.dtype.itemsize}")
-            with file.temporary.open("wb") as opened:
-                np.save(opened, plain)
-        file.keep()
-    finally:
-        file.discard()
+    contents = io.BytesIO()
+    if path.endswith(".bin"):
+        contents.write(np.ascontiguousarray(value).tobytes())
+    else:
+        plain = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.dtype.itemsize}")
+        np.save(contents, plain)
+    write_atomically(path, contents.getvalue())
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .endings import fail, leave, stop_output
 from .sweep_arguments import KERNEL_SETS, SweepSettings, UsageError, parse_arguments
 
 if TYPE_CHECKING:
@@ -30,19 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(parse_arguments(words), words)
     except UsageError as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return stop_output()
     except OSError as error:
         place = f"'{error.filename}': " if error.filename else ""
-        return _fail(f"{place}{error.strerror}")
-
-
-def _fail(message: str, code: int = 1) -> int:
-    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
-    return code
+        return fail(PROGRAM, f"{place}{error.strerror}")
 
 
 def _run(settings: SweepSettings, words: Sequence[str]) -> int:
@@ -58,9 +51,9 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
             stopped = _measure(settings, chosen, file)
             return _finish(settings, words, chosen, file, stopped)
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return fail(PROGRAM, "interrupted", INTERRUPTED)
     except (KernelFileError, RowsFileError, SweepError) as error:
-        return _fail(str(error))
+        return fail(PROGRAM, str(error))
 
 
 def _cases(settings: SweepSettings) -> list[Case]:
@@ -148,9 +141,9 @@ def _finish(
     if stopped:
         left = len(chosen) - len(rows) + len(failed)
         code = INTERRUPTED if stopped == "interrupted" else 1
-        return _fail(f"{stopped}; {left} of {len(chosen)} rows are open: {_AGAIN}", code)
+        return fail(PROGRAM, f"{stopped}; {left} of {len(chosen)} rows are open: {_AGAIN}", code)
     if failed:
-        return _fail(f"{len(failed)} of {len(chosen)} rows failed: {_AGAIN}")
+        return fail(PROGRAM, f"{len(failed)} of {len(chosen)} rows failed: {_AGAIN}")
     return 0
 
 
@@ -161,7 +154,7 @@ _AGAIN = "the same command goes on with them"
 def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
     from ..bench.sweep_plot import plot
     from ..bench.sweep_tables import csv_table, json_table, markdown_table
-    from ..iree_plugin.atomic_file import AtomicFile
+    from ..iree_plugin.atomic_file import write_atomically
 
     contents = {
         "csv": csv_table(rows).encode(),
@@ -170,21 +163,13 @@ def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str])
         **plot(rows),
     }
     for suffix, data in contents.items():
-        file = AtomicFile(str(settings.output / f"{settings.stem}.{suffix}"))
-        try:
-            file.temporary.write_bytes(data)
-            file.keep()
-        finally:
-            file.discard()
+        write_atomically(str(settings.output / f"{settings.stem}.{suffix}"), data)
     print(f"wrote {settings.output / settings.stem}.{{{','.join(contents)}}}")
 
 
 def entry_point() -> None:
-    """The console script: leaves without tearing down 330 MB of compiler."""
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    """The console script."""
+    leave(main())
 
 
 if __name__ == "__main__":
