@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,8 @@ import numpy.typing as npt
 from .assembly import Instruction, Kernel
 
 
-@dataclass(eq=False)
 class _CounterArrays:
-    """One array per counter.
+    """One array per counter; all are parts of one, so that they are copied and added together.
 
     Attributes:
         executions: times the instruction was issued by some wave.
@@ -23,64 +21,51 @@ class _CounterArrays:
         lds_floor_cycles: the fewest cycles that the instructions' data volume takes.
         global_transactions: 64-byte blocks of global memory touched, per wave and instruction.
         global_useful_bytes: bytes that lanes asked for, of those blocks.
+        lds: the three LDS counters, [3, ...], in this order.
     """
 
-    executions: npt.NDArray[np.int64] = field(init=False)
-    lds_conflict_cycles: npt.NDArray[np.int64] = field(init=False)
-    lds_cycles: npt.NDArray[np.int64] = field(init=False)
-    lds_floor_cycles: npt.NDArray[np.int64] = field(init=False)
-    global_transactions: npt.NDArray[np.int64] = field(init=False)
-    global_useful_bytes: npt.NDArray[np.int64] = field(init=False)
-
-    def _clear(self, *shape: int) -> None:
-        for name in _ARRAYS:
-            setattr(self, name, np.zeros(shape, np.int64))
+    def __init__(self, values: npt.NDArray[np.int64]) -> None:
+        self._values = values
+        self.executions = values[0]
+        self.lds_conflict_cycles, self.lds_cycles, self.lds_floor_cycles = values[1:4]
+        self.lds = values[1:4]
+        self.global_transactions, self.global_useful_bytes = values[4:]
 
 
-_ARRAYS = tuple(each.name for each in fields(_CounterArrays))
+_COUNTERS = 6
 
 
-@dataclass(eq=False)
 class Counters(_CounterArrays):
     """Per-instruction counts, summed over waves; arrays are [instructions]."""
 
-    instructions: int
-
-    def __post_init__(self) -> None:
-        self._clear(self.instructions)
+    def __init__(self, instructions: int) -> None:
+        super().__init__(np.zeros((_COUNTERS, instructions), np.int64))
 
     def add(self, other: Counters) -> None:
         """Adds another run of the same kernel."""
-        for name in _ARRAYS:
-            getattr(self, name)[:] += getattr(other, name)
+        self._values += other._values
 
     def equals(self, other: Counters) -> bool:
         """Whether another run of the same kernel counted the same, instruction by instruction."""
-        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in _ARRAYS)
+        return np.array_equal(self._values, other._values)
 
 
-@dataclass(eq=False)
 class WorkgroupCounters(_CounterArrays):
     """The same counts, told apart by workgroup: the arrays are [instructions, workgroups]."""
 
-    instructions: int
-    workgroups: int
-
-    def __post_init__(self) -> None:
-        self._clear(self.instructions, self.workgroups)
+    def __init__(self, instructions: int, workgroups: int) -> None:
+        super().__init__(np.zeros((_COUNTERS, instructions, workgroups), np.int64))
 
     def of(self, workgroup: int) -> Counters:
         """The counts of one workgroup, by its place among those that run together."""
-        result = Counters(self.instructions)
-        for name in _ARRAYS:
-            getattr(result, name)[:] = getattr(self, name)[:, workgroup]
+        result = Counters(len(self.executions))
+        result._values[:] = self._values[:, :, workgroup]
         return result
 
     def total(self) -> Counters:
         """The sums over the workgroups."""
-        result = Counters(self.instructions)
-        for name in _ARRAYS:
-            getattr(result, name)[:] = getattr(self, name).sum(axis=1)
+        result = Counters(len(self.executions))
+        result._values[:] = self._values.sum(axis=2)
         return result
 
 

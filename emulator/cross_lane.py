@@ -93,7 +93,7 @@ class DppLanes:
 
     def read(self, group: WaveGroup, words: U32) -> U32:
         """The source words [n, 64] of each lane, from those `words` hold; 0 where there is none."""
-        moved = words[:, self.source]
+        moved = words.take(self.source, axis=1, mode="wrap")
         valid = self._valid(group)
         return moved if valid is None else np.where(valid, moved, np.uint32(0))
 

@@ -70,7 +70,7 @@ def _dpp_source(instruction: Instruction, operand: Operand, kind: str, flush: bo
 
     def bits(group: WaveGroup) -> Array:
         index = group.machine.vector_index(register)
-        moved = group.v_moved(index, lambda words: lanes.read(group, words), lanes.reads(group))
+        moved = group.v_moved(index, lambda words: lanes.read(group, words), lanes.reads)
         return moved.astype(np.uint16) if bits_of(kind) == 16 else moved
 
     return typed(bits, operand, kind, flush)

@@ -84,15 +84,21 @@ class Program:
 
     def __init__(self, context: BuildContext) -> None:
         self.kernel = context.kernel
-        self.steps: list[Step | None] = []
-        self.flow: list[tuple[_Flow, Condition | None, int] | None] = []
-        for instruction in self.kernel.instructions:
+        self.steps: list[Step] = []
+        self.flow: dict[int, tuple[_Flow, Condition | None, int]] = {}
+        # For each instruction the first one from there on that `flow` holds, or the end.
+        self.next_flow: list[int] = []
+        for index, instruction in enumerate(self.kernel.instructions):
             try:
                 flow = self._flow(instruction)
-                self.flow.append(flow)
-                self.steps.append(None if flow else _build(context, instruction))
+                self.steps.append(_no_effect if flow else _build(context, instruction))
+                if flow:
+                    self.flow[index] = flow
+                    self.next_flow += [index] * (index + 1 - len(self.next_flow))
             except (AssemblyError, UnknownInstructionError, ValueError, IndexError) as error:
                 raise EmulationError(self.located(instruction, str(error))) from error
+        count = len(self.steps)
+        self.next_flow += [count] * (count - len(self.next_flow))
 
     def located(self, instruction: Instruction, message: str) -> str:
         """`message` with the place of `instruction` before and its text behind."""
@@ -126,9 +132,13 @@ class Program:
         _Run(self, machine, max_branches).run()
 
 
-def _build(context: BuildContext, instruction: Instruction) -> Step | None:
+def _no_effect(group: WaveGroup) -> None:
+    pass
+
+
+def _build(context: BuildContext, instruction: Instruction) -> Step:
     if instruction.mnemonic in _NO_EFFECT:
-        return lambda group: None
+        return _no_effect
     for family in _FAMILIES:
         step = family.build(context, instruction)
         if step is not None:
@@ -211,20 +221,20 @@ class _Run:
         # Where the straight run of instructions began that is not counted yet.
         start = pc
         while pc < len(instructions):
-            if pc in self.ready:
-                executions[start:pc] += group.waves_of_workgroups
-                self.enqueue(pc, waves)
-                return
-            flow = program.flow[pc]
+            # A group that waits ahead is met there, and joined.
+            stop = min([program.next_flow[pc], *(other for other in self.ready if other >= pc)])
             try:
-                if flow is None:
-                    step = program.steps[pc]
-                    assert step is not None
+                while pc < stop:
                     group.pc = pc
-                    step(group)
+                    program.steps[pc](group)
                     pc += 1
-                    continue
-                kind, condition, target = flow
+                if pc in self.ready:
+                    executions[start:pc] += group.waves_of_workgroups
+                    self.enqueue(pc, waves)
+                    return
+                if pc == len(instructions):
+                    break
+                kind, condition, target = program.flow[pc]
                 taken = condition(group) if condition else np.ones(0, bool)
             except EmulationError as error:
                 raise type(error)(program.located(instructions[pc], str(error))) from error

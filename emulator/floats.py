@@ -25,6 +25,38 @@ F64 = npt.NDArray[np.float64]
 F32 = npt.NDArray[np.float32]
 F16 = npt.NDArray[np.float16]
 
+# -- denormals -----------------------------------------------------------------------------------
+
+
+def _float_constants(kind: type[Any]) -> tuple[Any, Any, Any]:
+    """Of a float type: its bits' type, the exponent's bits and the sign's."""
+    width = np.dtype(kind).itemsize * 8
+    bits = np.dtype(f"u{width // 8}")
+    sign, mantissa = 1 << (width - 1), (1 << np.finfo(kind).nmant) - 1
+    # Arrays, because NumPy takes longer to convert its own scalars than to compute.
+    return bits, np.array(sign - 1 - mantissa, bits), np.array(sign, bits)
+
+
+_FLOAT_CONSTANTS = {
+    np.dtype(kind): _float_constants(kind) for kind in (np.float16, np.float32, np.float64)
+}
+
+
+def flush_denormals(values: Array) -> Array:
+    """f32, f16 or f64 `values` with subnormal numbers replaced by zeros of their sign.
+
+    Where there are none, this is `values` itself.
+    """
+    kind, exponent, sign = _FLOAT_CONSTANTS[values.dtype]
+    bits = values.view(kind)
+    exponents = bits & exponent
+    # Subnormal numbers and zeros have no exponent.
+    if np.count_nonzero(exponents) == values.size:
+        return values
+    flushed = select(exponents == 0, bits & sign, bits)
+    return flushed.view(values.dtype) if np.count_nonzero(flushed != bits) else values
+
+
 # -- f16: NumPy's own conversions and arithmetic go element by element ---------------------------
 
 _F16_VALUES: F32 = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import floats
-from .operands import DTYPES, Array, flush_denormals
+from .operands import DTYPES, Array
 from .select_bits import bits_view, select
 
 Function = Callable[..., Array]
@@ -85,7 +85,7 @@ def _without_denormals(function: Function) -> Function:
     def compute(a: Array) -> Array:
         if a.dtype != np.float32:
             return function(a)
-        return flush_denormals(function(flush_denormals(a)))
+        return floats.flush_denormals(function(floats.flush_denormals(a)))
 
     return compute
 
@@ -118,10 +118,10 @@ def _extreme(a: Array, b: Array, ieee: bool, larger: bool) -> Array:
     a_bits, b_bits = bits_view(a), bits_view(b)
     sign = a_bits.dtype.type(1 << (8 * a.itemsize - 1))
     zeros = (a_bits | b_bits) == sign
-    if bool(zeros.any()):
+    if np.count_nonzero(zeros):
         zero = (a_bits & b_bits) if larger else (a_bits | b_bits)
         result = select(zeros, zero.view(a.dtype), result)
-    if bool(nan.any()):
+    if np.count_nonzero(nan):
         result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
         if ieee:
             result = np.where(_signals(b), _quieted(b), result)

@@ -139,11 +139,7 @@ class _Accessor:
         )
         if found.cycles is None:
             found.cycles = self.cycles(found, group)
-        conflicts, cycles, floor = found.cycles
-        counters = machine.workgroup_counters
-        counters.lds_conflict_cycles[pc] += conflicts
-        counters.lds_cycles[pc] += cycles
-        counters.lds_floor_cycles[pc] += floor
+        machine.workgroup_counters.lds[:, pc] += found.cycles
         return found
 
     def cycles(self, access: LdsAccess, group: WaveGroup) -> npt.NDArray[np.int64]:

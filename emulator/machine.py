@@ -19,12 +19,14 @@ import numpy.typing as npt
 from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
 from .counters import Counters, WorkgroupCounters
 from .errors import UndefinedReadError
+from .floats import flush_denormals
 from .global_memory import GlobalMemory
 from .lds import LdsState
 
 LANES = 64
 U32 = npt.NDArray[np.uint32]
 LaneMask = npt.NDArray[np.bool_]
+_U32, _F32 = np.dtype(np.uint32), np.dtype(np.float32)
 Rows = slice | npt.NDArray[np.intp]
 
 
@@ -84,6 +86,8 @@ class Machine:
         self._s_complete = [False] * SCALAR_REGISTERS
         self._v_defined = np.zeros((vectors, self.waves, LANES), bool)
         self._v_complete = [False] * vectors
+        # Known to hold no denormal f32 in any lane of any wave.
+        self._v_normal = [False] * vectors
         d = kernel.directives
         self.mode = FloatMode(
             flush_f32=d.get("float_denorm_mode_32", 0) == 0,
@@ -106,6 +110,7 @@ class Machine:
         """Gives vector register `index` of every wave its initial values [waves, 64]."""
         self.vgpr[index] = values
         self._v_defined[index] = self._v_complete[index] = True
+        self._v_normal[index] = False
 
     def vector_index(self, register: Register) -> int:
         """Where a vector or accumulation register lies in `vgpr`."""
@@ -141,6 +146,7 @@ class WaveGroup:
         rows: which waves: indexes the wave dimension of the machine's arrays. A slice means all.
         active: [n, 64] lanes that EXEC enables, or None where it enables all of them.
         pc: index of the instruction that runs, for the counters.
+        mode: the float mode, shared by all waves.
         waves_of_workgroups: [workgroups of the machine], how many waves are of each.
     """
 
@@ -154,13 +160,9 @@ class WaveGroup:
             self.workgroup_index, minlength=len(machine.workgroups)
         )
         self.pc = 0
+        self.mode = machine.mode
         self.active: LaneMask | None = None
         self.refresh_exec()
-
-    @property
-    def mode(self) -> FloatMode:
-        """The float mode, shared by all waves."""
-        return self.machine.mode
 
     @property
     def workgroup_index(self) -> npt.NDArray[np.intp]:
@@ -255,15 +257,17 @@ class WaveGroup:
             machine._v_complete[index] = bool(machine._v_defined[index].all())
         return machine.vgpr[index][self.rows]
 
-    def v_moved(self, index: int, moved: Callable[[U32], U32], used: LaneMask) -> U32:
+    def v_moved(
+        self, index: int, moved: Callable[[U32], U32], used: Callable[[WaveGroup], LaneMask]
+    ) -> U32:
         """Vector register `index` after `moved` has moved words [n, 64] between lanes.
 
-        Those that land in the lanes `used` must have been written.
+        Those that land in the lanes `used` of this group must have been written.
         """
         machine = self.machine
         if not machine._v_complete[index]:
             defined = machine._v_defined[index][self.rows].astype(np.uint32)
-            missing = used & (moved(defined) == 0)
+            missing = used(self) & (moved(defined) == 0)
             if missing.any():
                 wave, lane = np.argwhere(missing)[0].tolist()
                 raise UndefinedReadError(
@@ -300,6 +304,7 @@ class WaveGroup:
         whole = self.all_waves and self.active is None and lanes is None
         if whole and all(machine._v_complete[index : index + count]):
             machine.vgpr[index : index + count] = values
+            machine._v_normal[index : index + count] = [False] * count
             return
         for k in range(count):
             self.set_v(index + k, values[k], lanes)
@@ -316,6 +321,7 @@ class WaveGroup:
         `value` is broadcast to [n, 64].
         """
         machine = self.machine
+        machine._v_normal[index] = False
         mask = self.active if lanes is None else lanes
         if mask is None:
             machine.vgpr[index][self.rows] = value
@@ -330,6 +336,22 @@ class WaveGroup:
                 machine._v_defined[index][self.rows] = True
             else:
                 machine._v_defined[index][self.rows] |= mask
+
+    def v_f32(self, index: int) -> npt.NDArray[np.float32]:
+        """As `v`, as f32; denormals are zeros where the mode flushes those of f32."""
+        machine = self.machine
+        values = self.v(index).view(_F32)
+        if machine._v_normal[index] or not self.mode.flush_f32:
+            return values
+        flushed = flush_denormals(values)
+        machine._v_normal[index] = self.all_waves and flushed is values
+        return flushed
+
+    def set_f32(self, index: int, values: npt.NDArray[np.float32]) -> None:
+        """As `set_v`, f32 `values` in which denormals are zeros if the mode flushes those."""
+        self.set_v(index, values.view(_U32))
+        everywhere = self.all_waves and self.active is None
+        self.machine._v_normal[index] = everywhere and self.mode.flush_f32
 
     def vector_name(self, index: int) -> str:
         """How the text spells vector register `index`."""

@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -240,11 +241,17 @@ def _factor(
     if pairs:
         order, size = (1, 3, 4, 2, 0, 5), (shape.blocks, rows, shape.k)
 
+    @lru_cache(maxsize=4)
+    def places(waves: int) -> npt.NDArray[np.intp]:
+        inside = (-1, waves, parts, shape.blocks, rows, per_word)
+        every = np.arange(elements * waves * LANES * form.bits // 8 // np.dtype(form.kind).itemsize)
+        return np.ascontiguousarray(every.reshape(inside).transpose(order))
+
     def read(group: WaveGroup) -> F64:
         words = group.block(group.machine.vector_index(register), registers, every_lane=True)
         words = _join(words) if form.bits == 64 else np.ascontiguousarray(words)
-        inside = words.view(form.kind).reshape(-1, group.count, parts, shape.blocks, rows, per_word)
-        values = form.values(inside.transpose(order)).reshape(group.count, *size)
+        taken = words.view(form.kind).take(places(group.count))
+        values = form.values(taken).reshape(group.count, *size)
         return values.swapaxes(-1, -2) if pairs else values
 
     return read
@@ -262,12 +269,12 @@ def _split(bits: npt.NDArray[np.uint64]) -> U32:
 
 
 def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
-    """C in its registers, [elements of a lane, n, 64] of the result type, or one number."""
+    """C in its registers, [elements of a lane, n, 64] in f64, or one number."""
     kind = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[shape.result]
     if isinstance(operand.value, Literal):
         bits = literal_bits(operand.value.value, {"i32": "b32"}.get(shape.result, shape.result))
         raw = np.array(bits, np.uint64 if shape.result == "f64" else np.uint32)
-        number = raw.view(kind)
+        number = raw.view(kind).astype(np.float64)
         return lambda group: number
     count = _result_registers(shape)
     _expect(operand, count)
@@ -275,7 +282,8 @@ def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
 
     def read(group: WaveGroup) -> Array:
         words = group.block(group.machine.vector_index(register), count, every_lane=True)
-        return (_join(words) if shape.result == "f64" else words).view(kind)
+        values = (_join(words) if shape.result == "f64" else words).view(kind)
+        return values.astype(np.float64, copy=False)
 
     return read
 
@@ -294,8 +302,13 @@ def _to_lanes(shape: Shape) -> Callable[[F64], F64]:
     h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
     far, groups = shape.blocks // near, shape.m // (h * beside)
 
-    def arrange(product: F64) -> F64:
-        tiles = product.reshape(-1, far, near, groups, beside, h, shape.n)
+    @lru_cache(maxsize=4)
+    def places(waves: int) -> npt.NDArray[np.intp]:
+        every = np.arange(waves * shape.blocks * shape.m * shape.n)
+        tiles = every.reshape(-1, far, near, groups, beside, h, shape.n)
         return tiles.transpose(1, 3, 5, 0, 4, 2, 6).reshape(far * groups * h, -1, LANES)
+
+    def arrange(product: F64) -> F64:
+        return product.take(places(len(product)))
 
     return arrange

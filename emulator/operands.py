@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import AssemblyError, Literal, Operand, Register
+from .floats import flush_denormals
 from .machine import WaveGroup
-from .select_bits import bits_view, select
+from .select_bits import bits_view
 
 Array = npt.NDArray[Any]
 Source = Callable[[WaveGroup], Array]
@@ -55,30 +56,6 @@ def literal_bits(value: int | float, kind: str) -> int:
     return value & ((1 << width) - 1)
 
 
-def _float_constants(kind: type[Any]) -> tuple[Any, Any, Any, Any]:
-    """Of a float type: its bits' type, 1, the bound that `flush_denormals` needs, the sign bit."""
-    bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}[np.dtype(kind).itemsize]
-    width = np.dtype(kind).itemsize * 8
-    bound = bits((2 << np.finfo(kind).nmant) - 1)
-    return bits, bits(1), bound, bits(1 << (width - 1))
-
-
-_FLOAT_CONSTANTS = {
-    np.dtype(kind): _float_constants(kind) for kind in (np.float16, np.float32, np.float64)
-}
-
-
-def flush_denormals(values: Array) -> Array:
-    """f32, f16 or f64 `values` with subnormal numbers replaced by zeros of their sign."""
-    kind, one, bound, sign = _FLOAT_CONSTANTS[values.dtype]
-    bits = values.view(kind)
-    # Without the sign and less 1, subnormal numbers are the smallest and zero is the largest.
-    small = (bits << one) - one
-    if not small.size or np.minimum.reduce(small, axis=None) >= bound:
-        return values
-    return select(small < bound, bits & sign, bits).view(values.dtype)
-
-
 def flushes(group: WaveGroup, kind: str) -> bool:
     """Whether float operands and results of type `kind` lose their denormals."""
     return group.mode.flush_f32 if kind == "f32" else group.mode.flush_f64_f16
@@ -102,6 +79,8 @@ def register_word(register: Register, offset: int = 0) -> Source:
     index = register.index + offset
     if register.file == "s":
         return lambda group: group.s(index)[:, None]
+    if register.file == "v":
+        return lambda group: group.v(index)
     return lambda group: group.v(group.machine.vector_index(register) + offset)
 
 
@@ -143,12 +122,27 @@ def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
     if not isinstance(value, Register):
         raise AssemblyError(f"'{value}' where a register or number is expected")
     bits = register_bits(value, bits_of(kind))
+    if kind == "f32" and flush and value.file != "s":
+        return flushed_word(value, 0, operand)
     return typed(bits, operand, kind, flush)
+
+
+def flushed_word(register: Register, offset: int, operand: Operand) -> Source:
+    """One word of a vector register as f32, with the operand's sign modifiers.
+
+    As `typed`, but the register's words are not searched for denormals twice.
+    """
+
+    def read(group: WaveGroup) -> Array:
+        values = group.v_f32(group.machine.vector_index(register) + offset)
+        return apply_signs(values, operand)
+
+    return read
 
 
 def typed(bits: Source, operand: Operand, kind: str, flush: bool = True) -> Source:
     """`bits` read as `kind`, with the operand's sign modifiers."""
-    dtype = DTYPES[kind]
+    dtype = np.dtype(DTYPES[kind])
     signed = operand.negate or operand.absolute
     if kind[0] != "f":
         if not signed:
@@ -183,7 +177,8 @@ class ResultForm:
     def finish(self, group: WaveGroup, values: Array) -> Array:
         """`values` as `kind`, with output modifier, clamp and denormal flush of floats."""
         kind = self.kind
-        values = values.astype(DTYPES[kind], copy=False)
+        if values.dtype != DTYPES[kind]:
+            values = values.astype(DTYPES[kind])
         if kind[0] != "f":
             return values
         if self.omod:
@@ -226,7 +221,10 @@ def vector_destination(operand: Operand, form: ResultForm) -> Destination:
         for offset, word in enumerate(form.words(group, values)):
             group.set_v(index + offset, word)
 
-    return write
+    def write_f32(group: WaveGroup, values: Array) -> None:
+        group.set_f32(group.machine.vector_index(register), form.finish(group, values))
+
+    return write_f32 if form.kind == "f32" else write
 
 
 def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:

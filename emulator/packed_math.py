@@ -28,6 +28,7 @@ from .operands import (
     ResultForm,
     Source,
     bits_of,
+    flushed_word,
     literal_bits,
     register_word,
     typed,
@@ -81,7 +82,12 @@ def _halves(instruction: Instruction, operand: Operand, number: int, kind: str) 
         negate = bool(_modifier(instruction, f"neg_{part}", number, 0))
         if negate and kind[0] != "f":
             raise UnknownInstructionError(instruction, f"neg_{part} on an integer operand")
-        sources.append(typed(_half_bits(operand, kind, half), Operand(operand.value, negate), kind))
+        signed, value = Operand(operand.value, negate), operand.value
+        bits = _half_bits(operand, kind, half)
+        if kind == "f32" and isinstance(value, Register) and value.file != "s":
+            sources.append(flushed_word(value, half, signed))
+        else:
+            sources.append(typed(bits, signed, kind))
     return sources
 
 
@@ -131,8 +137,7 @@ def _packed(instruction: Instruction, op: LaneOp) -> Step:
         low = [source(group) for source in low_sources]
         high = [source(group) for source in high_sources]
         mode = (group.mode.ieee,) if op.ieee else ()
-        with np.errstate(all="ignore"):
-            destination(group, function(*low, *mode), function(*high, *mode))
+        destination(group, function(*low, *mode), function(*high, *mode))
 
     return step
 
@@ -147,6 +152,11 @@ def _pair_destination(
 
     def write(group: WaveGroup, low: Array, high: Array) -> None:
         index = group.machine.vector_index(register)
+        if form.kind == "f32":
+            low, high = form.finish(group, low), form.finish(group, high)
+            group.set_f32(index, low)
+            group.set_f32(index + 1, high)
+            return
         (low_word,), (high_word,) = form.words(group, low), form.words(group, high)
         if wide:
             group.set_v(index, low_word)
