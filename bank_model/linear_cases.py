@@ -45,13 +45,22 @@ class LinearCases:
     """All cases of a tile whose elements have a power of two of bits."""
 
     def __init__(
-        self, target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], groups: Sequence[int]
+        self,
+        target: Target,
+        tile: LdsTile,
+        accesses: Sequence[LdsAccess],
+        groups: Sequence[int],
+        unit: int = 1,
+        block: int | None = None,
     ) -> None:
         """Sorts the accesses; those that never run are left out.
 
         `groups` are the group sizes to try, in elements, the largest first: powers of two from
-        that of the widest instruction down to a word.
+        that of the widest instruction down to a word. `unit` and `block` as of `SolverOptions`;
+        by default the block is the tile.
         """
+        self.unit = unit
+        self.block = tile.elements if block is None else block
         self.target = target
         self.tile = tile
         self.accesses = [
@@ -95,9 +104,12 @@ class LinearCases:
         highest = max(constraints.bank_bits, division.rows.stop)
         targets = 0
         for bit in range(division.group_bit, highest):
-            # A swizzle with highest target t permutes aligned blocks of 2**(t+1), which must fit.
+            # A swizzle with highest target t permutes aligned blocks of 2**(t+1), which must fit;
+            # one with lowest target t moves runs of 2**t.
             element_bit = bit - self.to_words
-            if element_bit >= 0 and self.tile.elements % (2 << element_bit) == 0:
+            if element_bit < 0 or (1 << element_bit) % self.unit:
+                continue
+            if self.block % (2 << element_bit) == 0:
                 targets |= 1 << bit
         bits = (self.tile.elements - 1).bit_length() + self.to_words
         space = SearchSpace(max(bits, 0), targets)

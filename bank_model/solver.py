@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from math import gcd
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
@@ -87,14 +88,46 @@ class SolverOptions:
     """What layouts the solver may choose.
 
     `kinds` are the allowed families; PLAIN is always allowed. `max_lds_bytes` bounds the
-    allocation (the target's LDS by default), `max_chain` the hints on it. `is_legal` is asked
-    before a layout is chosen and may veto it, for reasons that the bank model does not know.
+    allocation (the target's LDS by default), `max_chain` the hints on it. Swizzles move aligned
+    runs of `unit` elements as a whole, and permute aligned blocks of `block` elements (of the whole
+    allocation by default) within themselves: what the hardware stores by itself wants that.
+    `is_legal` is asked before a layout is chosen and may veto it, for reasons that the bank model
+    does not know.
+
+    Raises InvalidParameterError for a `unit` that is no power of two, or a `block` below 1.
     """
 
     kinds: frozenset[LayoutKind] = ALL_KINDS
     max_lds_bytes: int | None = None
     max_chain: int = 8
+    unit: int = 1
+    block: int | None = None
     is_legal: Callable[[Layout], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if not is_power_of_two(self.unit):
+            raise InvalidParameterError("unit", self.unit, "a power of two")
+        if self.block is not None and self.block < 1:
+            raise InvalidParameterError("block", self.block, "a positive number of elements")
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether `unit` or `block` exclude some swizzles."""
+        return self.unit > 1 or self.block is not None
+
+    def keeps_runs(self, layout: Layout) -> bool:
+        """Whether a layout does what `unit` and `block` say."""
+        if isinstance(layout, PaddedLayout):
+            return self.block is None
+        if not isinstance(layout, SwizzledLayout):
+            return True
+        if layout.padding_elements and self.block is not None:
+            return False
+        return all(
+            swizzle.access_width % self.unit == 0
+            and (self.block is None or self.block % swizzle.row_width == 0)
+            for swizzle in layout.swizzles
+        )
 
 
 @dataclass(frozen=True)
@@ -220,7 +253,7 @@ class _Solver:
 
     def allows(self, layout: Layout) -> bool:
         """Whether options and LDS size admit the layout."""
-        if layout_kind(layout) not in self.options.kinds:
+        if layout_kind(layout) not in self.options.kinds or not self.options.keeps_runs(layout):
             return False
         if isinstance(layout, SwizzledLayout) and (
             len(layout.swizzles) > self.options.max_chain or not layout.is_bijection(self.tile)
@@ -253,7 +286,11 @@ class _Solver:
         linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
         if not linear_kinds or not is_power_of_two(self.tile.element_bits):
             return [], None
-        linear = LinearCases(self.target, self.tile, self.accesses, self.group_sizes())
+        options = self.options
+        block = gcd(self.tile.elements, options.block or 0)
+        linear = LinearCases(
+            self.target, self.tile, self.accesses, self.group_sizes(), options.unit, block
+        )
         cases: list[LinearCase] = []
         found: list[_Candidate] = []
         for case in linear.cases(self.base_wavefronts):
@@ -269,7 +306,8 @@ class _Solver:
             found += more
             fewest = min([fewest, *(c.conflicts for c in more)])
             proven = proven and complete
-        return found, fewest if proven and linear.cover_everything() else None
+        proven = proven and not options.is_restricted and linear.cover_everything()
+        return found, fewest if proven else None
 
     def search_case(
         self, case: LinearCase, to_words: int, below: int
@@ -334,7 +372,7 @@ class _Solver:
         bits = self.tile.element_bits
         widest = max(min(a.count * bits, MAX_USEFUL_ALIGNMENT * 8) for a in self.accesses)
         word = self.target.bank_width_bytes * 8
-        smallest = max(word // bits, 1)
+        smallest = max(word // bits, 1, self.options.unit)
         largest = max(1 << (-(-widest // bits) - 1).bit_length(), smallest)
         sizes: list[int] = []
         while largest >= smallest:

@@ -12,14 +12,16 @@ A `memref.alloc` may say its layout in three ways:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from ..bank_model.swizzles import Swizzle
-from .allocations import VIEWS
+from .allocations import VIEWS, Untraceable, start_offsets
+from .carried_memory import carried_values
+from .index_bits import IndexBits
 from .lds_accesses import STOWED_SWIZZLE, stowed_swizzles
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
@@ -73,27 +75,50 @@ def _common_chain(allocation: ir.Operation) -> Chain:
     chains: dict[Chain, None] = {}
     unused: dict[Chain, None] = {}
     pending: list[tuple[ir.Value, Chain, bool]] = [(allocation.results[0], (), False)]
+    seen: set[tuple[ir.Value, Chain]] = set()
     while pending:
         value, chain, partial = pending.pop()
+        if (value, chain) in seen:
+            continue
+        seen.add((value, chain))
         for use in value.uses:
             user = use.owner.operation
+            carried = carried_values(user, use.operand_number)
             if is_hint(user):
-                if partial:
-                    raise UnknownLayoutError("a swizzle hint is on a part of the allocation")
                 onward = (*chain, _swizzle_of(user))
+                if partial and not _starts_alike(user.operands[0], allocation, onward):
+                    raise UnknownLayoutError("a swizzle hint is on a part of the allocation")
                 pending.append((user.results[0], onward, False))
                 if not list(user.results[0].uses):
                     unused[onward] = None
             elif user.name in VIEWS and use.operand_number == 0:
                 through = partial or user.name in _PARTIAL_VIEWS
                 pending.append((user.results[0], chain, through))
-            elif user.name != "memref.dealloc":
+            elif carried:
+                pending += [(each, chain, partial) for each in carried]
+            elif user.name not in _NO_ACCESS:
                 chains[chain] = None
     chains = chains or unused
     if len(chains) > 1:
         shown = sorted(" of ".join(map(str, chain)) or "none" for chain in chains)
         raise UnknownLayoutError(f"its accesses go through different swizzles: {', '.join(shown)}")
     return next(iter(chains), ())
+
+
+_NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
+
+
+def _starts_alike(part: ir.Value, allocation: ir.Operation, chain: Chain) -> bool:
+    """Whether swizzles of a part are those of the allocation: they repeat up to its start."""
+    period = lcm(*(swizzle.period for swizzle in chain))
+    function = allocation
+    while function.parent is not None and not function.name.endswith("func"):
+        function = function.parent.operation
+    starts = start_offsets(part, IndexBits(function))
+    if isinstance(starts, Untraceable) or allocation.results[0] not in starts:
+        return False
+    start = starts[allocation.results[0]]
+    return start.modulus % period == 0 and start.residue % period == 0
 
 
 def _swizzle_of(hint: ir.Operation) -> Swizzle:

@@ -8,6 +8,7 @@ allocation that flows into the same value:
     %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }     one group: %a, %b
 
 Each value has a chain: the swizzles between it and the allocation, from the allocation outwards.
+Views (`memref.subview`, ...) may lie between an allocation and its hints, not behind these.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle
+from .allocations import VIEWS
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
@@ -122,7 +124,7 @@ class _Exploration:
     group: BufferGroup = field(default_factory=BufferGroup)
     values: dict[ir.Value, None] = field(default_factory=dict)
     edges: dict[ir.Value, list[tuple[ir.Value, ir.Operation | None]]] = field(default_factory=dict)
-    """From a value to the values derived from it, through a hint or unchanged."""
+    """From a value to the values derived from it, through a hint, a view, or unchanged."""
     pending: list[ir.Value] = field(default_factory=list)
 
     def run(self, start: ir.Value) -> None:
@@ -144,10 +146,12 @@ class _Exploration:
         if self.group.problem is None:
             self._assign_chains()
 
-    def _edge(self, source: ir.Value, target: ir.Value, hint: ir.Operation | None = None) -> None:
+    def _edge(
+        self, source: ir.Value, target: ir.Value, through: ir.Operation | None = None
+    ) -> None:
         outgoing = self.edges.setdefault(source, [])
         if all(known != target for known, _ in outgoing):
-            outgoing.append((target, hint))
+            outgoing.append((target, through))
         self.pending.extend((source, target))
 
     def _sources(self, value: ir.Value) -> None:
@@ -171,7 +175,7 @@ class _Exploration:
         number = ir.OpResult(value).result_number
         if operation.name in _ALLOCATIONS:
             self.group.roots.append(value)
-        elif is_hint(operation):
+        elif is_hint(operation) or operation.name in VIEWS:
             self._edge(operation.operands[0], value, operation)
         elif operation.name == "scf.for":
             self._loop_carried(operation, number)
@@ -191,7 +195,7 @@ class _Exploration:
 
     def _use(self, value: ir.Value, user: ir.Operation, operand: int) -> None:
         """Visits one use of `value`."""
-        if is_hint(user):
+        if is_hint(user) or (user.name in VIEWS and operand == 0):
             self._edge(value, user.results[0], user)
         elif user.name == "scf.for" and operand >= 3:
             self._loop_carried(user, operand - 3)
@@ -233,12 +237,18 @@ class _Exploration:
         pending = list(chains)
         while pending:
             source = pending.pop()
-            for target, hint in self.edges.get(source, []):
-                try:
-                    chain = chains[source] + ((hint_swizzle(hint),) if hint else ())
-                except (UnknownSwizzleError, InvalidParameterError) as error:
-                    self.group.blame(str(error))
-                    return
+            for target, through in self.edges.get(source, []):
+                chain = chains[source]
+                if through is not None and not is_hint(through):
+                    if chain:
+                        self.group.blame(f"{through.name} is behind a swizzle hint")
+                        return
+                elif through is not None:
+                    try:
+                        chain = (*chain, hint_swizzle(through))
+                    except (UnknownSwizzleError, InvalidParameterError) as error:
+                        self.group.blame(str(error))
+                        return
                 if target not in chains:
                     chains[target] = chain
                     pending.append(target)

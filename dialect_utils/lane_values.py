@@ -337,7 +337,8 @@ def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange 
 _Source = Callable[[ir.Operation, Launch], LaneValues | Unknown]
 
 
-def _dimension(operation: ir.Operation) -> int:
+def dimension_of(operation: ir.Operation) -> int:
+    """0, 1 or 2 for the x, y or z of a `gpu.thread_id` and its like."""
     text = str(operation.attributes["dimension"])
     return "xyz".index(text[text.index("<") + 1])
 
@@ -345,7 +346,7 @@ def _dimension(operation: ir.Operation) -> int:
 def _thread_id(operation: ir.Operation, launch: Launch) -> LaneValues:
     x, y = _size(launch, 0), _size(launch, 1)
     ids = thread_ids(launch)
-    return LaneValues((ids % x, ids // x % y, ids // (x * y))[_dimension(operation)])
+    return LaneValues((ids % x, ids // x % y, ids // (x * y))[dimension_of(operation)])
 
 
 def _constant(operation: ir.Operation, launch: Launch) -> LaneValues | Unknown:
@@ -367,7 +368,7 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
         "gpu.subgroup_id": lambda op, launch: LaneValues(
             thread_ids(launch)[:, :1] // launch.subgroup_size
         ),
-        "gpu.block_dim": lambda op, launch: constant(_size(launch, _dimension(op))),
+        "gpu.block_dim": lambda op, launch: constant(_size(launch, dimension_of(op))),
         "gpu.subgroup_size": lambda op, launch: constant(launch.subgroup_size),
         "gpu.num_subgroups": lambda op, launch: constant(launch.waves),
     }

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import gcd, prod
+from math import gcd, lcm, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -47,7 +47,7 @@ from .lane_values import (
     existing_lanes,
 )
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
-from .swizzle_legality import contiguous_run
+from .swizzle_legality import DirectStore, contiguous_run
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 GATHER = "amdgpu.gather_to_lds"
@@ -83,6 +83,27 @@ class AllocationAccesses:
     unknown: tuple[UnknownAccess, ...]
     assumptions: tuple[str, ...]
     hinted: bool
+    gathers: tuple[Gather, ...] = ()
+
+    @property
+    def ordinary(self) -> tuple[LdsAccess, ...]:
+        """The accesses whose addresses the program chooses: those that are no gather's."""
+        stored = {id(access) for gather in self.gathers for access in gather.accesses}
+        return tuple(access for access in self.accesses if id(access) not in stored)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """An `amdgpu.gather_to_lds` to an allocation, as `accesses` of it and as what it is.
+
+    `memref` and `indices` are where in the allocation it stores.
+    """
+
+    operation: ir.Operation
+    store: DirectStore
+    accesses: tuple[LdsAccess, ...]
+    memref: ir.Value
+    indices: tuple[ir.Value, ...]
 
 
 def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
@@ -154,6 +175,12 @@ def _is_row_major(kind: ir.MemRefType) -> bool:
     )
 
 
+def strides_of(memref: ir.Value) -> tuple[int, ...] | None:
+    """A memref's strides in elements; None where they are not all static."""
+    strides = _strides_and_offset(ir.MemRefType(memref.type))[0]
+    return None if strides is None or DYNAMIC in strides else strides
+
+
 def _strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int | None]:
     """Strides and offset in elements; None where the layout is not strided."""
     try:
@@ -203,6 +230,14 @@ class _Footprint:
 
 
 @dataclass(frozen=True)
+class _Stored:
+    """The accesses of a direct store."""
+
+    store: DirectStore
+    accesses: tuple[LdsAccess, ...]
+
+
+@dataclass(frozen=True)
 class _Overrun(Unknown):
     """An access that leaves its memref, its row, or the allocation in some lane."""
 
@@ -229,6 +264,7 @@ def trace_allocation(
     accesses: list[LdsAccess] = []
     unknown: list[UnknownAccess] = []
     assumptions: list[str] = []
+    gathers: list[Gather] = []
     hinted = STOWED_SWIZZLE in allocation.attributes
     root = _View(allocation.results[0], constant(0), strides, tile.shape, _stowed(allocation))
     met: dict[ir.Value, list[_View]] = {}
@@ -281,10 +317,26 @@ def trace_allocation(
                 overrun = isinstance(found, _Overrun) and "transfer" not in user.name
                 unknown.append(UnknownAccess(f"{user.name}: {found.reason}", location, overrun))
                 continue
+            if isinstance(found, _Stored):
+                gathers.append(
+                    Gather(
+                        user,
+                        found.store,
+                        found.accesses,
+                        view.value,
+                        footprint.indices,
+                    )
+                )
+                found = found.accesses
             accesses += found
             assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
     return AllocationAccesses(
-        tile, tuple(accesses), tuple(unknown), tuple(dict.fromkeys(assumptions)), hinted
+        tile,
+        tuple(accesses),
+        tuple(unknown),
+        tuple(dict.fromkeys(assumptions)),
+        hinted,
+        tuple(gathers),
     )
 
 
@@ -357,15 +409,18 @@ def _stowed(allocation: ir.Operation) -> tuple[Swizzle, ...] | Unknown:
         return Unknown(f"{STOWED_SWIZZLE}: {error}")
 
 
-def _with_hint(
-    chain: tuple[Swizzle, ...] | Unknown, hint: ir.Operation
-) -> tuple[Swizzle, ...] | Unknown:
-    if isinstance(chain, Unknown):
-        return chain
+def _with_hint(source: _View, hint: ir.Operation) -> tuple[Swizzle, ...] | Unknown:
+    """The swizzles behind a hint on a view, if they are those of the whole allocation."""
+    if isinstance(source.chain, Unknown):
+        return source.chain
     try:
-        return (*chain, hint_swizzle(hint))
+        chain = (*source.chain, hint_swizzle(hint))
     except (UnknownSwizzleError, InvalidParameterError) as error:
         return Unknown(str(error))
+    period = lcm(*(swizzle.period for swizzle in chain))
+    if isinstance(source.offset, Unknown) or (source.offset.values % period).any():
+        return Unknown("hint on a part in which the swizzle does not begin anew")
+    return chain
 
 
 _HARMLESS = frozenset({"memref.dealloc"})
@@ -394,9 +449,7 @@ def _view_through(
     kind = ir.MemRefType(result.type)
     strides = _strides_and_offset(kind)[0]
     if operation.name == SWIZZLE_HINT:
-        whole = isinstance(source.offset, LaneValues) and source.offset.uniform == 0
-        chain = _with_hint(source.chain, operation) if whole else Unknown("hint behind the start")
-        source = replace(source, chain=chain)
+        source = replace(source, chain=_with_hint(source, operation))
     if operation.name in ("memref.cast", SWIZZLE_HINT, "memref.assume_alignment"):
         # These may forget static information; what they are given still holds.
         if kind.rank != len(source.sizes):
@@ -407,14 +460,14 @@ def _view_through(
     view = _View(result, source.offset, strides, tuple(kind.shape), source.chain)
     if operation.name in _SAME_ELEMENTS:
         return view
-    offsets = _mixed(operation, "static_offsets", 1)
+    offsets = mixed_operands(operation, "static_offsets", 1)
     if operation.name == "memref.reinterpret_cast":
         # Its offset counts from the allocation's start, not from the source view's.
         return replace(view, offset=_evaluate(offsets[0], evaluator))
     return replace(view, offset=_address(source, offsets, evaluator))
 
 
-def _mixed(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
+def mixed_operands(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
     """Static numbers of an attribute with the dynamic ones filled in from operand `segment`."""
     segments = list(ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"]))
     first = sum(segments[:segment])
@@ -656,7 +709,7 @@ def _lane_accesses(
     around: _Surroundings,
     evaluator: LaneEvaluator,
     location: str,
-) -> list[LdsAccess] | Unknown:
+) -> list[LdsAccess] | _Stored | Unknown:
     """The accesses of one operation: one per contiguous run of its elements."""
     indices: list[LaneValues] = []
     for index in footprint.indices:
@@ -680,12 +733,17 @@ def _lane_accesses(
             return _Overrun("index outside the view's bounds")
     issued = active.any(axis=1)
     if footprint.wave_elements:
-        gathered = _gathered(tile, view, footprint.wave_elements, starts[issued], active[issued])
+        count = footprint.wave_elements
+        gathered = _gathered(tile, view, count, starts[issued], active[issued])
         if isinstance(gathered, Unknown):
             return gathered
-        runs, mask = gathered, None if active[issued].all() else active[issued]
+        firsts, runs = gathered
+        mask = None if active[issued].all() else active[issued]
         written = [LdsAccess(footprint.kind, e, n, weight, mask, location) for e, n in runs]
-        return [_without_repetition(access) if loops else access for access in written]
+        store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
+        return _Stored(
+            store, tuple(_without_repetition(access) if loops else access for access in written)
+        )
     # Rows of one element have stride 1 too, but are consecutive only while they are not padded.
     run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
     count = 1 if run_dimension is None else footprint.extents[run_dimension]
@@ -710,8 +768,8 @@ def _lane_accesses(
 
 def _gathered(
     tile: LdsTile, view: _View, count: int, starts: np.ndarray, active: np.ndarray
-) -> list[tuple[np.ndarray, int]] | Unknown:
-    """What the lanes of a wave write behind the wave's first element, as runs (elements, count).
+) -> tuple[np.ndarray, list[tuple[np.ndarray, int]]] | Unknown:
+    """The first element of each wave, and what its lanes write from there, as (elements, count).
 
     The hardware knows nothing of swizzles: `count` elements of each lane lie behind those of the
     lane before. In a swizzled allocation the logical elements there are those that the swizzle
@@ -727,14 +785,15 @@ def _gathered(
     if used.min() < 0 or used.max() + count > tile.elements:
         return _Overrun("element outside the allocation")
     physical = np.where(active, physical, used[0])
+    firsts = first[:, 0]
     if not view.chain:
-        return [(physical, count)]
+        return firsts, [(physical, count)]
     layout = SwizzledLayout(view.chain)
     if not layout.is_bijection(tile):
         return Unknown(f"{layout} does not permute the allocation")
     logical = np.argsort(layout.offsets(tile, np.arange(tile.elements)))
     run = gcd(contiguous_run(view.chain), count, int(np.gcd.reduce(used, None)))
-    return [(logical[physical + part], run) for part in range(0, count, run)]
+    return firsts, [(logical[physical + part], run) for part in range(0, count, run)]
 
 
 def _same_shape(

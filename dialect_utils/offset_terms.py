@@ -10,6 +10,7 @@ to wrap, the promise is kept only when the base cannot be negative.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from iree.compiler import ir
 
@@ -36,28 +37,27 @@ class OffsetSplitter:
         return self._split[value]
 
     def _peeled(self, value: ir.Value, depth: int) -> tuple[ir.Value | None, int]:
-        constant = 0
-        while True:
-            number = constant_value(value)
-            if number is not None:
-                return None, constant + number
-            peeled = self._addend(value)
-            if peeled is None:
-                break
-            value, number = peeled
-            constant += number
+        number = constant_value(value)
+        if number is not None:
+            return None, number
+        peeled = self._addend(value)
+        if peeled is not None:
+            base, number = self.split(peeled[0], depth)
+            return base, peeled[1] + number
         if isinstance(value, ir.BlockArgument) or depth >= _MAX_DEPTH:
-            return value, constant
+            return value, 0
         owner = value.owner
         assert not isinstance(owner, ir.Block)
         operation = owner.operation
         if operation.name == "affine.linearize_index":
-            base, number = self._linearize(operation, depth)
-        elif operation.name == "affine.apply":
-            base, number = self._apply(operation)
-        else:
-            base, number = value, 0
-        return base, constant + number
+            return self._linearize(operation, depth)
+        if operation.name == "affine.apply":
+            return self._apply(operation)
+        if operation.name == "affine.delinearize_index":
+            return self._digit(operation, ir.OpResult(value).result_number, depth)
+        if operation.name == "arith.addi":
+            return self._sum(operation, depth)
+        return value, 0
 
     def _addend(self, value: ir.Value) -> tuple[ir.Value, int] | None:
         """(x, c) of x + c, x - c, and of x | c and x ^ c with no bit in common."""
@@ -99,6 +99,54 @@ class OffsetSplitter:
             constant
         )
 
+    def _sum(self, operation: ir.Operation, depth: int) -> tuple[ir.Value | None, int]:
+        """Takes the constants out of both sides of a sum."""
+        (left, first), (right, second) = (self.split(x, depth + 1) for x in operation.operands)
+        if left is None or right is None:
+            return left or right, first + second
+        operands = [left, right]
+        if operands == list(operation.operands):
+            return operation.results[0], 0
+        made = self._interned(
+            ("sum", *operands), operation, lambda: _create(operation, operands, {})
+        )
+        return made, first + second
+
+    def _digit(
+        self, operation: ir.Operation, result: int, depth: int
+    ) -> tuple[ir.Value | None, int]:
+        """Takes the constant out of one digit of x + c, where c does not carry into it.
+
+        With stride s of the digit and c a multiple of s, the digit of x + c is (x / s + c / s)
+        modulo its size n. That is the digit of x if n divides c / s, and the digit of x plus
+        k = (c / s) mod n if x / s + k is always below n. In [8, 4]: x + 12 with x < 4 has the
+        digits (3, x), and x + 12 with x < 8 has (x / 4 + 3, x % 4).
+        """
+        whole = (operation.results[result], 0)
+        static = list(ir.DenseI64ArrayAttr(operation.attributes["static_basis"]))
+        sizes = static[1:] if len(static) == len(operation.results) else static
+        base, constant = self.split(operation.operands[0], depth + 1)
+        if DYNAMIC in sizes or constant <= 0:
+            return whole
+        stride, size = prod(sizes[result:]), sizes[result - 1] if result else None
+        if constant % stride:
+            return whole
+        carried = constant // stride if size is None else constant // stride % size
+        if base is not None and carried:
+            facts = self.bits.of(base)
+            if not facts.bounded or (size and facts.upper // stride + carried >= size):
+                return whole
+        if base is None:
+            return None, carried
+        names = ("static_basis",)
+        attributes = {name: operation.attributes[name] for name in names}
+        made = self._interned(
+            ("digits", tuple(static), base),
+            operation,
+            lambda: _create(operation, [base], attributes),
+        )
+        return made.owner.operation.results[result], carried
+
     def _linearize(self, operation: ir.Operation, depth: int) -> tuple[ir.Value | None, int]:
         """Takes the constants out of the digits whose stride is static."""
         count = linearize_digits(operation)
@@ -108,13 +156,11 @@ class OffsetSplitter:
         bases: list[ir.Value | None] = list(digits)
         for index in reversed(range(count)):
             base, number = self.split(digits[index], depth + 1)
+            bases[index] = base
+            changed = changed or base is None or base != digits[index]
             if number:
-                bases[index] = base
                 constant += number * stride
-                changed = True
                 keeps_promise &= number > 0 and (base is None or self.bits.of(base).bounded)
-            elif base is None:
-                bases[index] = None
             place = index - (count - len(static))
             if place < 0 or static[place] == DYNAMIC:
                 break

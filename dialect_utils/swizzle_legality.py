@@ -26,12 +26,13 @@ Three things must hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from math import gcd
+from math import gcd, lcm
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
@@ -160,21 +161,99 @@ def _footprint(count: int, whole: bool, accesses: Sequence[LdsAccess]) -> Access
     return AccessFootprint(count, multiple, first % multiple if multiple else first, whole)
 
 
+@dataclass(frozen=True, eq=False)
+class DirectStore:
+    """What one `amdgpu.gather_to_lds` stores: lane l of a wave `count` elements from
+    `first + l * count` on, wherever that is in the source.
+
+    Attributes:
+        firsts: [issues], the distinct elements of the allocation where waves begin.
+        count: elements that a lane moves.
+        lanes: lanes of a wave.
+        partial: some wave runs it without all of its lanes.
+    """
+
+    firsts: npt.NDArray[np.int64]
+    count: int
+    lanes: int
+    partial: bool = False
+
+    @property
+    def span(self) -> int:
+        """Elements that a wave stores."""
+        return self.count * self.lanes
+
+
+def why_not_stored_directly(
+    chain: Sequence[Swizzle], tile: LdsTile, stores: Iterable[DirectStore]
+) -> str | None:
+    """Why direct stores cannot write in the order of `chain`; None when they can.
+
+    The hardware chooses where in the LDS a lane's elements go, so that the lane must fetch what
+    the swizzle wants there: what another lane of the same wave would fetch. With S the swizzle, the
+    lane that stores at p = first + l * count must fetch for the logical element S^-1(p). So
+
+    * runs of `count` elements must stay whole,
+    * S must permute the elements that a wave stores among themselves, and
+    * S^-1 must be known: it is the reversed chain, if every link is its own inverse.
+
+    All of it is checked element by element.
+    """
+    layout, reverse = SwizzledLayout(tuple(chain)), SwizzledLayout(tuple(reversed(chain)))
+    elements = np.arange(tile.elements)
+    if not layout.is_bijection(tile) or not reverse.is_bijection(tile):
+        return "the swizzle does not permute the allocation"
+    places = layout.offsets(tile, elements)
+    if (reverse.offsets(tile, places) != elements).any():
+        return "the swizzle's inverse is not the reversed chain"
+    run = contiguous_run(chain)
+    for store in stores:
+        if store.partial:
+            return "a wave stores directly without all of its lanes"
+        if run % store.count or (store.firsts % store.count).any():
+            return (
+                f"a lane stores {store.count} elements directly, and the swizzle moves runs of "
+                f"{run}"
+            )
+        for first in store.firsts.tolist():
+            own = places[first : first + store.span]
+            if len(own) < store.span or own.min() < first or own.max() >= first + store.span:
+                return "the swizzle moves elements from one wave's direct store into another's"
+    return None
+
+
+def _stored_runs(tile: LdsTile, stores: Sequence[DirectStore]) -> tuple[int, int]:
+    """The unit and block (see `SolverOptions`) of swizzles that direct stores can follow."""
+    unit = lcm(*(store.count for store in stores))
+    block = gcd(tile.elements, *(store.span for store in stores))
+    return unit, gcd(block, *(int(np.gcd.reduce(store.firsts)) for store in stores))
+
+
 def solve_legally(
-    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], options: SolverOptions
+    chip: Target,
+    tile: LdsTile,
+    accesses: Sequence[LdsAccess],
+    options: SolverOptions,
+    stores: Sequence[DirectStore] = (),
 ) -> LayoutDecision:
     """The best layout that the resolver can carry out: `options` sets no `is_legal` of its own.
 
-    Swizzles of padded rows are left out, because hints say nothing of padding. Errors as of
-    `solve`.
+    Swizzles of padded rows are left out, because hints say nothing of padding. Direct stores are
+    no `accesses`: they store in order whatever the layout, but not every layout can be `stores`d.
+    Errors as of `solve`.
     """
-    decision = solve(chip, tile, accesses, options)
     footprints = footprints_of(accesses)
+    if stores:
+        unit, block = _stored_runs(tile, stores)
+        options = replace(options, unit=unit, block=block)
+    decision = solve(chip, tile, accesses, options)
 
     def is_legal(layout: Layout) -> bool:
         if not isinstance(layout, SwizzledLayout):
             return True
         if layout.padding_elements:
+            return False
+        if stores and why_not_stored_directly(layout.swizzles, tile, stores) is not None:
             return False
         return illegality(layout.swizzles, tile.elements, footprints) is None
 

@@ -53,7 +53,7 @@ from ..dialect_utils.allocations import (
 )
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.index_bits import IndexBits
-from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
+from ..dialect_utils.lds_accesses import GATHER, STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext
@@ -61,7 +61,7 @@ from .hint_ownership import are_hints_marked
 
 _ACCESSES = frozenset(
     {
-        "amdgpu.gather_to_lds",
+        GATHER,
         "amdgpu.transpose_load",
         "memref.load",
         "memref.store",
@@ -252,11 +252,15 @@ def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:
 def _check_frames(
     allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits
 ) -> int | None:
-    """The size of the frames that all uses go through; None without uses."""
+    """The size of the frames that all loads and stores go through; None without any.
+
+    A gather_to_lds may go through several frames at once: what it stores is permuted already.
+    """
     frame: int | None = None
     for user, number in reach.uses:
         base = user.operands[number]
-        reason = _why_no_frame(base, allocated, frame, swizzles, bits)
+        gathers = user.name == GATHER
+        reason = _why_no_frame(base, allocated, None if gathers else frame, swizzles, bits)
         if reason is None and user.name not in _ACCESSES and _wrapped_type(base) != base.type:
             reason = "its type would change"
         if reason is not None:
@@ -265,7 +269,8 @@ def _check_frames(
                 f"{user.name} uses part of an allocation with a swizzle that cannot be hinted: "
                 f"{reason}",
             )
-        frame = prod(ir.MemRefType(base.type).shape)
+        if not gathers:
+            frame = prod(ir.MemRefType(base.type).shape)
     return frame
 
 

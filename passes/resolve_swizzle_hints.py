@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, lcm
 from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.swizzles import Swizzle
+from ..dialect_utils.allocations import Untraceable, start_offsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.hinted_buffers import (
@@ -190,8 +191,8 @@ def _resolvable(group: BufferGroup, chain: Chain, known: _KnownOffsets) -> Chain
     accesses = [access for access in group.accesses if not access.is_gather]
     if not accesses or not chain:
         return chain
-    for root in group.roots:
-        reason = _layout_problem(root.type)
+    for hint in group.hints:
+        reason = _layout_problem(hint.operands[0].type) or _start_problem(hint, chain, known.bits)
         if reason is not None:
             return reason
     run = contiguous_run(chain)
@@ -201,8 +202,8 @@ def _resolvable(group: BufferGroup, chain: Chain, known: _KnownOffsets) -> Chain
         if reason is not None:
             return reason
         footprints.append(known.footprint(access, run))
-    for root in group.roots:
-        shape = ir.MemRefType(root.type).shape[0]
+    for hint in group.hints:
+        shape = ir.MemRefType(hint.operands[0].type).shape[0]
         size = None if shape == ir.ShapedType.get_dynamic_size() else shape
         reason = illegality(chain, size, footprints)
         if reason is not None:
@@ -217,11 +218,29 @@ def _layout_problem(kind: ir.Type) -> str | None:
     if kind.rank != 1:
         return f"memref of rank {kind.rank} is not flat"
     try:
-        strides, offset = kind.get_strides_and_offset()
+        strides, _ = kind.get_strides_and_offset()
     except (ValueError, RuntimeError):
         return f"layout {kind.layout} is not strided"
-    if strides != [1] or offset != 0:
-        return f"layout {kind.layout} is not contiguous from the start of the allocation"
+    return None if strides == [1] else f"layout {kind.layout} is not contiguous"
+
+
+def _start_problem(hint: ir.Operation, chain: Chain, bits: IndexBits) -> str | None:
+    """Why a hint on a part of an allocation may not mean what it means on the whole.
+
+    Swizzles repeat: on a part that starts at a multiple of their period they are the same.
+    """
+    starts = start_offsets(hint.operands[0], bits)
+    if isinstance(starts, Untraceable):
+        return starts.reason
+    period = lcm(*(swizzle.period for swizzle in chain))
+    for root, start in starts.items():
+        if ir.MemRefType(root.type).get_strides_and_offset()[1] != 0:
+            return f"it is not known where {_allocation_text(root.type)} starts"
+        if start.modulus % period or start.residue % period:
+            return (
+                "a swizzle hint is on a part of an allocation that may start elsewhere than at a "
+                f"multiple of the {period} elements in which the swizzle repeats"
+            )
     return None
 
 

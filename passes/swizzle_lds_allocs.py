@@ -16,7 +16,10 @@ a loop that rotates them do, are decided on together and get the same swizzle:
 
     %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }
 
-A function that has swizzle hints already is left to whoever emitted them.
+Where `amdgpu.gather_to_lds` stores to an allocation, its lanes fetch for each other
+(`dialect_utils/gather_sources.py`), because where they store is not the program's to say.
+
+An allocation that has a swizzle hint already is left to whoever emitted it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
 
+import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
@@ -41,16 +45,17 @@ from ..dialect_utils.allocations import (
     sources_of,
     why_not_flat,
 )
+from ..dialect_utils.gather_sources import GatherPermuter
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
+    Gather,
     is_hinted,
     lds_allocations,
     shown_type,
     trace_allocation,
 )
-from ..dialect_utils.swizzle_hint import hints_in
 from .base import FunctionPass, PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
@@ -92,10 +97,6 @@ class SwizzleLdsAllocs(FunctionPass):
         """Decides on every workgroup allocation of `function` and emits the hints."""
         function = function.operation
         allocations = lds_allocations(function)
-        if hints_in(function) or any(map(is_hinted, allocations)):
-            for allocation in allocations:
-                self._decide(allocation, SwizzlePlan.kept(_FOREIGN_HINTS), function, context)
-            return
         if not allocations:
             return
         model = lds_model(function, context.test_target)
@@ -110,13 +111,22 @@ class SwizzleLdsAllocs(FunctionPass):
             return
         lds, launch = model
         chooser = SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
-        planner = _Planner(function, chooser, LaneEvaluator(launch))
+        evaluator = LaneEvaluator(launch)
+        permuter = GatherPermuter.of(function, evaluator)
+        planner = _Planner(function, chooser, evaluator, permuter)
         groups = _groups(allocations)
         # All allocations are read before the first of them is touched.
         plans = [planner.plan(group) for group in groups]
         of_allocation: dict[ir.Operation, SwizzlePlan] = {}
         for group, plan in zip(groups, plans, strict=True):
             of_allocation |= planner.shares(group, plan)
+        gathers = [
+            planner.gathers(group) if plan.swizzles else {}
+            for group, plan in zip(groups, plans, strict=True)
+        ]
+        for plan, members in zip(plans, gathers, strict=True):
+            for gather in members.values():
+                permuter.permute(gather, plan.swizzles)
         for group, plan in zip(groups, plans, strict=True):
             if plan.swizzles:
                 carry_flat([each.results[0] for each in group.allocations], group.meetings)
@@ -136,9 +146,6 @@ class SwizzleLdsAllocs(FunctionPass):
         kind = shown_type(allocation)
         context.sink.remark(allocation.location, plan.remark(kind))
         context.log.add(plan.decision(self.name, function, kind, allocation.location))
-
-
-_FOREIGN_HINTS = "the function has swizzle hints of another origin"
 
 
 @dataclass(frozen=True)
@@ -195,6 +202,7 @@ class _Planner:
     function: ir.Operation
     chooser: SwizzleChooser
     evaluator: LaneEvaluator
+    permuter: GatherPermuter
 
     def plan(self, group: _Group) -> SwizzlePlan:
         """The decision on `group`, with its reason."""
@@ -214,13 +222,30 @@ class _Planner:
             if traced.unknown:
                 reason = traced.unknown[0].reason
                 return SwizzlePlan.kept(f"an access is not known: {reason}", lds_bytes)
-        accesses = tuple(chain.from_iterable(traced.accesses for traced in known))
+        gathers = tuple(chain.from_iterable(traced.gathers for traced in known))
+        for gather in gathers:
+            reason = self.permuter.why_not(gather)
+            if reason is not None:
+                return SwizzlePlan.kept(f"{GATHER} stores to it: {reason}", lds_bytes)
+        accesses = tuple(chain.from_iterable(traced.ordinary for traced in known))
         if not accesses:
             return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
         try:
-            return self.chooser.plan(tile, accesses)
+            return self.chooser.plan(tile, accesses, gathers)
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
+
+    def gathers(self, group: _Group) -> dict[ir.Operation, Gather]:
+        """The gathers that store to a group; to each of its allocations the same way."""
+        found: dict[ir.Operation, Gather] = {}
+        for each in group.allocations:
+            traced = trace_allocation(each, self.function, self.evaluator)
+            assert not isinstance(traced, Unknown)
+            for gather in traced.gathers:
+                known = found.setdefault(gather.operation, gather)
+                firsts = np.union1d(known.store.firsts, gather.store.firsts)
+                found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
+        return found
 
     def shares(self, group: _Group, plan: SwizzlePlan) -> dict[ir.Operation, SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""
@@ -243,6 +268,8 @@ def _why_not(group: _Group) -> str | None:
     """Why the group keeps its layout whatever its accesses; one reason per early exit."""
     if group.foreign is not None:
         return group.foreign
+    if any(map(is_hinted, group.allocations)):
+        return "it has a swizzle hint already"
     kind = group.allocations[0].results[0].type
     if any(each.results[0].type != kind for each in group.allocations):
         return "it meets an allocation of another type"
@@ -269,7 +296,7 @@ def _why_not(group: _Group) -> str | None:
 def _why_not_access(user: ir.Operation) -> str | None:
     """Why the offset of an access cannot be swizzled; None where it can, or where it is unknown."""
     if user.name == GATHER:
-        return f"{GATHER} accesses it, at addresses that the hardware makes"
+        return None
     if user.name not in _ACCESSES:
         return f"used by {user.name}"
     if not user.name.startswith("vector.transfer"):

@@ -7,19 +7,21 @@ lane-wise index values); what they make of them is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.layout_counts import stock_padding
-from ..bank_model.layouts import PlainLayout, SwizzledLayout
+from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.paddings import padding_choices
-from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
+from ..bank_model.solver import LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from ..dialect_utils.swizzle_legality import solve_legally
 from .base import PassOptionError
@@ -92,22 +94,35 @@ class SwizzleChooser:
     max_chain: int = 4
     defer_to_padding: bool = False
 
-    def plan(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> SwizzlePlan:
+    def plan(
+        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], gathers: Sequence[Gather] = ()
+    ) -> SwizzlePlan:
         """The decision on a tile by all accesses to it, with its reason.
+
+        Those of `gathers` are not among `accesses`: they store in order whatever the layout.
 
         Raises:
             InvalidParameterError: the accesses cannot be counted.
         """
-        decision = self._solve(tile, accesses)
+        options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
+        stores = [gather.store for gather in gathers]
+        decision = solve_legally(self.lds, tile, accesses, options, stores)
+        fixed = chain.from_iterable(gather.accesses for gather in gathers)
+        in_any_layout = layout_conflicts(self.lds, tile, PlainLayout(), tuple(fixed))
         lds_bytes = PlainLayout().size_bytes(tile)
-        plain = decision.plain_conflict_cycles
+        plain = decision.plain_conflict_cycles + in_any_layout
         if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
             if plain == 0:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
-        left = decision.conflict_cycles
-        if self.defer_to_padding and left and self._padding_is_better(tile, accesses, left):
+        left = decision.conflict_cycles + in_any_layout
+        if (
+            self.defer_to_padding
+            and left
+            and not gathers
+            and self._padding_is_better(tile, accesses, left)
+        ):
             return SwizzlePlan.kept(
                 f"padding has fewer conflict cycles than the best swizzle, which has {left} "
                 f"of {plain}",
@@ -118,11 +133,6 @@ class SwizzleChooser:
         if decision.vectorization.split_accesses:
             reason += f"; {decision.vectorization}"
         return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
-
-    def _solve(self, tile: LdsTile, accesses: tuple[LdsAccess, ...]) -> LayoutDecision:
-        """The best swizzle that the resolver can carry out, or the plain layout."""
-        options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
-        return solve_legally(self.lds, tile, accesses, options)
 
     def _padding_is_better(
         self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int

@@ -221,20 +221,3 @@ func.func @carried_view() attributes {translation_info = #info} {
   }
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
-// The hardware decides where gather_to_lds writes.
-func.func @gather(%from: memref<64x64xf32>) attributes {translation_info = #info} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c8 = arith.constant 8 : index
-  %x = gpu.thread_id x
-  // expected-remark @+1 {{allocation of memref<64x64xf32> not swizzled: amdgpu.gather_to_lds accesses it, at addresses that the hardware makes}}
-  %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
-  %r = memref.load %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
-  amdgpu.gather_to_lds %from[%x, %c0], %a[%c0, %c0] : f32, memref<64x64xf32>, memref<64x64xf32, #gpu.address_space<workgroup>>
-  return
-}

@@ -121,12 +121,14 @@ func.func @hinted() -> f32 attributes {translation_info = #info} {
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
-// Whoever has hinted one allocation of a function treats its hints; ours would get in the way.
+// A hint on one allocation is nothing to another.
 
-// CHECK-LABEL: func.func @hinted_by_others
-// CHECK-COUNT-1: iree_codegen.swizzle_hint
-// CHECK-NOT:     iree_codegen.swizzle_hint
-func.func @hinted_by_others() -> (f32, f32) attributes {translation_info = #info} {
+// CHECK-LABEL: func.func @hinted_beside
+// CHECK:         %[[A:.+]] = memref.alloc()
+// CHECK-NEXT:    %[[B:.+]] = memref.alloc()
+// CHECK-NEXT:    %[[H:.+]] = iree_codegen.swizzle_hint %[[B]]
+// CHECK-NEXT:    iree_codegen.swizzle_hint %[[A]][#iree_codegen.xor_shuffle<64, 1>]
+func.func @hinted_beside() -> (f32, f32) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
   %a = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>

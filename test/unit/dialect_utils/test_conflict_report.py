@@ -231,10 +231,10 @@ def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Con
     [
         (f"{HINT}\n{LOAD}\n{LOAD.replace('%m', '%h').replace('%v', '%u')}", "different swizzles"),
         (
-            f"""%r = memref.subview %m[32, 0] [32, 32] [1, 1]
-                  : {TILE} to memref<32x32xf32, strided<[32, 1], offset: 1024>, {WS}>
+            f"""%r = memref.subview %m[16, 0] [32, 32] [1, 1]
+                  : {TILE} to memref<32x32xf32, strided<[32, 1], offset: 512>, {WS}>
                 %g = iree_codegen.swizzle_hint %r[#iree_codegen.xor_shuffle<32, 1>]
-                  : memref<32x32xf32, strided<[32, 1], offset: 1024>, {WS}>""",
+                  : memref<32x32xf32, strided<[32, 1], offset: 512>, {WS}>""",
             "on a part of the allocation",
         ),
     ],

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Direct loads to the LDS that store in swizzled order: each lane fetches for another one.
+
+`amdgpu.gather_to_lds` stores the elements of lane l at `first + l * count`, which the hardware
+fixes. For a swizzle S the place p = first + l * count is to hold the logical element S^-1(p), which
+lane
+
+    l' = (S^-1(first + l * count) - first) / count
+
+of the same wave has fetched so far. So lane l now fetches from where l' did: what the source
+indices are computed from is computed once more, with l' in the place of the lane's own number.
+Waves fetch the same addresses as before, in another order of their lanes: no more blocks of global
+memory are touched than before.
+
+Worked example: 64 lanes store 8 elements each, S = xor_shuffle<64, 8>, first = 512. Lane 9 stores
+at p = 584, in row 9, group 1. S^-1 is S: row 9 XORs 9 % 8 = 1, so p holds logical element 576, for
+which lane 8 has fetched; l' = 8. Here first drops out, because swizzles repeat every 512 elements.
+
+Only what differs between the lanes of a wave is computed again. Source indices that cannot be (they
+come from memory, or around a loop) are refused beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import lcm
+
+import numpy as np
+from iree.compiler import ir
+from iree.compiler.dialects import arith, gpu
+
+from ..bank_model.errors import is_power_of_two
+from ..bank_model.swizzles import Swizzle
+from .allocations import (
+    REORDERING_FREE_VIEWS,
+    VIEWS,
+    Untraceable,
+    defining_operation,
+    sources_of,
+)
+from .diagnostics import PassFailure
+from .gpu_target import Launch
+from .lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
+from .lds_accesses import Gather, mixed_operands, strides_of
+from .swizzle_arithmetic import XorNetwork
+from .swizzle_hint import HINT_NAME
+
+_LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
+_SAME_IN_A_WAVE = frozenset(
+    {
+        *("arith.constant", "ub.poison", "memref.alloc", "memref.get_global"),
+        *("gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.cluster_id"),
+        *("gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size", "gpu.subgroup_broadcast"),
+        *("hal.interface.workgroup.id", "hal.interface.workgroup.count"),
+        *("hal.interface.workgroup.size", "hal.interface.constant.load"),
+        "hal.interface.binding.subspan",
+    }
+)
+"""Operations whose results are the same in all lanes of a wave, whatever their operands."""
+_LOADS = frozenset({"memref.load", "memref.dim"})
+"""Operations that give lanes with equal operands equal results, but cost more than arithmetic."""
+_HINT = "iree_codegen.index_hint"
+
+
+def _is_arithmetic(name: str) -> bool:
+    """Whether an operation can be made again on other operands."""
+    return (
+        name.startswith(("arith.", "affine.", "index."))
+        or name in VIEWS
+        or name in ("amdgpu.fat_raw_buffer_cast", "util.assume.int", _HINT)
+    )
+
+
+@dataclass
+class LaneDependence:
+    """Which values differ between the lanes of a wave, in one function under one launch."""
+
+    evaluator: LaneEvaluator
+    _known: dict[ir.Value, bool | str] = field(default_factory=dict, init=False, repr=False)
+
+    def of(self, value: ir.Value) -> bool | str:
+        """Whether lanes differ; a text why they may, and the value cannot be made again."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top in self._known:
+                pending.pop()
+                continue
+            if self._is_known_uniform(top):
+                self._known[top] = False
+                continue
+            operands = _operands(top)
+            missing = [operand for operand in operands if operand not in self._known]
+            if missing:
+                pending += missing
+                continue
+            self._known[top] = self._judge(top, [self._known[each] for each in operands])
+        return self._known[value]
+
+    def of_surroundings(self, operation: ir.Operation, function: ir.Operation) -> str | None:
+        """Why the lanes of a wave may not run `operation` together; None if they do."""
+        inner = operation
+        while inner != function:
+            outer = inner.parent.operation
+            deciding: Sequence[ir.Value] = ()
+            if outer.name == "scf.if":
+                deciding = [outer.operands[0]]
+            elif outer.name == "scf.for":
+                deciding = list(outer.operands)[:3]
+            elif outer != function and outer.name != "scf.forall":
+                return f"it is inside {outer.name}"
+            if any(self.of(value) is not False for value in deciding):
+                return f"the lanes of a wave may differ in whether an {outer.name} runs it"
+            inner = outer
+        return None
+
+    def _is_known_uniform(self, value: ir.Value) -> bool:
+        if not isinstance(value.type, ir.IndexType | ir.IntegerType):
+            return False
+        found = self.evaluator.evaluate(value)
+        if isinstance(found, Unknown):
+            return False
+        return bool((found.values == found.values[..., :1]).all())
+
+    def _judge(self, value: ir.Value, operands: Sequence[bool | str]) -> bool | str:
+        refusals = [each for each in operands if isinstance(each, str)]
+        varies = any(operands)
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return _judge_argument(ir.BlockArgument(value), varies, refusals)
+        name = owner.operation.name
+        if name in _LANE_IDS:
+            return True
+        if name in _SAME_IN_A_WAVE:
+            return False
+        if refusals:
+            return refusals[0]
+        if _is_arithmetic(name):
+            return varies
+        return False if name in _LOADS and not varies else f"the result of {name}"
+
+
+def _operands(value: ir.Value) -> list[ir.Value]:
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        parent = owner.owner.operation
+        is_induction = parent.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
+        return list(parent.operands)[:3] if is_induction else []
+    operation = owner.operation
+    if operation.name in _SAME_IN_A_WAVE or len(operation.regions):
+        return []
+    return list(operation.operands)
+
+
+def _judge_argument(
+    argument: ir.BlockArgument, varies: bool, refusals: Sequence[str]
+) -> bool | str:
+    parent = argument.owner.owner.operation
+    if parent.name == "scf.forall" or parent.name.endswith("func"):
+        return False
+    if parent.name == "scf.for" and argument.arg_number == 0:
+        if not varies and not refusals:
+            return False
+        return "a loop whose bounds differ between lanes"
+    return f"a value carried around an {parent.name}"
+
+
+@dataclass(frozen=True)
+class GatherPermuter:
+    """Rewrites the sources of gathers in one function."""
+
+    function: ir.Operation
+    evaluator: LaneEvaluator
+    dependence: LaneDependence
+
+    @staticmethod
+    def of(function: ir.Operation, evaluator: LaneEvaluator) -> GatherPermuter:
+        """For a function whose launch is the evaluator's."""
+        return GatherPermuter(function, evaluator, LaneDependence(evaluator))
+
+    def why_not(self, gather: Gather) -> str | None:
+        """Why the lanes of `gather` cannot fetch for each other; None if they can."""
+        if not is_power_of_two(gather.store.count):
+            return f"its lanes store {gather.store.count} elements, which are no power of two"
+        if gather.store.partial:
+            return "some lanes of a wave take no part in it"
+        reason = self.dependence.of_surroundings(gather.operation, self.function)
+        if reason is not None:
+            return reason
+        for number in range(_source_operands(gather.operation)):
+            differs = self.dependence.of(gather.operation.operands[number])
+            if isinstance(differs, str):
+                return f"its source depends on {differs}"
+        if isinstance(_displacements(gather.memref), str):
+            return f"it stores to {_displacements(gather.memref)}"
+        return None
+
+    def permute(self, gather: Gather, chain: Sequence[Swizzle]) -> None:
+        """Lets `gather` fetch for the places that `chain` gives its elements.
+
+        The chain is one that `why_not_stored_directly` accepts, and `why_not` has no objection.
+
+        Raises:
+            PassFailure: the emitted lane numbers are not the expected ones.
+        """
+        operation, launch = gather.operation, self.evaluator.launch
+        with ir.InsertionPoint(operation), operation.location:
+            thread = _thread(launch)
+            lane = _binary("arith.remui", thread, launch.subgroup_size)
+            base: ir.Value | None = None
+            if (gather.store.firsts % lcm(*(swizzle.period for swizzle in chain))).any():
+                base = _first_element(gather)
+            other = _fetched_for(gather, chain, lane, base)
+            self._check(gather, chain, other, base)
+            renumbering = _Renumbering(self.dependence, launch, thread, lane, other)
+            for number in range(_source_operands(operation)):
+                operation.operands[number] = renumbering.of(operation.operands[number])
+
+    def _check(
+        self, gather: Gather, chain: Sequence[Swizzle], other: ir.Value, base: ir.Value | None
+    ) -> None:
+        """Evaluates what was emitted, lane by lane, against the swizzles themselves."""
+        store = gather.store
+        lanes = np.arange(self.evaluator.launch.subgroup_size)
+
+        def is_wanted(found: np.ndarray, first: np.ndarray) -> np.ndarray:
+            element = first + lanes * store.count
+            for swizzle in chain:
+                element = swizzle.apply(element)
+            return (found == (element - first) // store.count) & np.isin(first, store.firsts)
+
+        found = self.evaluator.evaluate(other)
+        first: LaneValues | Unknown = constant(int(store.firsts[0]))
+        if base is not None:
+            first = self.evaluator.evaluate(base)
+        wanted: LaneValues | Unknown = Unknown("")
+        if isinstance(found, LaneValues) and isinstance(first, LaneValues):
+            wanted = combine(is_wanted, found, first)
+        if isinstance(wanted, Unknown) or not wanted.values.all():
+            raise PassFailure(
+                gather.operation.location,
+                f"the lanes that {gather.operation.name} fetches for are not the wanted ones",
+            )
+
+
+def _source_operands(gather: ir.Operation) -> int:
+    """How many operands, from the first on, say where a gather fetches from."""
+    segments = ir.DenseI32ArrayAttr(gather.attributes["operandSegmentSizes"])
+    return segments[0] + segments[1]
+
+
+# -- arithmetic, at the current insertion point ---------------------------------------------------
+
+
+def _constant(number: int) -> ir.Value:
+    return arith.constant(ir.IndexType.get(), number)
+
+
+def _binary(name: str, left: ir.Value, right: ir.Value | int) -> ir.Value:
+    other = _constant(right) if isinstance(right, int) else right
+    return ir.Operation.create(name, results=[left.type], operands=[left, other]).results[0]
+
+
+def _thread(launch: Launch) -> ir.Value:
+    """The linear id of the thread in its workgroup: x + Dx * (y + Dy * z)."""
+    sizes = (*launch.workgroup_size, 1, 1)[:3]
+    total = gpu.thread_id(gpu.Dimension.x)
+    stride = sizes[0]
+    for dimension, size in ((gpu.Dimension.y, sizes[1]), (gpu.Dimension.z, sizes[2])):
+        if size > 1:
+            part = _binary("arith.muli", gpu.thread_id(dimension), stride)
+            total = _binary("arith.addi", total, part)
+        stride *= size
+    return total
+
+
+def _first_element(gather: Gather) -> ir.Value:
+    """The element of the allocation at which lane 0 of the wave stores."""
+    displacements = _displacements(gather.memref)
+    strides = strides_of(gather.memref)
+    assert not isinstance(displacements, str) and strides is not None
+    total: ir.Value | None = None
+    for number, stride in (*displacements, *zip(gather.indices, strides, strict=True)):
+        value = _constant(number) if isinstance(number, int) else number
+        term = value if stride == 1 else _binary("arith.muli", value, stride)
+        total = term if total is None else _binary("arith.addi", total, term)
+    return _constant(0) if total is None else total
+
+
+def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]] | str:
+    """How far behind its allocation a memref starts, as numbers and what to multiply them with.
+
+    A text names what is in the way. What loops and choices carry must be whole allocations.
+    """
+    found: list[tuple[ir.Value | int, int]] = []
+    value = memref
+    while True:
+        view = defining_operation(value)
+        if view is None or view.name not in VIEWS:
+            return found if _is_whole(value) else "a part of memory that is carried or chosen"
+        if view.name == "memref.subview":
+            strides = strides_of(view.operands[0])
+            if strides is None:
+                return "memory without static strides"
+            found += zip(mixed_operands(view, "static_offsets", 1), strides, strict=True)
+        elif view.name not in _SAME_START:
+            return f"the result of {view.name}"
+        value = view.operands[0]
+
+
+_SAME_START = REORDERING_FREE_VIEWS | {HINT_NAME}
+
+
+def _is_whole(value: ir.Value) -> bool:
+    """Whether everything that a value may be starts where its allocation does."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        sources = sources_of(current)
+        if isinstance(sources, Untraceable):
+            return False
+        definition = defining_operation(current)
+        if definition is not None and definition.name in VIEWS - _SAME_START:
+            return False
+        new = [source for source in sources if source not in seen]
+        seen.update(new)
+        pending += new
+    return True
+
+
+def _fetched_for(
+    gather: Gather, chain: Sequence[Swizzle], lane: ir.Value, base: ir.Value | None
+) -> ir.Value:
+    """The lane of the same wave that has fetched what each lane is to store."""
+    count = gather.store.count
+    place = _binary("arith.muli", lane, count)
+    first = int(gather.store.firsts[0]) if base is None else 0
+    if base is not None:
+        place = _binary("arith.addi", place, base)
+    elif first:
+        place = _binary("arith.addi", place, first)
+    network = XorNetwork.of(tuple(reversed(chain)))
+    assert network is not None
+    element = place
+    for term in network.parallel(-1):
+        shifted = _binary("arith.shrui", place, term.distance)
+        element = _binary("arith.xori", element, _binary("arith.andi", shifted, term.mask))
+    if base is not None:
+        element = _binary("arith.subi", element, base)
+    elif first:
+        element = _binary("arith.subi", element, _constant(first))
+    return _binary("arith.divui", element, count)
+
+
+@dataclass
+class _Renumbering:
+    """Computes values once more, for the lane `other` of the same wave instead of `lane`."""
+
+    dependence: LaneDependence
+    launch: Launch
+    thread: ir.Value
+    lane: ir.Value
+    other: ir.Value
+    _made: dict[ir.Value, ir.Value] = field(default_factory=dict, init=False, repr=False)
+
+    def of(self, value: ir.Value) -> ir.Value:
+        """What `value` is in the other lane."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top in self._made:
+                pending.pop()
+                continue
+            if self.dependence.of(top) is False:
+                self._made[top] = top
+                continue
+            owner = top.owner
+            assert not isinstance(owner, ir.Block)
+            operation = owner.operation
+            if operation.name in _LANE_IDS:
+                self._made[top] = self._lane_id(operation)
+                continue
+            missing = [each for each in operation.operands if each not in self._made]
+            if missing:
+                pending += missing
+                continue
+            self._remake(operation)
+        return self._made[value]
+
+    def _remake(self, operation: ir.Operation) -> None:
+        operands = [self._made[each] for each in operation.operands]
+        if operation.name == _HINT:
+            # What the hint says of neighbouring lanes no longer holds.
+            self._made[operation.results[0]] = operands[0]
+            return
+        attributes = {name: operation.attributes[name] for name in operation.attributes}
+        kinds = [result.type for result in operation.results]
+        made = ir.Operation.create(
+            operation.name, results=kinds, operands=operands, attributes=attributes
+        )
+        self._made.update(zip(operation.results, made.results, strict=True))
+
+    def _lane_id(self, operation: ir.Operation) -> ir.Value:
+        if operation.name == "gpu.lane_id":
+            return self.other
+        dimension = dimension_of(operation)
+        sizes = (*self.launch.workgroup_size, 1, 1)[:3]
+        wave = _binary("arith.subi", self.thread, self.lane)
+        thread = _binary("arith.addi", wave, self.other)
+        for size in sizes[:dimension]:
+            thread = _binary("arith.divui", thread, size) if size > 1 else thread
+        is_last = all(size == 1 for size in sizes[dimension + 1 :])
+        return thread if is_last else _binary("arith.remui", thread, sizes[dimension])

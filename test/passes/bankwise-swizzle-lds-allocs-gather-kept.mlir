@@ -1,0 +1,123 @@
+// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx950 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
+
+// Gathers whose lanes cannot fetch for each other; nothing is hinted, nothing computed again.
+// CHECK-NOT: swizzle_hint
+// CHECK-NOT: arith.remui
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Half of the wave does not run it, so that nobody fetches for the other half.
+func.func @half_a_wave(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: some lanes of a wave take no part in it}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %place = affine.apply affine_map<(t) -> (t * 4)>(%x)
+  %on = arith.cmpi ult, %x, %c32 : index
+  scf.if %on {
+    amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  }
+
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Whether lanes run it together is not known.
+func.func @unknown_condition(%from: memref<256xf32>, %flags: memref<64xi1>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: the lanes of a wave may differ in whether an scf.if runs it}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %place = affine.apply affine_map<(t) -> (t * 4)>(%x)
+  %on = memref.load %flags[%x] : memref<64xi1>
+  scf.if %on {
+    amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  }
+
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Where a lane fetches comes from memory.
+func.func @loaded_index(%from: memref<256xf32>, %table: memref<64xindex>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: its source depends on the result of memref.load}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %place = memref.load %table[%x] : memref<64xindex>
+  amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Where a lane fetches is carried around a loop.
+func.func @carried_index(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: its source depends on a value carried around an scf.for}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %place = affine.apply affine_map<(t) -> (t * 4)>(%x)
+  scf.for %i = %c0 to %c4 step %c1 iter_args(%at = %place) -> (index) {
+    amdgpu.gather_to_lds %from[%at], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+    %next = arith.addi %at, %c4 : index
+    scf.yield %next : index
+  }
+
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// 3 elements are no power of two, and no swizzle moves them together.
+func.func @three_elements(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: its lanes store 3 elements, which are no power of two}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %place = affine.apply affine_map<(t) -> (t * 3)>(%x)
+  amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<3xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
