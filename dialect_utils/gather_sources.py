@@ -410,5 +410,5 @@ class _Renumbering:
         thread = _binary("arith.addi", wave, self.other)
         for size in sizes[:dimension]:
             thread = _binary("arith.divui", thread, size) if size > 1 else thread
-        is_last = all(size == 1 for size in sizes[dimension + 1 :])
-        return thread if is_last else _binary("arith.remui", thread, sizes[dimension])
+        # For the last dimension this only says how large the number can be, which saves divisions.
+        return _binary("arith.remui", thread, sizes[dimension])

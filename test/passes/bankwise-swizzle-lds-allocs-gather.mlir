@@ -18,7 +18,8 @@
 //       CHECK:   %[[OTHER:.+]] = arith.divui %[[ELEMENT]]
 //       CHECK:   %[[WAVE:.+]] = arith.subi %[[T]], %[[LANE]]
 //       CHECK:   %[[THREAD:.+]] = arith.addi %[[WAVE]], %[[OTHER]]
-//       CHECK:   %[[SOURCE:.+]] = affine.apply affine_map<(d0) -> (d0 * 4)>(%[[THREAD]])
+//       CHECK:   %[[X:.+]] = arith.remui %[[THREAD]]
+//       CHECK:   %[[SOURCE:.+]] = affine.apply affine_map<(d0) -> (d0 * 4)>(%[[X]])
 //       CHECK:   amdgpu.gather_to_lds %[[FROM]][%[[SOURCE]]], %[[H]]
 //       CHECK:   vector.load %[[H]]
 func.func @permuted(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {

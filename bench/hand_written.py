@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the hand-written kernels of `examples/` count on the emulator, as written and swizzled.
+
+python -m bankwise.bench.hand_written
+
+`none` compiles an example as it is written, `auto` swizzles its LDS allocations. Both must give the
+right result, and the same bits. The five layouts of the ladder have a benchmark of their own,
+`transpose_ladder`; the examples for CUDA (`warp_f32`, `cuda_f16`) run where there is such a GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
+
+from ..emulator.counters import totals
+from ..iree_plugin.emulated_device import EmulatedDevice
+from ..iree_plugin.emulated_module import compile_for_emulation
+from ..iree_plugin.host_program import HostProgram
+
+Array = npt.NDArray[Any]
+_EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A module in `examples/` and what its function computes.
+
+    Attributes:
+        expected: the result in float64, or the exact one.
+        tolerance: the largest absolute error; 0 for a kernel that only moves data.
+    """
+
+    path: str
+    function: str
+    arch: str
+    inputs: Callable[[np.random.Generator], Sequence[Array]]
+    expected: Callable[..., Array]
+    tolerance: float = 0.0
+
+
+def _matrices(random: np.random.Generator) -> Sequence[Array]:
+    return [random.standard_normal((128, 512)).astype(np.float16) for _ in range(2)]
+
+
+EXAMPLES = (
+    Example(
+        "gemm/direct_b.mlir",
+        "gemm",
+        "gfx950",
+        _matrices,
+        lambda a, b: a.astype(np.float64) @ b.astype(np.float64).T,
+        tolerance=1e-4,
+    ),
+    Example(
+        "transpose/wave_f32.mlir",
+        "transpose",
+        "gfx942",
+        lambda random: [random.standard_normal((16, 32)).astype(np.float32)],
+        lambda a: a.T,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An example's output and counters under one mitigation."""
+
+    output: Array
+    counters: dict[str, int]
+    lds_bytes: int
+
+
+def measure(example: Example, mitigation: str) -> Counted:
+    """Runs the whole grid on random inputs.
+
+    Raises:
+        RuntimeError: the result is wrong.
+    """
+    inputs = example.inputs(np.random.default_rng(0))
+    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={example.arch}"]
+    with compile_for_emulation(_EXAMPLES / example.path, flags, mitigation) as module:
+        device = EmulatedDevice(module.kernels)
+        (output,) = HostProgram(module.host, device).call(example.function, inputs)
+    error = np.abs(output - example.expected(*inputs)).max()
+    if not error <= example.tolerance:
+        raise RuntimeError(f"{example.path} with {mitigation} is wrong by {error}")
+    (record,) = device.records
+    counters = dict(totals(record.kernel, record.counters))
+    return Counted(output, counters, record.kernel.lds_bytes)
+
+
+_SHOWN = ("SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_VALU", "GLOBAL_TRANSACTIONS_64B")
+
+
+def main() -> int:
+    """Prints a table."""
+    table = Table("example", "emulated", "compiled with", *_SHOWN, "LDS bytes")
+    for example in EXAMPLES:
+        runs = {mitigation: measure(example, mitigation) for mitigation in ("none", "auto")}
+        if runs["none"].output.tobytes() != runs["auto"].output.tobytes():
+            raise RuntimeError(f"{example.path}: the swizzle changes the result")
+        for mitigation, run in runs.items():
+            shown = [f"{run.counters[name]:,}" for name in _SHOWN]
+            table.add_row(example.path, example.arch, mitigation, *shown, f"{run.lds_bytes:,}")
+    Console(width=140).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
