@@ -286,14 +286,23 @@ def _all_targets() -> Mapping[str, Target]:
     # NVIDIA's sizes are the largest dynamic shared memory of one block, by compute capability
     # (CUDA C++ Programming Guide, technical specifications); 1 KiB less than the SM's.
     nvidia = _nvidia_instructions()
+    ldmatrix = LdsInstruction(
+        "ldmatrix",
+        AccessKind.READ,
+        16,
+        32,
+        coset_phases(32, _in_order(8)),
+        "8 lanes give the rows of one matrix; conflicts counted with ncu on an H200",
+        Status.MEASURED,
+    )
     targets = (
         Target("gfx90a", 64, 65536, _gfx90a_instructions()),
         Target("gfx942", 64, 65536, _gfx942_instructions()),
         Target("gfx950", 64, 163840, _gfx950_instructions(), _gfx950_special_instructions()),
-        Target("sm_80", 32, 166912, nvidia),
-        Target("sm_86", 32, 101376, nvidia),
-        Target("sm_89", 32, 101376, nvidia),
-        Target("sm_90", 32, 232448, nvidia),
+        Target("sm_80", 32, 166912, nvidia, (ldmatrix,)),
+        Target("sm_86", 32, 101376, nvidia, (ldmatrix,)),
+        Target("sm_89", 32, 101376, nvidia, (ldmatrix,)),
+        Target("sm_90", 32, 232448, nvidia, (ldmatrix,)),
     )
     return MappingProxyType({t.arch: t for t in targets})
 

@@ -21,6 +21,7 @@ from iree.compiler import ir
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle
 from .allocations import VIEWS
+from .lds_accesses import GATHER, LDMATRIX
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
@@ -32,11 +33,11 @@ _ACCESS_BUFFER = {
     "vector.load": 0,
     "vector.store": 1,
     TRANSPOSE_LOAD: 0,
+    LDMATRIX: 0,
 }
 """The operand of each access that is the buffer; its only index is the operand after it."""
 
 _ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
-GATHER = "amdgpu.gather_to_lds"
 
 
 @dataclass(frozen=True)

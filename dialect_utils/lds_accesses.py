@@ -51,6 +51,7 @@ from .swizzle_legality import DirectStore, contiguous_run
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 GATHER = "amdgpu.gather_to_lds"
+LDMATRIX = "nvgpu.ldmatrix"
 STOWED_SWIZZLE = "iree_codegen.swizzle"
 """The attribute in which prefetching pipelines keep a hint on the allocation itself."""
 
@@ -227,6 +228,8 @@ class _Footprint:
     wave_elements: int = 0
     """If not 0, lane l touches this many elements from the wave's first one + l times as many,
     where the hardware puts them: no swizzle applies."""
+    lanes: int = 0
+    """If not 0, only the first so many lanes of a wave take part."""
 
 
 @dataclass(frozen=True)
@@ -603,6 +606,17 @@ def _transpose_load(operation: ir.Operation) -> _Footprint | Unknown:
     return _Footprint(AccessKind.READ, indices, extents, instruction=name)
 
 
+def _ldmatrix(operation: ir.Operation) -> _Footprint | Unknown:
+    """Lanes 8 m to 8 m + 7 give the addresses of the 16-byte rows of matrix m."""
+    bits = element_bits(ir.MemRefType(operation.operands[0].type).element_type)
+    if bits is None or 128 % bits:
+        return Unknown(f"{operation.name} from {operation.operands[0].type}")
+    matrices = ir.IntegerAttr(operation.attributes["numTiles"]).value
+    indices = tuple(operation.operands)[1:]
+    extents = (*[1] * (len(indices) - 1), 128 // bits)
+    return _Footprint(AccessKind.READ, indices, extents, instruction="ldmatrix", lanes=8 * matrices)
+
+
 def _gather_to_lds(operation: ir.Operation) -> _Footprint | Unknown:
     """Lane l writes its part of memory behind the wave's address, wherever it has read it."""
     _, _, (destination,), indices = _segments(operation)
@@ -628,6 +642,7 @@ _ACCESSES: Mapping[str, tuple[int, Callable[[ir.Operation], _Footprint | Unknown
             "memref.load": (0, _load),
             "memref.store": (1, _store),
             "amdgpu.transpose_load": (0, _transpose_load),
+            LDMATRIX: (0, _ldmatrix),
         }
     )
 )
@@ -731,6 +746,10 @@ def _lane_accesses(
         touched = values[active]
         if touched.min() < 0 or touched.max() + extent > size:
             return _Overrun("index outside the view's bounds")
+    if footprint.lanes:
+        active = active & (np.arange(active.shape[1]) < footprint.lanes)
+        if not active.any():
+            return []
     issued = active.any(axis=1)
     if footprint.wave_elements:
         count = footprint.wave_elements

@@ -53,7 +53,7 @@ from ..dialect_utils.allocations import (
 )
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.index_bits import IndexBits
-from ..dialect_utils.lds_accesses import GATHER, STOWED_SWIZZLE
+from ..dialect_utils.lds_accesses import GATHER, LDMATRIX, STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext
@@ -63,6 +63,7 @@ _ACCESSES = frozenset(
     {
         GATHER,
         "amdgpu.transpose_load",
+        LDMATRIX,
         "memref.load",
         "memref.store",
         "vector.load",

@@ -14,9 +14,9 @@ from iree.compiler import ir
 from ..bank_model.swizzles import Swizzle
 from ..dialect_utils.allocations import Untraceable, start_offsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
+from ..dialect_utils.flat_ldmatrix import fold_expansions_into_ldmatrix
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.hinted_buffers import (
-    GATHER,
     TRANSPOSE_LOAD,
     BufferAccess,
     BufferGroup,
@@ -26,6 +26,7 @@ from ..dialect_utils.hinted_buffers import (
 from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.index_builder import IndexBuilder
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.lds_accesses import GATHER, LDMATRIX
 from ..dialect_utils.offset_terms import OffsetSplitter
 from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
 from ..dialect_utils.swizzle_hint import hints_in
@@ -70,6 +71,7 @@ class ResolveSwizzleHints(FunctionPass):
             return
         with function.context:
             hints = hints_in(function)
+            fold_expansions_into_ldmatrix(function)
             bits = IndexBits(function)
             launch = launch_of(function)
             known = _KnownOffsets(bits, None if launch is None else LaneEvaluator(launch))
@@ -275,6 +277,11 @@ def _shape_problem(access: BufferAccess, run: int) -> str | None:
 
 
 def _count(access: BufferAccess) -> int:
+    """Elements that one lane accesses from its offset on."""
+    if access.operation.name == LDMATRIX:
+        element = ir.MemRefType(access.buffer.type).element_type
+        assert isinstance(element, ir.IntegerType | ir.FloatType)
+        return 128 // element.width
     vector = _vector_type(access)
     return 1 if vector is None else vector.shape[0]
 
@@ -294,7 +301,7 @@ class _KnownOffsets:
         together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
         """
         found = self.bits.of(access.offset).congruence
-        whole = access.operation.name == TRANSPOSE_LOAD
+        whole = access.operation.name in (TRANSPOSE_LOAD, LDMATRIX)
         footprint = AccessFootprint(_count(access), found.modulus, found.residue, whole)
         if self.lanes is None or placement(run, footprint) is not None:
             return footprint

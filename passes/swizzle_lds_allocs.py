@@ -24,9 +24,10 @@ An allocation that has a swizzle hint already is left to whoever emitted it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -50,6 +51,7 @@ from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
+    LDMATRIX,
     Gather,
     is_hinted,
     lds_allocations,
@@ -67,6 +69,7 @@ _VIEWS = REORDERING_FREE_VIEWS | {"memref.subview"}
 _ACCESSES = frozenset(
     {
         "amdgpu.transpose_load",
+        LDMATRIX,
         "memref.load",
         "memref.store",
         "vector.load",
@@ -76,6 +79,17 @@ _ACCESSES = frozenset(
     }
 )
 """Accesses that become loads and stores at one flat offset."""
+_ONE_STRIDE = "wants rows that are one stride apart"
+_LATER = "becomes amdgpu.gather_to_lds, which can be swizzled then"
+_UNSUITED: Mapping[str, str] = MappingProxyType(
+    {
+        "gpu.subgroup_mma_load_matrix": _ONE_STRIDE,
+        "gpu.subgroup_mma_store_matrix": _ONE_STRIDE,
+        "iree_gpu.async_dma": _LATER,
+        "iree_gpu.coalesced_gather_dma": _LATER,
+    }
+)
+"""Why an access cannot take swizzled memory, where the name alone does not tell."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +311,8 @@ def _why_not_access(user: ir.Operation) -> str | None:
     """Why the offset of an access cannot be swizzled; None where it can, or where it is unknown."""
     if user.name == GATHER:
         return None
+    if user.name in _UNSUITED:
+        return f"{user.name} {_UNSUITED[user.name]}"
     if user.name not in _ACCESSES:
         return f"used by {user.name}"
     if not user.name.startswith("vector.transfer"):

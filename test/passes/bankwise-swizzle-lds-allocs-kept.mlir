@@ -221,3 +221,16 @@ func.func @carried_view() attributes {translation_info = #info} {
   }
   return
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// A matrix that is read with one leading dimension cannot lie in swizzled rows.
+func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  // expected-remark @+1 {{allocation of memref<64x64xf16> not swizzled: gpu.subgroup_mma_load_matrix wants rows that are one stride apart}}
+  %a = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
+  %m = gpu.subgroup_mma_load_matrix %a[%c0, %c0] leadDimension = 64 : index : memref<64x64xf16, #gpu.address_space<workgroup>> -> !gpu.mma_matrix<16x16xf16, "AOp">
+  return %m : !gpu.mma_matrix<16x16xf16, "AOp">
+}
