@@ -231,6 +231,6 @@ func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {trans
   %c0 = arith.constant 0 : index
   // expected-remark @+1 {{allocation of memref<64x64xf16> not swizzled: gpu.subgroup_mma_load_matrix wants rows that are one stride apart}}
   %a = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
-  %m = gpu.subgroup_mma_load_matrix %a[%c0, %c0] leadDimension = 64 : index : memref<64x64xf16, #gpu.address_space<workgroup>> -> !gpu.mma_matrix<16x16xf16, "AOp">
+  %m = "gpu.subgroup_mma_load_matrix"(%a, %c0, %c0) <{leadDimension = 64 : index}> : (memref<64x64xf16, #gpu.address_space<workgroup>>, index, index) -> !gpu.mma_matrix<16x16xf16, "AOp">
   return %m : !gpu.mma_matrix<16x16xf16, "AOp">
 }
