@@ -49,17 +49,18 @@ from .swizzle_hint import HINT_NAME
 _LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
 _SAME_IN_A_WAVE = frozenset(
     {
-        *("arith.constant", "ub.poison", "memref.alloc", "memref.get_global"),
+        *("arith.constant", "ub.poison", "memref.get_global"),
         *("gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.cluster_id"),
         *("gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size", "gpu.subgroup_broadcast"),
         *("hal.interface.workgroup.id", "hal.interface.workgroup.count"),
         *("hal.interface.workgroup.size", "hal.interface.constant.load"),
-        "hal.interface.binding.subspan",
     }
 )
 """Operations whose results are the same in all lanes of a wave, whatever their operands."""
-_LOADS = frozenset({"memref.load", "memref.dim"})
-"""Operations that give lanes with equal operands equal results, but cost more than arithmetic."""
+_SAME_FOR_SAME_OPERANDS = frozenset(
+    {"hal.interface.binding.subspan", "memref.alloc", "memref.dim", "memref.load"}
+)
+"""Operations that give lanes with equal operands equal results, and that are not made again."""
 _HINT = "iree_codegen.index_hint"
 
 
@@ -138,7 +139,8 @@ class LaneDependence:
             return refusals[0]
         if _is_arithmetic(name):
             return varies
-        return False if name in _LOADS and not varies else f"the result of {name}"
+        same = name in _SAME_FOR_SAME_OPERANDS and not varies
+        return False if same else f"the result of {name}"
 
 
 def _operands(value: ir.Value) -> list[ir.Value]:

@@ -83,15 +83,9 @@ class VerifyLdsConflicts(FunctionPass):
                 use.location or allocation.location,
                 f"an access to {allocation.type} cannot be verified: {use.reason}",
             )
-        if allocation.tile is None:
-            return
-        tile = allocation.tile
-        layout = _standing(allocation, tile)
-        for access in allocation.accesses:
-            try:
-                machines = machine_accesses(chip, tile, layout, access)
-            except InvalidParameterError as error:
-                text = f"an access to {allocation.type} cannot be counted: {error}"
+        for access, machines in standing_accesses(allocation, chip):
+            if isinstance(machines, InvalidParameterError):
+                text = f"an access to {allocation.type} cannot be counted: {machines}"
                 yield _Fault(access.location or allocation.location, text)
                 continue
             cycles = _worst_wave(machines)
@@ -100,6 +94,20 @@ class VerifyLdsConflicts(FunctionPass):
                 assert worst is not None
                 text = _message(allocation, access, cycles, worst)
                 yield _Fault(access.location or allocation.location, text, cycles)
+
+
+def standing_accesses(
+    allocation: ReadAllocation, chip: Target
+) -> Iterator[tuple[LdsAccess, tuple[MachineAccess, ...] | InvalidParameterError]]:
+    """Each known access, with the machine accesses that it becomes or why these are not known."""
+    if allocation.tile is None:
+        return
+    layout = _standing(allocation, allocation.tile)
+    for access in allocation.accesses:
+        try:
+            yield access, machine_accesses(chip, allocation.tile, layout, access)
+        except InvalidParameterError as error:
+            yield access, error
 
 
 @dataclass(frozen=True)
