@@ -102,3 +102,15 @@ def test_a_module_for_the_cpu_alone(tool: Tool, tmp_path: Path) -> None:
     same_as_stock(tool, tmp_path, ADD, "--iree-hal-target-device=local",
                   "--iree-hal-local-target-device-backends=llvm-cpu",
                   "--iree-llvmcpu-target-cpu=generic")  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["executable-sources", "executable-configurations"])
+def test_executables_that_iree_has_formed_already(tool: Tool, tmp_path: Path, phase: str) -> None:
+    (tmp_path / "in.mlir").write_text(MLP)
+    formed = tool("iree-compile", "in.mlir", *GFX942, f"--compile-to={phase}", "-o=formed.mlir")
+    assert formed.returncode == 0, formed.stderr
+    assert "hal.executable " in (tmp_path / "formed.mlir").read_text()
+    flags = (*GFX942, f"--compile-from={phase}", "--bankwise-remarks", "--bankwise-verify")
+    ours = tool("bankwise-compile", "formed.mlir", *flags, "-o=a.vmfb")
+    assert ours.returncode == 0, ours.stderr
+    assert "conflict cycles -> 0" in ours.stderr
