@@ -28,7 +28,7 @@ from math import lcm
 
 import numpy as np
 from iree.compiler import ir
-from iree.compiler.dialects import arith, gpu
+from iree.compiler.dialects import arith
 
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.swizzles import Swizzle
@@ -264,14 +264,20 @@ def _binary(name: str, left: ir.Value, right: ir.Value | int) -> ir.Value:
     return ir.Operation.create(name, results=[left.type], operands=[left, other]).results[0]
 
 
+def _thread_id(dimension: str) -> ir.Value:
+    attributes = {"dimension": ir.Attribute.parse(f"#gpu.dim<{dimension}>")}
+    kinds = [ir.IndexType.get()]
+    return ir.Operation.create("gpu.thread_id", results=kinds, attributes=attributes).results[0]
+
+
 def _thread(launch: Launch) -> ir.Value:
     """The linear id of the thread in its workgroup: x + Dx * (y + Dy * z)."""
     sizes = (*launch.workgroup_size, 1, 1)[:3]
-    total = gpu.thread_id(gpu.Dimension.x)
+    total = _thread_id("x")
     stride = sizes[0]
-    for dimension, size in ((gpu.Dimension.y, sizes[1]), (gpu.Dimension.z, sizes[2])):
+    for dimension, size in (("y", sizes[1]), ("z", sizes[2])):
         if size > 1:
-            part = _binary("arith.muli", gpu.thread_id(dimension), stride)
+            part = _binary("arith.muli", _thread_id(dimension), stride)
             total = _binary("arith.addi", total, part)
         stride *= size
     return total
