@@ -104,6 +104,8 @@ class LaneDependence:
         inner = operation
         while inner != function:
             outer = inner.parent.operation
+            if len(inner.block.region.blocks) > 1:
+                return "it is in unstructured control flow"
             deciding: Sequence[ir.Value] = ()
             if outer.name == "scf.if":
                 deciding = [outer.operands[0]]
@@ -159,13 +161,18 @@ def _judge_argument(
     argument: ir.BlockArgument, varies: bool, refusals: Sequence[str]
 ) -> bool | str:
     parent = argument.owner.owner.operation
-    if parent.name == "scf.forall" or parent.name.endswith("func"):
+    entry = argument.owner == argument.owner.region.blocks[0]
+    if parent.name == "scf.forall":
         return False
+    if parent.name.endswith("func") and entry:
+        # Bindings are a dispatch's; who calls a function with numbers may give each lane its own.
+        is_number = isinstance(argument.type, ir.IndexType | ir.IntegerType)
+        return "an argument of the function" if is_number else False
     if parent.name == "scf.for" and argument.arg_number == 0:
         if not varies and not refusals:
             return False
         return "a loop whose bounds differ between lanes"
-    return f"a value carried around an {parent.name}"
+    return f"a value carried around an {parent.name}" if entry else "a value of another block"
 
 
 @dataclass(frozen=True)

@@ -121,3 +121,46 @@ func.func @three_elements(%from: memref<256xf32>) -> vector<4xf32> attributes {t
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Who calls the function may give each lane a number of its own.
+func.func @argument(%from: memref<256xf32>, %base: index) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: its source depends on an argument of the function}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %lane = affine.apply affine_map<(t) -> (t * 4)>(%x)
+  %place = arith.addi %base, %lane : index
+  amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Which lanes come to a block is not known.
+func.func @other_block(%from: memref<256xf32>, %on: i1) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: it is in unstructured control flow}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  %lane = affine.apply affine_map<(t) -> (t * 4)>(%x)
+  %place = arith.addi %lane, %c0 : index
+  cf.cond_br %on, ^there, ^on
+^there:
+  amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  cf.br ^on
+^on:
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
