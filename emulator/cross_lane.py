@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import AssemblyError, Instruction, Operand
+from .assembly import AssemblyError, Instruction, Operand, Register
 from .errors import UnknownInstructionError
 from .machine import LANES, U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_source
@@ -167,17 +167,29 @@ def _pattern(instruction: Instruction) -> Lanes:
 
 def _read_first_lane(instruction: Instruction) -> Step:
     """The value of the lowest active lane; lane 0 if none is."""
-    destination = scalar_destination(instruction.operands[0], "u32")
-    register = instruction.operands[1].register
+    write = _from_lane(instruction)
 
     def step(group: WaveGroup) -> None:
         lanes = np.zeros(group.count, np.intp)
         if group.active is not None:
             lanes = group.active.argmax(axis=1)
-        index = group.machine.vector_index(register)
-        destination(group, group.v_of_lane(index, lanes))
+        write(group, lanes)
 
     return step
+
+
+def _from_lane(instruction: Instruction) -> Callable[[WaveGroup, Lanes], None]:
+    """Moves one lane of a vector register to a scalar one; what is undefined stays so."""
+    target, register = (operand.register for operand in instruction.operands[:2])
+    destination = scalar_destination(instruction.operands[0], "u32")
+
+    def write(group: WaveGroup, lanes: Lanes) -> None:
+        index = group.machine.vector_index(register)
+        values, defined = group.v_of_lane(index, lanes)
+        destination(group, values)
+        group.forget_s(target.index, ~defined)
+
+    return write
 
 
 def _lane_select(operand: Operand) -> Callable[[WaveGroup], Lanes]:
@@ -187,26 +199,29 @@ def _lane_select(operand: Operand) -> Callable[[WaveGroup], Lanes]:
 
 def _read_lane(instruction: Instruction) -> Step:
     """The value of the selected lane, active or not."""
-    destination = scalar_destination(instruction.operands[0], "u32")
-    register = instruction.operands[1].register
-    lanes = _lane_select(instruction.operands[2])
-
-    def step(group: WaveGroup) -> None:
-        index = group.machine.vector_index(register)
-        destination(group, group.v_of_lane(index, lanes(group)))
-
-    return step
+    write, lanes = _from_lane(instruction), _lane_select(instruction.operands[2])
+    return lambda group: write(group, lanes(group))
 
 
 def _write_lane(instruction: Instruction) -> Step:
-    """Sets the selected lane, active or not."""
+    """Sets the selected lane, active or not; what is undefined stays so.
+
+    Compilers spill both halves of a pair of which one was never written.
+    """
     register = instruction.operands[0].register
+    value = instruction.operands[1].value
     source = scalar_source(instruction.operands[1], "u32")
     lanes = _lane_select(instruction.operands[2])
 
     def step(group: WaveGroup) -> None:
         chosen = lanes(group)[:, None] == _LANE
-        group.set_v(group.machine.vector_index(register), source(group)[:, None], chosen)
+        index = group.machine.vector_index(register)
+        if isinstance(value, Register):
+            values, defined = group.s_or_undefined(value.index)
+            group.set_v(index, values[:, None], chosen)
+            group.forget_v(index, chosen & ~defined[:, None])
+        else:
+            group.set_v(index, source(group)[:, None], chosen)
 
     return step
 

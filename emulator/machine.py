@@ -276,18 +276,46 @@ class WaveGroup:
                 )
         return moved(machine.vgpr[index][self.rows])
 
-    def v_of_lane(self, index: int, lanes: npt.NDArray[np.intp]) -> U32:
-        """[n], vector register `index` of one lane per wave, active or not."""
+    def v_of_lane(
+        self, index: int, lanes: npt.NDArray[np.intp]
+    ) -> tuple[U32, npt.NDArray[np.bool_]]:
+        """Vector register `index` of one lane per wave, active or not, and which are defined: [n].
+
+        Spilled registers come back by this; an undefined one is none of the spill's business.
+        """
         waves = np.arange(self.count)
-        if not self.machine._v_complete[index]:
-            defined = self.machine._v_defined[index][self.rows][waves, lanes]
-            if not defined.all():
-                wave = int(np.argmin(defined))
-                raise UndefinedReadError(
-                    f"{self.vector_name(index)} is read but was never written "
-                    f"(wave {int(self.waves[wave])}, lane {int(lanes[wave])})"
-                )
-        return self.machine.vgpr[index][self.rows][waves, lanes]
+        defined = self.defined_v(index)[waves, lanes]
+        return self.machine.vgpr[index][self.rows][waves, lanes], defined
+
+    # -- what has not been written -------------------------------------------------------------
+
+    def defined_v(self, index: int) -> LaneMask:
+        """[n, 64], where vector register `index` has been written."""
+        if self.machine._v_complete[index]:
+            return np.ones((self.count, LANES), bool)
+        return self.machine._v_defined[index][self.rows]
+
+    def forget_v(self, index: int, lanes: LaneMask) -> None:
+        """Makes vector register `index` undefined in `lanes` [n, 64]."""
+        machine = self.machine
+        if not lanes.any():
+            return
+        if machine._v_complete[index]:
+            machine._v_defined[index] = True
+            machine._v_complete[index] = False
+        machine._v_defined[index][self.rows] &= ~lanes
+
+    def s_or_undefined(self, index: int) -> tuple[U32, npt.NDArray[np.bool_]]:
+        """Scalar register `index` of each wave, and where it has been written: [n] each."""
+        machine = self.machine
+        return machine.sgpr[index][self.rows], machine._s_defined[index][self.rows]
+
+    def forget_s(self, index: int, waves: npt.NDArray[np.bool_]) -> None:
+        """Makes scalar register `index` undefined in `waves` [n]."""
+        if not waves.any():
+            return
+        self.machine._s_complete[index] = False
+        self.machine._s_defined[index][self.rows] &= ~waves
 
     def block(self, index: int, count: int, every_lane: bool = False) -> U32:
         """`count` vector registers from `index` on, [count, n, 64]; as `v` in all else."""

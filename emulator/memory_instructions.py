@@ -164,6 +164,8 @@ def _vector_register(operand: Operand, count: int) -> Register | None:
 def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
     """vaddr, descriptor, soffset: base + soffset + index * stride + offset.
 
+    The lane's and the instruction's offset are added in 32 bits, and LLVM relies on it: it writes
+    -1920 + 2000. Only very old chips checked that sum for a carry (llvm/llvm-project, 207796).
     The descriptor is 128 bits: base in 47:0, stride in 61:48, num_records in 95:64. An access
     through a raw buffer (no `idxen`) is out of range word by word, where its offset reaches
     num_records - soffset; through a structured one (`idxen`), where the index reaches num_records.
@@ -187,6 +189,7 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
         offset = np.full((group.count, LANES), constant, np.int64)
         if by_offset and vector is not None:
             offset += group.v(group.machine.vector_index(vector) + by_index)
+            offset &= 0xFFFFFFFF
         addresses = offset + (found.base + found.soffset)
         if not by_index or vector is None:
             return _LaneAccess(addresses, group.active, found.records - found.soffset - offset)

@@ -91,14 +91,15 @@ def test_words_out_of_range_load_zero(memory: GlobalMemory):
     assert got.tolist() == [*WORDS[:10].tolist(), *[0] * 6]
 
 
-def test_a_negative_offset_is_out_of_range(memory: GlobalMemory):
+def test_offsets_of_lane_and_instruction_wrap_around(memory: GlobalMemory):
+    # Compilers write 4 x - 4 + 8 with a negative offset in the lane; -8 + 4 is far out of range.
     machine = run(
         "\tbuffer_load_dword v10, v1, s[4:7], 0 offen offset:4",
-        vectors={1: np.where(LANES == 0, 2**32 - 4, 0)},
+        vectors={1: np.where(LANES == 0, 2**32 - 4, np.where(LANES == 1, 2**32 - 8, 0))},
         scalars=descriptor(memory, address(memory), 40),
         memory=memory,
     )
-    assert machine.vgpr[10][0, :2].tolist() == [0, WORDS[1]]
+    assert machine.vgpr[10][0, :3].tolist() == [WORDS[0], 0, WORDS[1]]
 
 
 def test_the_scalar_offset_takes_from_the_records(memory: GlobalMemory):
