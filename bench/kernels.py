@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR sources of the measured kernels."""
+"""The measured kernels: their MLIR, and what NumPy makes of the same inputs."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dialect_utils.element_types import dtype_of
+
+F64 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 _SHAPES = Path(__file__).parent / "attention_shapes.json"
 
@@ -49,27 +58,126 @@ class Attention:
 
 @dataclass(frozen=True)
 class Matmul:
-    """[m, k] x [k, n], accumulated in f32."""
+    """[m, k] x [k, n], or x [n, k] where `transposed`."""
 
     m: int
     n: int
     k: int
     dtype: str
+    transposed: bool = False
 
     @property
     def name(self) -> str:
         """A name fit for a file."""
-        return f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}"
+        order = "_transposed" if self.transposed else ""
+        return f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}{order}"
+
+    @property
+    def accumulator(self) -> str:
+        """The type that products are summed in, and that the output has."""
+        return _accumulator_of(self.dtype)
+
+    @property
+    def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of the two inputs."""
+        return (self.m, self.k), (self.n, self.k) if self.transposed else (self.k, self.n)
 
     def source(self) -> str:
         """The kernel as MLIR."""
-        a, b = f"tensor<{self.m}x{self.k}x{self.dtype}>", f"tensor<{self.k}x{self.n}x{self.dtype}>"
-        c = f"tensor<{self.m}x{self.n}xf32>"
-        return f"""func.func @matmul(%a: {a}, %b: {b}) -> {c} {{
-  %zero = arith.constant 0.0 : f32
+        operation = "linalg.matmul"
+        if self.transposed:
+            maps = ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)")
+            operation += f" indexing_maps = [{', '.join(f'affine_map<{each}>' for each in maps)}]"
+        return _product_source(self, (self.m, self.n), "matmul", operation)
+
+    def product(self, a: F64, b: F64, part: Mask) -> F64:
+        """The elements of the output that `part` marks; only their rows and columns are summed."""
+        rows, columns = (np.flatnonzero(part.any(axis=axis)) for axis in (1, 0))
+        right = b[columns].T if self.transposed else b[:, columns]
+        return (a[rows] @ right)[part[np.ix_(rows, columns)]]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """[batch, height, width, channels] by [window, window, channels, filters], without padding."""
+
+    batch: int
+    height: int
+    width: int
+    channels: int
+    filters: int
+    window: int
+    dtype: str
+    stride: int = 1
+
+    @property
+    def name(self) -> str:
+        """A name fit for a file."""
+        image = f"{self.batch}x{self.height}x{self.width}x{self.channels}"
+        window = f"{self.window}x{self.window}x{self.filters}"
+        stride = f"_stride{self.stride}" if self.stride > 1 else ""
+        return f"conv_{image}_{window}_{self.dtype}{stride}"
+
+    @property
+    def accumulator(self) -> str:
+        """The type that products are summed in, and that the output has."""
+        return _accumulator_of(self.dtype)
+
+    @property
+    def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of the two inputs."""
+        image = (self.batch, self.height, self.width, self.channels)
+        return image, (self.window, self.window, self.channels, self.filters)
+
+    @property
+    def _extents(self) -> tuple[int, int]:
+        """Rows and columns of the output."""
+        rows, columns = ((x - self.window) // self.stride + 1 for x in (self.height, self.width))
+        return rows, columns
+
+    def source(self) -> str:
+        """The kernel as MLIR."""
+        steps = f"dilations = dense<1> : vector<2xi64>, strides = dense<{self.stride}>"
+        operation = f"linalg.conv_2d_nhwc_hwcf {{{steps} : vector<2xi64>}}"
+        return _product_source(self, (self.batch, *self._extents, self.filters), "conv", operation)
+
+    def product(self, a: F64, b: F64, part: Mask) -> F64:
+        """The elements of the output that `part` marks."""
+        rows, columns = self._extents
+        total = np.zeros((self.batch, rows, columns, self.filters))
+        for i in range(self.window):
+            for j in range(self.window):
+                seen = a[:, i :: self.stride, j :: self.stride][:, :rows, :columns]
+                total += seen @ b[i, j]
+        return total[part]
+
+
+Product = Matmul | Convolution
+
+
+def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
+    """Inputs of a kernel: all values of an integer type, a normal distribution of others."""
+    random = np.random.default_rng(seed)
+    if kernel.dtype == "i8":
+        return [random.integers(-128, 128, shape, dtype=np.int8) for shape in kernel.operands]
+    values = [random.standard_normal(shape, np.float32) for shape in kernel.operands]
+    return [each.astype(dtype_of(kernel.dtype)) for each in values]
+
+
+def _accumulator_of(dtype: str) -> str:
+    return "i32" if dtype == "i8" else "f32"
+
+
+def _product_source(kernel: Product, shape: tuple[int, ...], function: str, operation: str) -> str:
+    accumulator = kernel.accumulator
+    zero = "0" if accumulator == "i32" else "0.0"
+    a, b = (f"tensor<{'x'.join(map(str, each))}x{kernel.dtype}>" for each in kernel.operands)
+    c = f"tensor<{'x'.join(map(str, shape))}x{accumulator}>"
+    return f"""func.func @{function}(%a: {a}, %b: {b}) -> {c} {{
+  %zero = arith.constant {zero} : {accumulator}
   %empty = tensor.empty() : {c}
-  %init = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
-  %out = linalg.matmul ins(%a, %b : {a}, {b}) outs(%init : {c}) -> {c}
+  %init = linalg.fill ins(%zero : {accumulator}) outs(%empty : {c}) -> {c}
+  %out = {operation} ins(%a, %b : {a}, {b}) outs(%init : {c}) -> {c}
   return %out : {c}
 }}
 """

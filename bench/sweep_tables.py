@@ -191,7 +191,7 @@ def summary_table(rows: Iterable[Row]) -> str:
         ratios = [s.ratios[c] for c in ("SQ_INSTS_LDS", "SQ_INSTS_VALU", "SQ_INSTS_SALU")]
         ratios.append(s.cycles_over_floor)
         lines.append([*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)])
-    return _markdown(lines, text_columns=3)
+    return markdown_lines(lines, text_columns=3)
 
 
 def ratio_text(value: float | None) -> str:
@@ -216,7 +216,7 @@ def _group_table(group: Group) -> str:
         cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
         cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
         lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])
-    return _markdown(lines, text_columns=2)
+    return markdown_lines(lines, text_columns=2)
 
 
 def _grid_cell(row: Row | None, counter: str) -> str:
@@ -224,14 +224,15 @@ def _grid_cell(row: Row | None, counter: str) -> str:
 
 
 def _failures(rows: Iterable[Row]) -> str:
-    return _markdown(
+    return markdown_lines(
         [["kernel", "type", "target", "mitigation", "error"]]
         + [[r.kernel, r.dtype, r.target, r.mitigation, r.error.splitlines()[0]] for r in rows],
         text_columns=5,
     )
 
 
-def _markdown(lines: Sequence[Sequence[str]], text_columns: int) -> str:
+def markdown_lines(lines: Sequence[Sequence[str]], text_columns: int) -> str:
+    """A table with its head in the first line; columns after `text_columns` hold numbers."""
     head, *body = lines
     rule = ["---" if i < text_columns else "---:" for i in range(len(head))]
     return "\n".join(

@@ -147,6 +147,23 @@ def _why_not_placed(run: int, access: AccessFootprint) -> str:
     )
 
 
+def behind_swizzles(
+    chain: Sequence[Swizzle], tile: LdsTile, accesses: Iterable[LdsAccess]
+) -> tuple[LdsAccess, ...]:
+    """Accesses in the order of memory instead of the program's: where `chain` sends them.
+
+    The chain is legal for them. One of several runs becomes one per run, as it will when resolved.
+    """
+    layout, run = SwizzledLayout(tuple(chain)), contiguous_run(chain)
+    found: list[LdsAccess] = []
+    for access in accesses:
+        count = gcd(run, access.count) if access.count > run else access.count
+        for start in range(0, access.count, count):
+            elements = layout.offsets(tile, access.elements + start)
+            found.append(replace(access, elements=elements, count=count))
+    return tuple(found)
+
+
 def footprints_of(accesses: Iterable[LdsAccess]) -> list[AccessFootprint]:
     """What the offsets of all accesses of each width have in common."""
     alike: dict[tuple[int, bool], list[LdsAccess]] = {}

@@ -19,7 +19,9 @@ a loop that rotates them do, are decided on together and get the same swizzle:
 Where `amdgpu.gather_to_lds` stores to an allocation, its lanes fetch for each other
 (`dialect_utils/gather_sources.py`), because where they store is not the program's to say.
 
-An allocation that has a swizzle hint already is left to whoever emitted it.
+An allocation that has a swizzle hint S already, as stock gives some of those that it loads direct
+to the LDS, keeps it. Where conflicts are left, another swizzle T goes between the two, chosen for
+the places to which S has brought the elements: an element o then lies at T(S(o)).
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from ..dialect_utils.allocation_layout import Chain, UnknownLayoutError, standing_layout
 from ..dialect_utils.allocations import (
     REORDERING_FREE_VIEWS,
     Reach,
@@ -52,12 +55,15 @@ from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
     LDMATRIX,
+    STOWED_SWIZZLE,
     Gather,
     is_hinted,
     lds_allocations,
     shown_type,
     trace_allocation,
 )
+from ..dialect_utils.swizzle_hint import is_hint
+from ..dialect_utils.swizzle_legality import behind_swizzles, footprints_of, illegality
 from .base import FunctionPass, PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
@@ -244,8 +250,18 @@ class _Planner:
         accesses = tuple(chain.from_iterable(traced.ordinary for traced in known))
         if not accesses:
             return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
+        hinted = is_hinted(group.allocations[0])
+        if hinted:
+            standing = _standing_chain(group.allocations[0])
+            if not isinstance(standing, Unknown):
+                reason = illegality(standing, tile.elements, footprints_of(accesses))
+                standing = Unknown(f"{_HINTED}: {reason}") if reason else standing
+            if isinstance(standing, Unknown):
+                return SwizzlePlan.kept(standing.reason, lds_bytes)
+            accesses = behind_swizzles(standing, tile, accesses)
         try:
-            return self.chooser.plan(tile, accesses, gathers)
+            plan = self.chooser.plan(tile, accesses, gathers)
+            return _on_top(plan) if hinted else plan
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
 
@@ -264,6 +280,7 @@ class _Planner:
     def shares(self, group: _Group, plan: SwizzlePlan) -> dict[ir.Operation, SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""
         if len(group.allocations) == 1 or not plan.swizzles:
+            # A group of one is what the plan was made for.
             return dict.fromkeys(group.allocations, plan)
         layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
         found: dict[ir.Operation, SwizzlePlan] = {}
@@ -278,12 +295,37 @@ class _Planner:
         return found
 
 
+_HINTED = "it has a swizzle hint already"
+
+
+def _standing_chain(allocation: ir.Operation) -> Chain | Unknown:
+    """The swizzles that an allocation has already."""
+    if STOWED_SWIZZLE in allocation.attributes:
+        return Unknown(_HINTED)
+    try:
+        layout = standing_layout(allocation).layout
+    except UnknownLayoutError as error:
+        return Unknown(f"{_HINTED}: {error}")
+    assert isinstance(layout, SwizzledLayout)
+    return layout.swizzles
+
+
+def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
+    """The plan for an allocation that has hints already."""
+    if plan.swizzles:
+        return replace(plan, reason=f"on top of the swizzle that it has: {plan.reason}")
+    left = f"and no swizzle on top of it has fewer than its {plan.before} conflict cycles"
+    if plan.before == 0:
+        left = "which leaves no bank conflict"
+    return replace(plan, reason=f"{_HINTED}, {left}")
+
+
 def _why_not(group: _Group) -> str | None:
     """Why the group keeps its layout whatever its accesses; one reason per early exit."""
     if group.foreign is not None:
         return group.foreign
-    if any(map(is_hinted, group.allocations)):
-        return "it has a swizzle hint already"
+    if any(map(is_hinted, group.allocations)) and group.meetings:
+        return _HINTED
     kind = group.allocations[0].results[0].type
     if any(each.results[0].type != kind for each in group.allocations):
         return "it meets an allocation of another type"
@@ -298,7 +340,7 @@ def _why_not(group: _Group) -> str | None:
             return "a view of it meets other memory"
     for reach in group.reaches:
         for view in reach.views:
-            if view.name not in _VIEWS:
+            if view.name not in _VIEWS and not is_hint(view):
                 return f"{view.name} addresses its memory in another order"
         for user, _ in reach.uses:
             reason = _why_not_access(user)
