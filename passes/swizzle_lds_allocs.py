@@ -314,9 +314,9 @@ def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
     """The plan for an allocation that has hints already."""
     if plan.swizzles:
         return replace(plan, reason=f"on top of the swizzle that it has: {plan.reason}")
-    left = f"and no swizzle on top of it has fewer than its {plan.before} conflict cycles"
-    if plan.before == 0:
-        left = "which leaves no bank conflict"
+    left = (
+        "which leaves no bank conflict" if plan.before == 0 else f"and on top of it {plan.reason}"
+    )
     return replace(plan, reason=f"{_HINTED}, {left}")
 
 

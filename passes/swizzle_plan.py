@@ -20,6 +20,7 @@ from ..bank_model.paddings import padding_choices
 from ..bank_model.solver import LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
+from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
@@ -111,8 +112,13 @@ class SwizzleChooser:
         in_any_layout = layout_conflicts(self.lds, tile, PlainLayout(), tuple(fixed))
         lds_bytes = PlainLayout().size_bytes(tile)
         plain = decision.plain_conflict_cycles + in_any_layout
+        is_least = bool(stores) and decision.conflict_cycles == unit_conflict_floor(
+            self.lds, tile, accesses, max(store.count for store in stores)
+        )
         if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
+            if is_least:
+                reason = f"{_STORED_TOGETHER} than its {plain} conflict cycles"
             if plain == 0:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
@@ -130,6 +136,8 @@ class SwizzleChooser:
                 plain,
             )
         reason = decision.optimality.value
+        if is_least and decision.conflict_cycles:
+            reason = _STORED_TOGETHER
         if decision.vectorization.split_accesses:
             reason += f"; {decision.vectorization}"
         return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
@@ -141,6 +149,9 @@ class SwizzleChooser:
         budget = stock_padding(tile).size_bytes(tile)
         *_, best = padding_choices(self.lds, tile, accesses, budget)
         return best.conflict_cycles < conflict_cycles
+
+
+_STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
 
 
 def check_max_chain(pass_name: str, max_chain: int) -> None:

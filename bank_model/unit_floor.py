@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The conflicts that no layout avoids which moves runs of elements as a whole.
+
+What the hardware stores by itself, `unit` elements a lane, stays together wherever it goes. A word
+then keeps its place in its unit of W words, and that is its bank modulo W. Of B banks only B / W
+have a given remainder. So where a phase wants n distinct words with the same remainder, some bank
+has at least ceil(n / (B / W)) of them, whatever the layout does with the units.
+
+Worked example: units of 16 bytes (W = 4) and 64 banks. 32 lanes read the first 8 bytes of a unit
+each: 32 words with remainder 0 and 32 with remainder 1, and 16 banks for each of them. Two cycles
+instead of one, in any layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .accesses import LdsAccess, LdsTile
+from .layouts import MachineAccess, PlainLayout, machine_accesses
+from .targets import Target
+
+
+def unit_conflict_floor(
+    target: Target, tile: LdsTile, accesses: Iterable[LdsAccess], unit: int
+) -> int:
+    """Weighted conflict cycles that remain in every layout that moves `unit` elements together.
+
+    Accesses that are wider than a unit, or cross from one into another, may be split by a layout;
+    for these nothing is claimed.
+    """
+    unit_words = unit * tile.element_bits // (8 * target.bank_width_bytes)
+    if unit_words < 2:
+        return 0
+    total = 0
+    for access in accesses:
+        used = access.elements if access.active is None else access.elements[access.active]
+        if (used % unit).max(initial=0) + access.count > unit:
+            continue
+        for machine in machine_accesses(target, tile, PlainLayout(), access):
+            total += access.weight * _floor(machine, unit_words, target.bank_width_bytes)
+    return total
+
+
+def _floor(machine: MachineAccess, unit_words: int, bank_bytes: int) -> int:
+    banks = machine.instruction.banks
+    if unit_words > banks:
+        return 0
+    each = np.arange(max(machine.instruction.width_bytes // bank_bytes, 1))
+    words = machine.addresses[..., None] // bank_bytes + each
+    lost = 0
+    for row, on in zip(words, _active(machine), strict=True):
+        for phase in machine.instruction.phases:
+            lanes = np.array(phase)
+            wanted = np.unique(row[lanes[on[lanes]]])
+            alike = np.bincount(wanted % unit_words, minlength=1).max(initial=0)
+            lost += max(-(-int(alike) * unit_words // banks), 1) - 1
+    return lost
+
+
+def _active(machine: MachineAccess) -> np.ndarray:
+    if machine.active is None:
+        return np.ones(machine.addresses.shape, bool)
+    return machine.active
