@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import lcm
 
 import numpy as np
@@ -31,7 +32,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith
 
 from ..bank_model.errors import is_power_of_two
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, XorShuffle
 from .allocations import (
     REORDERING_FREE_VIEWS,
     VIEWS,
@@ -43,7 +44,7 @@ from .diagnostics import PassFailure
 from .gpu_target import Launch
 from .lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
 from .lds_accesses import Gather, mixed_operands, strides_of
-from .swizzle_arithmetic import XorNetwork
+from .swizzle_arithmetic import xor_term
 from .swizzle_hint import HINT_NAME
 
 _LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
@@ -226,6 +227,26 @@ class GatherPermuter:
             for number in range(_source_operands(operation)):
                 operation.operands[number] = renumbering.of(operation.operands[number])
 
+    def _running(self, operation: ir.Operation) -> list[LaneValues]:
+        """Where `operation` runs: what is known of the conditions and loops around it."""
+        found: list[LaneValues] = []
+        inner = operation
+        while inner != self.function:
+            outer = inner.parent.operation
+            if outer.name == "scf.if":
+                condition = self.evaluator.evaluate(outer.operands[0])
+                if isinstance(condition, LaneValues):
+                    holds = condition.truth()
+                    if inner.block.region != outer.regions[0]:
+                        holds = LaneValues(1 - holds.values, holds.loops)
+                    found.append(holds)
+            elif outer.name == "scf.for":
+                trips = self.evaluator.loop_range(outer)
+                if not isinstance(trips, Unknown):
+                    found.append(trips.running)
+            inner = outer
+        return found
+
     def _check(
         self, gather: Gather, chain: Sequence[Swizzle], other: ir.Value, base: ir.Value | None
     ) -> None:
@@ -233,11 +254,13 @@ class GatherPermuter:
         store = gather.store
         lanes = np.arange(self.evaluator.launch.subgroup_size)
 
-        def is_wanted(found: np.ndarray, first: np.ndarray) -> np.ndarray:
+        def is_wanted(found: np.ndarray, first: np.ndarray, *running: np.ndarray) -> np.ndarray:
             element = first + lanes * store.count
             for swizzle in chain:
                 element = swizzle.apply(element)
-            return (found == (element - first) // store.count) & np.isin(first, store.firsts)
+            right = (found == (element - first) // store.count) & np.isin(first, store.firsts)
+            # Waves that do not run the gather may come to anything.
+            return reduce(np.logical_or, (on == 0 for on in running), right)
 
         found = self.evaluator.evaluate(other)
         first: LaneValues | Unknown = constant(int(store.firsts[0]))
@@ -245,7 +268,7 @@ class GatherPermuter:
             first = self.evaluator.evaluate(base)
         wanted: LaneValues | Unknown = Unknown("")
         if isinstance(found, LaneValues) and isinstance(first, LaneValues):
-            wanted = combine(is_wanted, found, first)
+            wanted = combine(is_wanted, found, first, *self._running(gather.operation))
         if isinstance(wanted, Unknown) or not wanted.values.all():
             raise PassFailure(
                 gather.operation.location,
@@ -355,17 +378,25 @@ def _fetched_for(
         place = _binary("arith.addi", place, base)
     elif first:
         place = _binary("arith.addi", place, first)
-    network = XorNetwork.of(tuple(reversed(chain)))
-    assert network is not None
     element = place
-    for term in network.parallel(-1):
-        shifted = _binary("arith.shrui", place, term.distance)
-        element = _binary("arith.xori", element, _binary("arith.andi", shifted, term.mask))
+    for swizzle in chain:
+        assert isinstance(swizzle, XorShuffle)
+        element = _binary("arith.xori", element, _flipped_bits(swizzle, element))
     if base is not None:
         element = _binary("arith.subi", element, base)
     elif first:
         element = _binary("arith.subi", element, _constant(first))
     return _binary("arith.divui", element, count)
+
+
+def _flipped_bits(swizzle: XorShuffle, element: ir.Value) -> ir.Value:
+    """The bits of the group that a swizzle flips: the number of the row, times a group's size."""
+    term = xor_term(swizzle)
+    if term is not None:
+        return _binary("arith.andi", _binary("arith.shrui", element, term.distance), term.mask)
+    row = _binary("arith.divui", element, swizzle.row_stride * swizzle.per_phase)
+    row = _binary("arith.remui", row, swizzle.groups_per_row)
+    return _binary("arith.muli", row, swizzle.access_width)
 
 
 @dataclass

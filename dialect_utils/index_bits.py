@@ -560,21 +560,17 @@ def linearize_digits(operation: ir.Operation) -> int:
 
 
 def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
-    """The mixed-radix number of the digits; `disjoint` promises that each is below its base."""
+    """The mixed-radix number of the digits.
+
+    `disjoint` promises that each digit is below its base. That is not relied on: passes that take
+    constants out of digits keep the keyword, though what is left may be negative.
+    """
     count = linearize_digits(operation)
     digits, basis = operands[:count], _basis(operation, operands[count:])
     if not digits:
         return constant_bits(0)
     offset = count - len(basis)
     pairs = list(zip(digits[offset:], basis, strict=True))
-    unbounded = any(b.constant and d.upper >= b.constant for d, b in pairs)
-    if unbounded and is_disjoint(operation):
-        pairs = [
-            (_facts(d.may, d.must, b.constant - 1, d.multiple), b)
-            if b.constant and d.upper >= b.constant
-            else (d, b)
-            for d, b in pairs
-        ]
     total = digits[0] if offset else pairs[0][0]
     for digit, base in pairs if offset else pairs[1:]:
         total = add(multiply(total, base, exact=True), digit, exact=True)

@@ -212,10 +212,13 @@ def why_not_stored_directly(
 
     * runs of `count` elements must stay whole,
     * S must permute the elements that a wave stores among themselves, and
-    * S^-1 must be known: it is the reversed chain, if every link is its own inverse.
+    * S^-1 must be known: it is the reversed chain, if every link is an XOR and its own inverse.
 
     All of it is checked element by element.
     """
+    for swizzle in chain:
+        if not isinstance(swizzle, XorShuffle) or not is_power_of_two(swizzle.access_width):
+            return f"{swizzle} is no XOR of groups of a power of two of elements"
     layout, reverse = SwizzledLayout(tuple(chain)), SwizzledLayout(tuple(reversed(chain)))
     elements = np.arange(tile.elements)
     if not layout.is_bijection(tile) or not reverse.is_bijection(tile):

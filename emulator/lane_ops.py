@@ -584,6 +584,8 @@ _ROWS: dict[str, LaneOp] = {
     "v_mad_i16": LaneOp(
         "i16", ("i16",) * 3, lambda a, b, c: a * b + c, saturates=True, keeps_high=True
     ),
+    "v_mad_legacy_u16": LaneOp("u16", ("u16",) * 3, lambda a, b, c: a * b + c, saturates=True),
+    "v_mad_legacy_i16": LaneOp("i16", ("i16",) * 3, lambda a, b, c: a * b + c, saturates=True),
     "v_add3_u32": LaneOp("u32", ("u32",) * 3, lambda a, b, c: a + b + c),
     "v_xad_u32": LaneOp("u32", ("u32",) * 3, lambda a, b, c: (a ^ b) + c),
     "v_mul_lo_u32": LaneOp("u32", ("u32",) * 2, np.multiply),

@@ -40,6 +40,7 @@ def first(
         ("v_cvt_f16_f32_e32 v9, v0", 0x00007C00),
         ("v_add_i16 v9, v0, v1", 0xAAAA0003),
         ("v_mad_u16 v9, v0, v1, v1", 0xAAAA0004),
+        ("v_mad_legacy_u16 v9, v0, v1, v1", 0x00000004),
         ("v_max3_i16 v9, v0, v1, v1", 0xAAAA0002),
         ("v_fma_f16 v9, v0, v1, v1", 0xAAAA0002),
         ("v_add_i16 v9, v0, v1 op_sel:[0,0,1]", 0x0003BBBB),
