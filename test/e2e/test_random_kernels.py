@@ -262,20 +262,32 @@ def check_counters(kernel: Kernel, run: Run, layouts: Sequence[Layout], tally: T
 
     Not compared: code whose loads and stores have other widths than the model's, or are not as
     many. The backend joins neighbouring vectors, and splits those that it cannot prove aligned.
+    Where some lanes of a wave are off, it may move lanes from one store to another: then the counts
+    may differ by as many cycles as there are such accesses.
     """
-    chip, issues, conflicts = target(kernel.arch), Issues(), 0
+    chip, issues, conflicts, partial = target(kernel.arch), Issues(), 0, 0
     for tile, layout in zip(kernel.tiles, layouts, strict=True):
         accesses = lds_accesses(kernel, tile)
         conflicts += layout_conflicts(chip, lds_tile(tile), layout, accesses)
+        partial += sum(1 for access in accesses if _partly_off(access))
         for _ in range(kernel.workgroups):
             for access in accesses:
                 issues.add(kernel.arch, lds_tile(tile), layout, access)
     if not issues.allows(issued(run.record)):
         return False
-    assert run.counters[CONFLICTS] == kernel.workgroups * conflicts
+    difference = abs(run.counters[CONFLICTS] - kernel.workgroups * conflicts)
+    assert difference <= kernel.workgroups * partial
     tally.counters_recounted += 1
     tally.conflicting += conflicts > 0
     return True
+
+
+def _partly_off(access: LdsAccess) -> bool:
+    """Whether a wave runs an access with some of its lanes."""
+    if access.active is None:
+        return False
+    on = access.active.sum(axis=1)
+    return bool(((on > 0) & (on < access.active.shape[1])).any())
 
 
 # The tests.
