@@ -34,6 +34,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.emulator_speed
 	$(BIN)/python -m bankwise.bench.transpose_ladder
 	$(BIN)/python -m bankwise.bench.hand_written
+	$(BIN)/python -m bankwise.bench.matmul_table --jobs -1 -o bench/results
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
