@@ -8,7 +8,9 @@ element offset in a flat allocation to the offset where the element lies.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -147,3 +149,8 @@ def _permutes(swizzle: Swizzle, size: int) -> bool:
     seen = np.zeros(size, dtype=bool)
     seen[moved] = True
     return bool(seen.all())
+
+
+def chain_period(chain: Iterable[Swizzle]) -> int:
+    """Elements after which all swizzles of a chain repeat: S(o + k P) = S(o) + k P."""
+    return lcm(*(swizzle.period for swizzle in chain))

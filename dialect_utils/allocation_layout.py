@@ -12,13 +12,13 @@ A `memref.alloc` may say its layout in three ways:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import lcm, prod
+from math import prod
 
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, chain_period
 from .allocations import VIEWS, Untraceable, start_offsets
 from .carried_memory import carried_values
 from .index_bits import IndexBits
@@ -110,15 +110,13 @@ _NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
 
 def _starts_alike(part: ir.Value, allocation: ir.Operation, chain: Chain) -> bool:
     """Whether swizzles of a part are those of the allocation: they repeat up to its start."""
-    period = lcm(*(swizzle.period for swizzle in chain))
     function = allocation
     while function.parent is not None and not function.name.endswith("func"):
         function = function.parent.operation
     starts = start_offsets(part, IndexBits(function))
     if isinstance(starts, Untraceable) or allocation.results[0] not in starts:
         return False
-    start = starts[allocation.results[0]]
-    return start.modulus % period == 0 and start.residue % period == 0
+    return starts[allocation.results[0]].is_multiple_of(chain_period(chain))
 
 
 def _swizzle_of(hint: ir.Operation) -> Swizzle:

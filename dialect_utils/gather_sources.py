@@ -25,14 +25,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from math import lcm
 
 import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
 from ..bank_model.errors import is_power_of_two
-from ..bank_model.swizzles import Swizzle, XorShuffle
+from ..bank_model.swizzles import Swizzle, XorShuffle, chain_period
 from .allocations import (
     REORDERING_FREE_VIEWS,
     VIEWS,
@@ -44,6 +43,7 @@ from .diagnostics import PassFailure
 from .gpu_target import Launch
 from .lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
 from .lds_accesses import Gather, mixed_operands, strides_of
+from .operand_order import compute_after_operands
 from .swizzle_arithmetic import xor_term
 from .swizzle_hint import HINT_NAME
 
@@ -83,22 +83,7 @@ class LaneDependence:
 
     def of(self, value: ir.Value) -> bool | str:
         """Whether lanes differ; a text why they may, and the value cannot be made again."""
-        pending = [value]
-        while pending:
-            top = pending[-1]
-            if top in self._known:
-                pending.pop()
-                continue
-            if self._is_known_uniform(top):
-                self._known[top] = False
-                continue
-            operands = _operands(top)
-            missing = [operand for operand in operands if operand not in self._known]
-            if missing:
-                pending += missing
-                continue
-            self._known[top] = self._judge(top, [self._known[each] for each in operands])
-        return self._known[value]
+        return compute_after_operands(value, self._known, self._undecided, self._judge)
 
     def of_surroundings(self, operation: ir.Operation, function: ir.Operation) -> str | None:
         """Why the lanes of a wave may not run `operation` together; None if they do."""
@@ -127,9 +112,16 @@ class LaneDependence:
             return False
         return bool((found.values == found.values[..., :1]).all())
 
-    def _judge(self, value: ir.Value, operands: Sequence[bool | str]) -> bool | str:
-        refusals = [each for each in operands if isinstance(each, str)]
-        varies = any(operands)
+    def _undecided(self, value: ir.Value) -> Sequence[ir.Value]:
+        """The operands that decide on a value; none where its lanes are known to agree."""
+        return () if self._is_known_uniform(value) else _operands(value)
+
+    def _judge(self, value: ir.Value, operands: Sequence[ir.Value]) -> bool | str:
+        if self._is_known_uniform(value):
+            return False
+        judged = [self._known[each] for each in operands]
+        refusals = [each for each in judged if isinstance(each, str)]
+        varies = any(judged)
         owner = value.owner
         if isinstance(owner, ir.Block):
             return _judge_argument(ir.BlockArgument(value), varies, refusals)
@@ -219,33 +211,13 @@ class GatherPermuter:
             thread = _thread(launch)
             lane = _binary("arith.remui", thread, launch.subgroup_size)
             base: ir.Value | None = None
-            if (gather.store.firsts % lcm(*(swizzle.period for swizzle in chain))).any():
+            if (gather.store.firsts % chain_period(chain)).any():
                 base = _first_element(gather)
             other = _fetched_for(gather, chain, lane, base)
             self._check(gather, chain, other, base)
             renumbering = _Renumbering(self.dependence, launch, thread, lane, other)
             for number in range(_source_operands(operation)):
                 operation.operands[number] = renumbering.of(operation.operands[number])
-
-    def _running(self, operation: ir.Operation) -> list[LaneValues]:
-        """Where `operation` runs: what is known of the conditions and loops around it."""
-        found: list[LaneValues] = []
-        inner = operation
-        while inner != self.function:
-            outer = inner.parent.operation
-            if outer.name == "scf.if":
-                condition = self.evaluator.evaluate(outer.operands[0])
-                if isinstance(condition, LaneValues):
-                    holds = condition.truth()
-                    if inner.block.region != outer.regions[0]:
-                        holds = LaneValues(1 - holds.values, holds.loops)
-                    found.append(holds)
-            elif outer.name == "scf.for":
-                trips = self.evaluator.loop_range(outer)
-                if not isinstance(trips, Unknown):
-                    found.append(trips.running)
-            inner = outer
-        return found
 
     def _check(
         self, gather: Gather, chain: Sequence[Swizzle], other: ir.Value, base: ir.Value | None
@@ -268,7 +240,7 @@ class GatherPermuter:
             first = self.evaluator.evaluate(base)
         wanted: LaneValues | Unknown = Unknown("")
         if isinstance(found, LaneValues) and isinstance(first, LaneValues):
-            wanted = combine(is_wanted, found, first, *self._running(gather.operation))
+            wanted = combine(is_wanted, found, first, *gather.running)
         if isinstance(wanted, Unknown) or not wanted.values.all():
             raise PassFailure(
                 gather.operation.location,
@@ -370,22 +342,19 @@ def _is_whole(value: ir.Value) -> bool:
 def _fetched_for(
     gather: Gather, chain: Sequence[Swizzle], lane: ir.Value, base: ir.Value | None
 ) -> ir.Value:
-    """The lane of the same wave that has fetched what each lane is to store."""
+    """The lane of the same wave that has fetched what each lane is to store.
+
+    Without a `base` waves begin where the swizzles repeat.
+    """
     count = gather.store.count
-    place = _binary("arith.muli", lane, count)
-    first = int(gather.store.firsts[0]) if base is None else 0
+    element = _binary("arith.muli", lane, count)
     if base is not None:
-        place = _binary("arith.addi", place, base)
-    elif first:
-        place = _binary("arith.addi", place, first)
-    element = place
+        element = _binary("arith.addi", element, base)
     for swizzle in chain:
         assert isinstance(swizzle, XorShuffle)
         element = _binary("arith.xori", element, _flipped_bits(swizzle, element))
     if base is not None:
         element = _binary("arith.subi", element, base)
-    elif first:
-        element = _binary("arith.subi", element, _constant(first))
     return _binary("arith.divui", element, count)
 
 
@@ -412,40 +381,32 @@ class _Renumbering:
 
     def of(self, value: ir.Value) -> ir.Value:
         """What `value` is in the other lane."""
-        pending = [value]
-        while pending:
-            top = pending[-1]
-            if top in self._made:
-                pending.pop()
-                continue
-            if self.dependence.of(top) is False:
-                self._made[top] = top
-                continue
-            owner = top.owner
-            assert not isinstance(owner, ir.Block)
-            operation = owner.operation
-            if operation.name in _LANE_IDS:
-                self._made[top] = self._lane_id(operation)
-                continue
-            missing = [each for each in operation.operands if each not in self._made]
-            if missing:
-                pending += missing
-                continue
-            self._remake(operation)
-        return self._made[value]
+        return compute_after_operands(value, self._made, self._changing, self._remake)
 
-    def _remake(self, operation: ir.Operation) -> None:
+    def _changing(self, value: ir.Value) -> Sequence[ir.Value]:
+        """What has to be made again before `value` is."""
+        operation = defining_operation(value)
+        if operation is None or self.dependence.of(value) is False:
+            return ()
+        return list(operation.operands)
+
+    def _remake(self, value: ir.Value, _: Sequence[ir.Value]) -> ir.Value:
+        operation = defining_operation(value)
+        if operation is None or self.dependence.of(value) is False:
+            return value
+        if operation.name in _LANE_IDS:
+            return self._lane_id(operation)
         operands = [self._made[each] for each in operation.operands]
         if operation.name == _HINT:
             # What the hint says of neighbouring lanes no longer holds.
-            self._made[operation.results[0]] = operands[0]
-            return
+            return operands[0]
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         kinds = [result.type for result in operation.results]
         made = ir.Operation.create(
             operation.name, results=kinds, operands=operands, attributes=attributes
         )
         self._made.update(zip(operation.results, made.results, strict=True))
+        return self._made[value]
 
     def _lane_id(self, operation: ir.Operation) -> ir.Value:
         if operation.name == "gpu.lane_id":

@@ -28,6 +28,7 @@ from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
 from .gpu_target import Launch, launch_of
+from .operand_order import compute_after_operands
 
 _ALL = (1 << 64) - 1
 _BOUND = 1 << 31
@@ -47,6 +48,10 @@ class Congruence:
 
     modulus: int
     residue: int
+
+    def is_multiple_of(self, number: int) -> bool:
+        """Whether `number` divides the value, as far as is known."""
+        return self.modulus % number == 0 and self.residue % number == 0
 
 
 @dataclass(frozen=True)
@@ -252,22 +257,10 @@ class IndexBits:
 
     def of(self, value: ir.Value) -> Bits:
         """The facts on `value`, of index or integer type."""
-        pending = [value]
-        while pending:
-            top = pending[-1]
-            if top in self._known:
-                pending.pop()
-                continue
-            operands = _dependencies(top)
-            missing = [operand for operand in operands if operand not in self._known]
-            if missing:
-                pending.extend(missing)
-                continue
-            self._known[top] = self._compute(top, [self._known[o] for o in operands])
-            pending.pop()
-        return self._known[value]
+        return compute_after_operands(value, self._known, _dependencies, self._compute)
 
-    def _compute(self, value: ir.Value, operands: list[Bits]) -> Bits:
+    def _compute(self, value: ir.Value, dependencies: Sequence[ir.Value]) -> Bits:
+        operands = [self._known[each] for each in dependencies]
         width = _width(value.type)
         if width is None:
             return UNKNOWN

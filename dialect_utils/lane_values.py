@@ -33,6 +33,7 @@ from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
 from .gpu_target import Launch
+from .operand_order import compute_after_operands
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -156,20 +157,7 @@ class LaneEvaluator:
 
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
         """The value in all lanes, or why it cannot be known."""
-        pending = [value]
-        while pending:
-            top = pending[-1]
-            if top in self._known:
-                pending.pop()
-                continue
-            operands = _dependencies(top)
-            missing = [operand for operand in operands if operand not in self._known]
-            if missing:
-                pending.extend(missing)
-                continue
-            self._known[top] = self._compute(top, operands)
-            pending.pop()
-        return self._known[value]
+        return compute_after_operands(value, self._known, _dependencies, self._compute)
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
         """The trips of an `scf.for`, one axis for all of them; Unknown for bounds not known."""
@@ -198,7 +186,7 @@ class LaneEvaluator:
             return Unknown("scf.for that compares negative bounds unsigned")
         return max(0, -(-(upper - lower) // step))
 
-    def _compute(self, value: ir.Value, operands: list[ir.Value]) -> LaneValues | Unknown:
+    def _compute(self, value: ir.Value, operands: Sequence[ir.Value]) -> LaneValues | Unknown:
         width = _bit_width(value.type)
         if width is None:
             return Unknown(f"value of type {value.type}")

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import gcd, lcm, prod
+from math import gcd, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -31,7 +31,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import SwizzledLayout
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, chain_period
 from ..bank_model.targets import AccessKind
 from .carried_memory import carried_values
 from .diagnostics import SourceLocation
@@ -97,7 +97,8 @@ class AllocationAccesses:
 class Gather:
     """An `amdgpu.gather_to_lds` to an allocation, as `accesses` of it and as what it is.
 
-    `memref` and `indices` are where in the allocation it stores.
+    `memref` and `indices` are where in the allocation it stores, `running` masks the lanes and
+    trips in which it does, as far as conditions and loops are known.
     """
 
     operation: ir.Operation
@@ -105,6 +106,7 @@ class Gather:
     accesses: tuple[LdsAccess, ...]
     memref: ir.Value
     indices: tuple[ir.Value, ...]
+    running: tuple[LaneValues, ...]
 
 
 def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
@@ -321,15 +323,8 @@ def trace_allocation(
                 unknown.append(UnknownAccess(f"{user.name}: {found.reason}", location, overrun))
                 continue
             if isinstance(found, _Stored):
-                gathers.append(
-                    Gather(
-                        user,
-                        found.store,
-                        found.accesses,
-                        view.value,
-                        footprint.indices,
-                    )
-                )
+                where = (view.value, footprint.indices, around.masks)
+                gathers.append(Gather(user, found.store, found.accesses, *where))
                 found = found.accesses
             accesses += found
             assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
@@ -420,7 +415,7 @@ def _with_hint(source: _View, hint: ir.Operation) -> tuple[Swizzle, ...] | Unkno
         chain = (*source.chain, hint_swizzle(hint))
     except (UnknownSwizzleError, InvalidParameterError) as error:
         return Unknown(str(error))
-    period = lcm(*(swizzle.period for swizzle in chain))
+    period = chain_period(chain)
     if isinstance(source.offset, Unknown) or (source.offset.values % period).any():
         return Unknown("hint on a part in which the swizzle does not begin anew")
     return chain

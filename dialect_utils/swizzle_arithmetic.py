@@ -31,13 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import lcm
 
 import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.errors import is_power_of_two
-from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle, chain_period
 from .index_bits import IndexBits, add, constant_bits
 from .index_builder import IndexBuilder
 from .offset_terms import OffsetSplitter
@@ -159,7 +158,7 @@ class SwizzledOffsets:
         constant += split_off
         if base is None:
             return self.builder.constant(swizzle_constant(chain, constant))
-        period = lcm(*(swizzle.period for swizzle in chain))
+        period = chain_period(chain)
         inside = constant % period
         periods = constant - inside
         network = XorNetwork.of(chain)

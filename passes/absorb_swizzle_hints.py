@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lcm, prod
+from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, chain_period
 from ..dialect_utils.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
@@ -206,4 +206,4 @@ def _permuted_elements(allocation: ir.Operation, chain: Sequence[Swizzle]) -> in
     if not chain or not kind.has_static_shape:
         return None
     size = prod(kind.shape)
-    return size if size % lcm(*(swizzle.period for swizzle in chain)) else None
+    return size if size % chain_period(chain) else None

@@ -35,25 +35,17 @@ from ..dialect_utils.staged_tensors import (
 )
 from ..dialect_utils.swizzle_hint import is_hint
 from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
-from .base import FunctionPass, PassContext
+from .base import PassContext
 from .decisions import HINT_PASS
-from .swizzle_plan import SwizzleChooser, SwizzlePlan, check_max_chain, emit_hints
+from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
 
 
 @dataclass(frozen=True)
-class HintVectorAllocs(FunctionPass):
+class HintVectorAllocs(SwizzlingPass):
     """Emits swizzle hints on the workgroup allocations of staged vectors."""
 
     name: ClassVar[str] = HINT_PASS
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
-
-    max_chain: int = 4
-    """The most hints on one allocation."""
-    defer_to_padding: bool = False
-    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
-
-    def __post_init__(self) -> None:
-        check_max_chain(self.name, self.max_chain)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every workgroup allocation of `function` and emits the hints."""
@@ -61,33 +53,26 @@ class HintVectorAllocs(FunctionPass):
         allocations = _workgroup_allocations(function)
         if not allocations:
             return
-        planner = self._planner(function, context)
-        if isinstance(planner, str):
-            context.sink.remark(function.location, f"allocations not swizzled: {planner}")
-            for alloc in allocations:
-                self._log(alloc, SwizzlePlan.kept(planner), function, context)
+        model = lds_model(function, context.test_target)
+        if isinstance(model, str):
+            self.refuse(function, allocations, model, context)
             return
+        lds, launch = model
+        planner = _Planner(self.chooser(lds), launch, infer_vector_layouts(function))
         # The layouts of all allocations are read before the first of them is touched.
         plans = [planner.plan(alloc) for alloc in allocations]
         for alloc, plan in zip(allocations, plans, strict=True):
             if plan.swizzles:
                 emit_hints(alloc, plan.swizzles)
-            context.sink.remark(alloc.location, plan.remark(_shown_type(alloc)))
-            self._log(alloc, plan, function, context)
+            self.report(function, alloc, plan, context)
 
-    def _planner(self, function: ir.Operation, context: PassContext) -> _Planner | str:
-        """What decides on allocations, or why nothing can be said on any of them."""
-        model = lds_model(function, context.test_target)
-        if isinstance(model, str):
-            return model
-        lds, launch = model
-        chooser = SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
-        return _Planner(chooser, launch, infer_vector_layouts(function))
-
-    def _log(
-        self, alloc: ir.Operation, plan: SwizzlePlan, function: ir.Operation, context: PassContext
-    ) -> None:
-        context.log.add(plan.decision(self.name, function, _shown_type(alloc), alloc.location))
+    def shown_type(self, allocation: ir.Operation) -> str:
+        """The tensor's type without its memory space."""
+        tensor = allocation.results[0].type
+        if not isinstance(tensor, ir.RankedTensorType):
+            return str(tensor)
+        with allocation.context, allocation.location:
+            return str(ir.RankedTensorType.get(tensor.shape, tensor.element_type))
 
 
 @dataclass(frozen=True)
@@ -122,12 +107,3 @@ def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:
 
     function.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
-
-
-def _shown_type(alloc: ir.Operation) -> str:
-    """The tensor's type without its memory space."""
-    tensor = alloc.results[0].type
-    if not isinstance(tensor, ir.RankedTensorType):
-        return str(tensor)
-    with alloc.context, alloc.location:
-        return str(ir.RankedTensorType.get(tensor.shape, tensor.element_type))

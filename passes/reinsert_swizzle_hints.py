@@ -303,8 +303,7 @@ def _why_no_frame(
     starts = start_offsets(base, bits)
     if isinstance(starts, Untraceable):
         return starts.reason
-    start = starts[allocated]
-    if start.modulus % elements or start.residue % elements:
+    if not starts[allocated].is_multiple_of(elements):
         return f"it may start elsewhere than at a multiple of its {elements} elements"
     return None
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import gcd
 from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, chain_period
 from ..dialect_utils.allocations import Untraceable, start_offsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
 from ..dialect_utils.flat_ldmatrix import fold_expansions_into_ldmatrix
@@ -234,11 +234,11 @@ def _start_problem(hint: ir.Operation, chain: Chain, bits: IndexBits) -> str | N
     starts = start_offsets(hint.operands[0], bits)
     if isinstance(starts, Untraceable):
         return starts.reason
-    period = lcm(*(swizzle.period for swizzle in chain))
+    period = chain_period(chain)
     for root, start in starts.items():
         if ir.MemRefType(root.type).get_strides_and_offset()[1] != 0:
             return f"it is not known where {_allocation_text(root.type)} starts"
-        if start.modulus % period or start.residue % period:
+        if not start.is_multiple_of(period):
             return (
                 "a swizzle hint is on a part of an allocation that may start elsewhere than at a "
                 f"multiple of the {period} elements in which the swizzle repeats"

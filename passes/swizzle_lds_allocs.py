@@ -26,9 +26,9 @@ the places to which S has brought the elements: an element o then lies at T(S(o)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -56,6 +56,7 @@ from ..dialect_utils.lds_accesses import (
     GATHER,
     LDMATRIX,
     STOWED_SWIZZLE,
+    AllocationAccesses,
     Gather,
     is_hinted,
     lds_allocations,
@@ -64,10 +65,10 @@ from ..dialect_utils.lds_accesses import (
 )
 from ..dialect_utils.swizzle_hint import is_hint
 from ..dialect_utils.swizzle_legality import behind_swizzles, footprints_of, illegality
-from .base import FunctionPass, PassContext
+from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
-from .swizzle_plan import SwizzleChooser, SwizzlePlan, check_max_chain, emit_hints
+from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
 
 _DEALLOCATION = "memref.dealloc"
 _VIEWS = REORDERING_FREE_VIEWS | {"memref.subview"}
@@ -99,19 +100,11 @@ _UNSUITED: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class SwizzleLdsAllocs(FunctionPass):
+class SwizzleLdsAllocs(SwizzlingPass):
     """Emits swizzle hints on the `memref.alloc`s in workgroup memory whose accesses are known."""
 
     name: ClassVar[str] = SWIZZLE_PASS
     summary: ClassVar[str] = "swizzle LDS allocations by the addresses of their accesses"
-
-    max_chain: int = 4
-    """The most hints on one allocation."""
-    defer_to_padding: bool = False
-    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
-
-    def __post_init__(self) -> None:
-        check_max_chain(self.name, self.max_chain)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every workgroup allocation of `function` and emits the hints."""
@@ -121,51 +114,35 @@ class SwizzleLdsAllocs(FunctionPass):
             return
         model = lds_model(function, context.test_target)
         if isinstance(model, str):
-            context.sink.remark(function.location, f"allocations not swizzled: {model}")
-            for allocation in allocations:
-                context.log.add(
-                    SwizzlePlan.kept(model).decision(
-                        self.name, function, shown_type(allocation), allocation.location
-                    )
-                )
+            self.refuse(function, allocations, model, context)
             return
         lds, launch = model
-        chooser = SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
-        planner = _Planner(function, chooser, evaluator, permuter)
-        groups = _groups(allocations)
+        planner = _Planner(function, self.chooser(lds), evaluator, permuter)
         # All allocations are read before the first of them is touched.
-        plans = [planner.plan(group) for group in groups]
-        of_allocation: dict[ir.Operation, SwizzlePlan] = {}
-        for group, plan in zip(groups, plans, strict=True):
-            of_allocation |= planner.shares(group, plan)
-        gathers = [
-            planner.gathers(group) if plan.swizzles else {}
-            for group, plan in zip(groups, plans, strict=True)
-        ]
-        for plan, members in zip(plans, gathers, strict=True):
-            for gather in members.values():
-                permuter.permute(gather, plan.swizzles)
-        for group, plan in zip(groups, plans, strict=True):
-            if plan.swizzles:
-                carry_flat([each.results[0] for each in group.allocations], group.meetings)
-            for allocation in group.allocations if plan.swizzles else ():
-                emit_hints(allocation, plan.swizzles, beside=(_DEALLOCATION,))
-                mark_hints(function)
+        planned = [planner.plan(group) for group in _groups(allocations)]
+        swizzled = [each for each in planned if each.plan.swizzles]
+        for each in swizzled:
+            for gather in each.gathers():
+                permuter.permute(gather, each.plan.swizzles)
+        for each in swizzled:
+            members = each.group.allocations
+            carry_flat([member.results[0] for member in members], each.group.meetings)
+            for member in members:
+                emit_hints(member, each.plan.swizzles, beside=(_DEALLOCATION,))
+            mark_hints(function)
+        shares = {
+            member: share
+            for each in planned
+            for member, share in zip(each.group.allocations, planner.shares(each), strict=True)
+        }
         for allocation in allocations:
-            self._decide(allocation, of_allocation[allocation], function, context)
+            self.report(function, allocation, shares[allocation], context)
 
-    def _decide(
-        self,
-        allocation: ir.Operation,
-        plan: SwizzlePlan,
-        function: ir.Operation,
-        context: PassContext,
-    ) -> None:
-        kind = shown_type(allocation)
-        context.sink.remark(allocation.location, plan.remark(kind))
-        context.log.add(plan.decision(self.name, function, kind, allocation.location))
+    def shown_type(self, allocation: ir.Operation) -> str:
+        """The memref's type without its memory space and layout."""
+        return shown_type(allocation)
 
 
 @dataclass(frozen=True)
@@ -216,6 +193,24 @@ def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
 
 
 @dataclass(frozen=True)
+class _Planned:
+    """The decision on a group, and what is known of each allocation of it, if all are known."""
+
+    group: _Group
+    plan: SwizzlePlan
+    traces: tuple[AllocationAccesses, ...] = ()
+
+    def gathers(self) -> list[Gather]:
+        """The gathers that store to the group, each with all that it stores to."""
+        found: dict[ir.Operation, Gather] = {}
+        for gather in chain.from_iterable(traced.gathers for traced in self.traces):
+            known = found.setdefault(gather.operation, gather)
+            firsts = np.union1d(known.store.firsts, gather.store.firsts)
+            found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
+        return list(found.values())
+
+
+@dataclass(frozen=True)
 class _Planner:
     """Decides on one group of allocations at a time, without changing the function."""
 
@@ -224,18 +219,20 @@ class _Planner:
     evaluator: LaneEvaluator
     permuter: GatherPermuter
 
-    def plan(self, group: _Group) -> SwizzlePlan:
+    def plan(self, group: _Group) -> _Planned:
         """The decision on `group`, with its reason."""
         refusal = _why_not(group)
         if refusal is not None:
-            return SwizzlePlan.kept(refusal)
-        traces = [
-            trace_allocation(each, self.function, self.evaluator) for each in group.allocations
-        ]
-        for traced in traces:
+            return _Planned(group, SwizzlePlan.kept(refusal))
+        traces: list[AllocationAccesses] = []
+        for each in group.allocations:
+            traced = trace_allocation(each, self.function, self.evaluator)
             if isinstance(traced, Unknown):
-                return SwizzlePlan.kept(traced.reason)
-        known = [traced for traced in traces if not isinstance(traced, Unknown)]
+                return _Planned(group, SwizzlePlan.kept(traced.reason))
+            traces.append(traced)
+        return _Planned(group, self._plan_known(group, traces), tuple(traces))
+
+    def _plan_known(self, group: _Group, known: Sequence[AllocationAccesses]) -> SwizzlePlan:
         tile = known[0].tile
         lds_bytes = PlainLayout().size_bytes(tile)
         for traced in known:
@@ -265,34 +262,21 @@ class _Planner:
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
 
-    def gathers(self, group: _Group) -> dict[ir.Operation, Gather]:
-        """The gathers that store to a group; to each of its allocations the same way."""
-        found: dict[ir.Operation, Gather] = {}
-        for each in group.allocations:
-            traced = trace_allocation(each, self.function, self.evaluator)
-            assert not isinstance(traced, Unknown)
-            for gather in traced.gathers:
-                known = found.setdefault(gather.operation, gather)
-                firsts = np.union1d(known.store.firsts, gather.store.firsts)
-                found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
-        return found
-
-    def shares(self, group: _Group, plan: SwizzlePlan) -> dict[ir.Operation, SwizzlePlan]:
+    def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""
-        if len(group.allocations) == 1 or not plan.swizzles:
+        plan = planned.plan
+        if len(planned.group.allocations) == 1 or not plan.swizzles:
             # A group of one is what the plan was made for.
-            return dict.fromkeys(group.allocations, plan)
+            yield from repeat(plan, len(planned.group.allocations))
+            return
         layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
-        found: dict[ir.Operation, SwizzlePlan] = {}
-        for each in group.allocations:
-            traced = trace_allocation(each, self.function, self.evaluator)
-            assert not isinstance(traced, Unknown)
+        for traced in planned.traces:
+            gathered = self.chooser.gathered_conflicts(traced.tile, traced.gathers)
             before, after = (
-                layout_conflicts(self.chooser.lds, traced.tile, layout, traced.accesses)
+                layout_conflicts(self.chooser.lds, traced.tile, layout, traced.ordinary) + gathered
                 for layout in layouts
             )
-            found[each] = replace(plan, before=before, after=after)
-        return found
+            yield replace(plan, before=before, after=after)
 
 
 _HINTED = "it has a swizzle hint already"

@@ -7,6 +7,7 @@ lane-wise index values); what they make of them is decided here.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,7 +26,7 @@ from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from ..dialect_utils.swizzle_legality import solve_legally
-from .base import PassOptionError
+from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
 
 _HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
@@ -108,12 +109,12 @@ class SwizzleChooser:
         options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
         stores = [gather.store for gather in gathers]
         decision = solve_legally(self.lds, tile, accesses, options, stores)
-        fixed = chain.from_iterable(gather.accesses for gather in gathers)
-        in_any_layout = layout_conflicts(self.lds, tile, PlainLayout(), tuple(fixed))
+        in_any_layout = self.gathered_conflicts(tile, gathers)
         lds_bytes = PlainLayout().size_bytes(tile)
         plain = decision.plain_conflict_cycles + in_any_layout
-        is_least = bool(stores) and decision.conflict_cycles == unit_conflict_floor(
-            self.lds, tile, accesses, max(store.count for store in stores)
+        is_least = bool(stores and decision.conflict_cycles) and (
+            decision.conflict_cycles
+            == unit_conflict_floor(self.lds, tile, accesses, max(store.count for store in stores))
         )
         if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
@@ -123,12 +124,8 @@ class SwizzleChooser:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
         left = decision.conflict_cycles + in_any_layout
-        if (
-            self.defer_to_padding
-            and left
-            and not gathers
-            and self._padding_is_better(tile, accesses, left)
-        ):
+        may_pad = self.defer_to_padding and not gathers
+        if may_pad and left and self._padding_is_better(tile, accesses, left):
             return SwizzlePlan.kept(
                 f"padding has fewer conflict cycles than the best swizzle, which has {left} "
                 f"of {plain}",
@@ -136,11 +133,16 @@ class SwizzleChooser:
                 plain,
             )
         reason = decision.optimality.value
-        if is_least and decision.conflict_cycles:
+        if is_least:
             reason = _STORED_TOGETHER
         if decision.vectorization.split_accesses:
             reason += f"; {decision.vectorization}"
         return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
+
+    def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
+        """Conflict cycles of what gathers store, which is in order whatever the layout."""
+        accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
+        return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
 
     def _padding_is_better(
         self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
@@ -151,15 +153,65 @@ class SwizzleChooser:
         return best.conflict_cycles < conflict_cycles
 
 
+@dataclass(frozen=True)
+class SwizzlingPass(FunctionPass):
+    """A pass that decides on LDS allocations and hints them: its options, and how it reports."""
+
+    max_chain: int = 4
+    """The most hints on one allocation."""
+    defer_to_padding: bool = False
+    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
+
+    def __post_init__(self) -> None:
+        if self.max_chain < 1:
+            raise PassOptionError(
+                f"{self.name}: option 'max-chain' expects a positive integer, got "
+                f"'{self.max_chain}'"
+            )
+
+    @abstractmethod
+    def shown_type(self, allocation: ir.Operation) -> str:
+        """The allocation's type without its memory space."""
+
+    def chooser(self, lds: Target) -> SwizzleChooser:
+        """What chooses swizzles for `lds` under the pass's options."""
+        return SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
+
+    def refuse(
+        self,
+        function: ir.Operation,
+        allocations: Iterable[ir.Operation],
+        reason: str,
+        context: PassContext,
+    ) -> None:
+        """Reports that no allocation of `function` is swizzled."""
+        context.sink.remark(function.location, f"allocations not swizzled: {reason}")
+        for allocation in allocations:
+            self._log(function, allocation, SwizzlePlan.kept(reason), context)
+
+    def report(
+        self,
+        function: ir.Operation,
+        allocation: ir.Operation,
+        plan: SwizzlePlan,
+        context: PassContext,
+    ) -> None:
+        """Reports the decision on one allocation."""
+        context.sink.remark(allocation.location, plan.remark(self.shown_type(allocation)))
+        self._log(function, allocation, plan, context)
+
+    def _log(
+        self,
+        function: ir.Operation,
+        allocation: ir.Operation,
+        plan: SwizzlePlan,
+        context: PassContext,
+    ) -> None:
+        kind = self.shown_type(allocation)
+        context.log.add(plan.decision(self.name, function, kind, allocation.location))
+
+
 _STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
-
-
-def check_max_chain(pass_name: str, max_chain: int) -> None:
-    """Raises PassOptionError unless a chain may have at least one hint."""
-    if max_chain < 1:
-        raise PassOptionError(
-            f"{pass_name}: option 'max-chain' expects a positive integer, got '{max_chain}'"
-        )
 
 
 def emit_hints(
