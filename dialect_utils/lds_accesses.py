@@ -19,7 +19,7 @@ Whatever cannot be followed exactly becomes an `UnknownAccess` with the reason, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import gcd, prod
@@ -85,12 +85,36 @@ class AllocationAccesses:
     assumptions: tuple[str, ...]
     hinted: bool
     gathers: tuple[Gather, ...] = ()
+    operations: tuple[ir.Operation, ...] = ()
+    """The operation of each of `accesses`."""
 
     @property
     def ordinary(self) -> tuple[LdsAccess, ...]:
         """The accesses whose addresses the program chooses: those that are no gather's."""
-        stored = {id(access) for gather in self.gathers for access in gather.accesses}
-        return tuple(access for access in self.accesses if id(access) not in stored)
+        return tuple(access for access, _ in self.ordinary_by_operation())
+
+    def ordinary_by_operation(self) -> Iterator[tuple[LdsAccess, ir.Operation]]:
+        """`ordinary` with the operation of each."""
+        gathers = {gather.operation for gather in self.gathers}
+        for access, operation in zip(self.accesses, self.operations, strict=True):
+            if operation not in gathers:
+                yield access, operation
+
+
+def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> tuple[LdsAccess, ...]:
+    """The ordinary accesses of allocations that share a layout, each counted once.
+
+    Where allocations meet, an operation is in the trace of each of them, but whenever it runs it
+    accesses one of them. Three buffers that take turns in a loop are read once per trip, not three
+    times.
+    """
+    found: list[LdsAccess] = []
+    seen: set[ir.Operation] = set()
+    for traced in traces:
+        accesses = list(traced.ordinary_by_operation())
+        found += [access for access, operation in accesses if operation not in seen]
+        seen.update(operation for _, operation in accesses)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -267,6 +291,7 @@ def trace_allocation(
     kind = ir.MemRefType(allocation.results[0].type)
     strides = _strides_and_offset(kind)[0] or ()
     accesses: list[LdsAccess] = []
+    operations: list[ir.Operation] = []
     unknown: list[UnknownAccess] = []
     assumptions: list[str] = []
     gathers: list[Gather] = []
@@ -327,6 +352,7 @@ def trace_allocation(
                 gathers.append(Gather(user, found.store, found.accesses, *where))
                 found = found.accesses
             accesses += found
+            operations += [user] * len(found)
             assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
     return AllocationAccesses(
         tile,
@@ -335,6 +361,7 @@ def trace_allocation(
         tuple(dict.fromkeys(assumptions)),
         hinted,
         tuple(gathers),
+        tuple(operations),
     )
 
 

@@ -36,6 +36,7 @@ class Mitigation(Enum):
 
 PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
+_VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
 ABSORB_PASS = "iree-codegen-absorb-swizzle-hint-to-alloc"
 
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
@@ -57,20 +58,39 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
         anchor: str,
         *passes: FunctionPass,
         required: bool = True,
+        beside: str = "",
+        without: str = "",
     ) -> None:
-        edits.append(PipelineEdit(anchor, position, passes, pipelines, required=required))
+        edits.append(
+            PipelineEdit(
+                anchor,
+                position,
+                passes,
+                pipelines,
+                required=required,
+                beside=beside,
+                without=without,
+            )
+        )
 
     swizzles = mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE)
     if swizzles:
-        deferring = mitigation is Mitigation.AUTO
-        hint = HintVectorAllocs(defer_to_padding=deferring)
-        edit(_VECTOR_DISTRIBUTE, _AFTER, "iree-codegen-gpu-vector-alloc", hint)
         flatten = FlattenSwizzleHints()
+        variants = [(False, "", "")]
+        if mitigation is Mitigation.AUTO:
+            # A kernel may have the padding switched off; then nothing can be left to it.
+            variants = [(True, PAD_PASS, ""), (False, "", PAD_PASS)]
+        for deferring, beside, without in variants:
+            hint = HintVectorAllocs(defer_to_padding=deferring)
+            anchor = "iree-codegen-gpu-vector-alloc"
+            edit(_VECTOR_DISTRIBUTE, _AFTER, anchor, hint, beside=beside, without=without)
+            # Right before the loop-invariant code motion that precedes the padding.
+            swizzle = (SwizzleLdsAllocs(defer_to_padding=deferring), flatten)
+            edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without)
         edit(_VECTOR_DISTRIBUTE, _BEFORE, "iree-llvmgpu-vector-distribute", flatten)
-        # Right before the loop-invariant code motion that precedes the padding, where there is one.
-        swizzle = SwizzleLdsAllocs(defer_to_padding=deferring)
-        edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, swizzle, flatten)
-        edit(_LOWERED, _BEFORE, "iree-llvmgpu-vector-lowering", swizzle, flatten)
+        edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten)
+    if mitigation is Mitigation.PAD:
+        edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs())
     instead_of_padding: dict[Mitigation, list[FunctionPass]] = {
         Mitigation.AUTO: [PadUnhintedAllocs()],
         Mitigation.PAD: [PadUnhintedAllocs()],

@@ -71,6 +71,8 @@ class PipelineEdit:
         pipelines: the pipeline kinds that the edit is for.
         occurrence: which one, from 0, when the anchor occurs several times; None demands one.
         required: False skips pipelines without the anchor, True makes that an error.
+        beside: skips pipelines without the pass of this name, if not empty.
+        without: skips pipelines with the pass of this name, if not empty.
     """
 
     anchor: str
@@ -79,6 +81,8 @@ class PipelineEdit:
     pipelines: frozenset[str] = CODEGEN_PIPELINES
     occurrence: int | None = None
     required: bool = False
+    beside: str = ""
+    without: str = ""
 
     @staticmethod
     def before(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
@@ -101,6 +105,9 @@ class PipelineEdit:
         Raises:
             PipelineEditError: the anchor is ambiguous, or missing though required.
         """
+        names = {step.name for step in steps}
+        if (self.beside and self.beside not in names) or self.without in names:
+            return list(steps)
         places = [i for i, step in enumerate(steps) if step.name == self.anchor]
         if not places and not self.required:
             return list(steps)

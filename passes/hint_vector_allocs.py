@@ -19,13 +19,17 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import PlainLayout
+from ..bank_model.paddings import padding_choices
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.staged_tensors import (
     UntraceableError,
@@ -58,7 +62,9 @@ class HintVectorAllocs(SwizzlingPass):
             self.refuse(function, allocations, model, context)
             return
         lds, launch = model
-        planner = _Planner(self.chooser(lds), launch, infer_vector_layouts(function))
+        planner = _Planner(
+            self.chooser(lds), launch, infer_vector_layouts(function), self.defer_to_padding
+        )
         # The layouts of all allocations are read before the first of them is touched.
         plans = [planner.plan(alloc) for alloc in allocations]
         for alloc, plan in zip(allocations, plans, strict=True):
@@ -82,6 +88,7 @@ class _Planner:
     chooser: SwizzleChooser
     launch: Launch
     layouts: VectorLayouts
+    defer_to_padding: bool
 
     def plan(self, alloc: ir.Operation) -> SwizzlePlan:
         """The decision on `alloc`, with its reason."""
@@ -92,9 +99,20 @@ class _Planner:
         except UntraceableError as error:
             return SwizzlePlan.kept(str(error))
         try:
-            return self.chooser.plan(tile, accesses_of(alloc, tile, self.layouts, self.launch))
+            accesses = accesses_of(alloc, tile, self.layouts, self.launch)
+            return self.chooser.plan(
+                tile, accesses, padded_conflicts=lambda: self._padded_conflicts(tile, accesses)
+            )
         except (UntraceableError, InvalidParameterError) as error:
             return SwizzlePlan.kept(str(error), PlainLayout().size_bytes(tile))
+
+    def _padded_conflicts(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> int | None:
+        """With the best rows that are padded within the size of stock's 64 bits."""
+        if not self.defer_to_padding:
+            return None
+        budget = stock_padding(tile).size_bytes(tile)
+        *_, best = padding_choices(self.chooser.lds, tile, accesses, budget)
+        return best.conflict_cycles
 
 
 def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:

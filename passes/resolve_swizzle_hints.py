@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
@@ -313,6 +313,25 @@ class _KnownOffsets:
         residue = first % multiple if multiple else first
         return footprint._replace(multiple=multiple, residue=residue)
 
+    def common_order(self, access: BufferAccess, chain: Chain, run: int) -> list[int] | None:
+        """The place of each run of a vector in the vector's own block, if all lanes agree.
+
+        The swizzle may only reorder the runs of a vector, and alike wherever it is accessed.
+        Splitting it would leave it to the backend to see that.
+        """
+        exact = Unknown("") if self.lanes is None else self.lanes.evaluate(access.offset)
+        if isinstance(exact, Unknown) or not exact.values.size or exact.values.min() < 0:
+            return None
+        count = _count(access)
+        runs = exact.values.reshape(-1) + np.arange(0, count, run)[:, None]
+        for swizzle in reversed(chain):
+            runs = swizzle.apply(runs)
+        places = (runs - runs.min(axis=0)) // run
+        fills = np.sort(places[:, 0]).tolist() == list(range(count // run))
+        if (runs.min(axis=0) % count).any() or (places != places[:, :1]).any() or not fills:
+            return None
+        return places[:, 0].tolist()
+
 
 def _allocation_text(kind: ir.Type) -> str:
     """The type without its memory space."""
@@ -327,14 +346,54 @@ def _rewrite(
 ) -> list[ir.Operation]:
     """Swizzles one access; returns the operations that others have replaced."""
     run = contiguous_run(chain)
+    operation = access.operation
     if placement(run, known.footprint(access, run)) is Placement.INSIDE:
-        operation = access.operation
         swizzled = offsets.emit(operation, chain, access.offset)
         _weaken_alignment(operation, access, run)
         operation.operands[access.buffer_operand + 1] = swizzled
         return []
+    order = known.common_order(access, chain, run)
+    if order is not None:
+        _reorder(access, chain, run, order, offsets)
+        return []
     _split(access, chain, run, offsets)
-    return [access.operation]
+    return [operation]
+
+
+def _reorder(
+    access: BufferAccess, chain: Chain, run: int, order: Sequence[int], offsets: SwizzledOffsets
+) -> None:
+    """Moves a whole vector whose run k lies at place `order[k]` of its block of memory."""
+    operation = access.operation
+    count = _count(access)
+    alignment = gcd(count, 1 << count.bit_length())
+    first = order.index(0) * run
+    swizzled = offsets.emit(operation, chain, access.offset, first, alignment)
+    _weaken_alignment(operation, access, count)
+    operation.operands[access.buffer_operand + 1] = swizzled
+    in_memory = [place * run + element for place in order for element in range(run)]
+    if in_memory == sorted(in_memory):
+        return
+    with operation.location:
+        if operation.name == "vector.store":
+            taken = np.argsort(in_memory).tolist()
+            with ir.InsertionPoint(operation):
+                operation.operands[0] = _shuffled(operation.operands[0], taken)
+            return
+        with ir.InsertionPoint.after(operation):
+            loaded = operation.results[0]
+            shuffled = _shuffled(loaded, in_memory)
+        loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
+
+
+def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
+    """The vector of the elements `taken` of another."""
+    return ir.Operation.create(
+        "vector.shuffle",
+        results=[vector.type],
+        operands=[vector, vector],
+        attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
+    ).results[0]
 
 
 def _split(

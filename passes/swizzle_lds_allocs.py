@@ -26,8 +26,9 @@ the places to which S has brought the elements: an element o then lies at T(S(o)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import ClassVar
@@ -60,6 +61,7 @@ from ..dialect_utils.lds_accesses import (
     Gather,
     is_hinted,
     lds_allocations,
+    ordinary_accesses,
     shown_type,
     trace_allocation,
 )
@@ -68,6 +70,7 @@ from ..dialect_utils.swizzle_legality import behind_swizzles, footprints_of, ill
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
+from .pad_unhinted_allocs import PaddingPlan, PadUnhintedAllocs
 from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
 
 _DEALLOCATION = "memref.dealloc"
@@ -119,12 +122,18 @@ class SwizzleLdsAllocs(SwizzlingPass):
         lds, launch = model
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
-        planner = _Planner(function, self.chooser(lds), evaluator, permuter)
+
+        @cache
+        def paddings() -> Mapping[ir.Operation, PaddingPlan]:
+            plans = PadUnhintedAllocs().plan(function, context) if self.defer_to_padding else ()
+            return {plan.allocation: plan for plan in plans}
+
+        planner = _Planner(function, self.chooser(lds), evaluator, permuter, paddings)
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
         for each in swizzled:
-            for gather in each.gathers():
+            for gather in _merged_gathers(each.traces):
                 permuter.permute(gather, each.plan.swizzles)
         for each in swizzled:
             members = each.group.allocations
@@ -200,14 +209,15 @@ class _Planned:
     plan: SwizzlePlan
     traces: tuple[AllocationAccesses, ...] = ()
 
-    def gathers(self) -> list[Gather]:
-        """The gathers that store to the group, each with all that it stores to."""
-        found: dict[ir.Operation, Gather] = {}
-        for gather in chain.from_iterable(traced.gathers for traced in self.traces):
-            known = found.setdefault(gather.operation, gather)
-            firsts = np.union1d(known.store.firsts, gather.store.firsts)
-            found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
-        return list(found.values())
+
+def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
+    """The gathers that store to a group, each once, with all that it stores to."""
+    found: dict[ir.Operation, Gather] = {}
+    for gather in chain.from_iterable(traced.gathers for traced in traces):
+        known = found.setdefault(gather.operation, gather)
+        firsts = np.union1d(known.store.firsts, gather.store.firsts)
+        found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
+    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -218,6 +228,8 @@ class _Planner:
     chooser: SwizzleChooser
     evaluator: LaneEvaluator
     permuter: GatherPermuter
+    paddings: Callable[[], Mapping[ir.Operation, PaddingPlan]]
+    """What padding would do to the allocations; empty if nothing pads them later."""
 
     def plan(self, group: _Group) -> _Planned:
         """The decision on `group`, with its reason."""
@@ -239,12 +251,12 @@ class _Planner:
             if traced.unknown:
                 reason = traced.unknown[0].reason
                 return SwizzlePlan.kept(f"an access is not known: {reason}", lds_bytes)
-        gathers = tuple(chain.from_iterable(traced.gathers for traced in known))
+        gathers = _merged_gathers(known)
         for gather in gathers:
             reason = self.permuter.why_not(gather)
             if reason is not None:
                 return SwizzlePlan.kept(f"{GATHER} stores to it: {reason}", lds_bytes)
-        accesses = tuple(chain.from_iterable(traced.ordinary for traced in known))
+        accesses = ordinary_accesses(known)
         if not accesses:
             return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
         hinted = is_hinted(group.allocations[0])
@@ -257,10 +269,18 @@ class _Planner:
                 return SwizzlePlan.kept(standing.reason, lds_bytes)
             accesses = behind_swizzles(standing, tile, accesses)
         try:
-            plan = self.chooser.plan(tile, accesses, gathers)
+            plan = self.chooser.plan(
+                tile, accesses, gathers, lambda: self._padded_conflicts(group.allocations)
+            )
             return _on_top(plan) if hinted else plan
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
+
+    def _padded_conflicts(self, allocations: Sequence[ir.Operation]) -> int | None:
+        plans = [self.paddings().get(each) for each in allocations]
+        counts = [None if plan is None else plan.conflicts_after for plan in plans]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""

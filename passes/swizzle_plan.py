@@ -8,16 +8,14 @@ lane-wise index values); what they make of them is decided here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
-from ..bank_model.paddings import padding_choices
 from ..bank_model.solver import LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
@@ -88,20 +86,24 @@ class SwizzlePlan:
 class SwizzleChooser:
     """Chooses the swizzle with the fewest conflict cycles that the resolver can carry out.
 
-    `max_chain` is the most hints on one allocation. With `defer_to_padding` an allocation stays
-    plain where padding it within stock's LDS size conflicts less.
+    `max_chain` is the most hints on one allocation.
     """
 
     lds: Target
     max_chain: int = 4
-    defer_to_padding: bool = False
 
     def plan(
-        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], gathers: Sequence[Gather] = ()
+        self,
+        tile: LdsTile,
+        accesses: tuple[LdsAccess, ...],
+        gathers: Sequence[Gather] = (),
+        padded_conflicts: Callable[[], int | None] = lambda: None,
     ) -> SwizzlePlan:
         """The decision on a tile by all accesses to it, with its reason.
 
         Those of `gathers` are not among `accesses`: they store in order whatever the layout.
+        `padded_conflicts` are the conflict cycles if padding takes care of the tile, None if it
+        will not: the tile stays plain if these are fewer than any swizzle leaves.
 
         Raises:
             InvalidParameterError: the accesses cannot be counted.
@@ -124,8 +126,8 @@ class SwizzleChooser:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
         left = decision.conflict_cycles + in_any_layout
-        may_pad = self.defer_to_padding and not gathers
-        if may_pad and left and self._padding_is_better(tile, accesses, left):
+        padded = padded_conflicts() if left else None
+        if padded is not None and padded < left:
             return SwizzlePlan.kept(
                 f"padding has fewer conflict cycles than the best swizzle, which has {left} "
                 f"of {plain}",
@@ -144,14 +146,6 @@ class SwizzleChooser:
         accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
         return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
 
-    def _padding_is_better(
-        self, tile: LdsTile, accesses: tuple[LdsAccess, ...], conflict_cycles: int
-    ) -> bool:
-        """Whether rows padded within the size of stock's 64 bits conflict less."""
-        budget = stock_padding(tile).size_bytes(tile)
-        *_, best = padding_choices(self.lds, tile, accesses, budget)
-        return best.conflict_cycles < conflict_cycles
-
 
 @dataclass(frozen=True)
 class SwizzlingPass(FunctionPass):
@@ -160,7 +154,8 @@ class SwizzlingPass(FunctionPass):
     max_chain: int = 4
     """The most hints on one allocation."""
     defer_to_padding: bool = False
-    """Leave an allocation plain where padding it within stock's LDS size conflicts less."""
+    """Leave an allocation plain where padding it within stock's LDS size conflicts less. Only for
+    pipelines that pad later."""
 
     def __post_init__(self) -> None:
         if self.max_chain < 1:
@@ -175,7 +170,7 @@ class SwizzlingPass(FunctionPass):
 
     def chooser(self, lds: Target) -> SwizzleChooser:
         """What chooses swizzles for `lds` under the pass's options."""
-        return SwizzleChooser(lds, self.max_chain, self.defer_to_padding)
+        return SwizzleChooser(lds, self.max_chain)
 
     def refuse(
         self,

@@ -105,6 +105,28 @@ func.func @split_store(%a: memref<4096xi8>, %v: vector<8xi8>) {
 
 // -----
 
+// In rows 2 and 3 all vectors have their halves swapped, wherever they are: they stay whole, and
+// only their elements are reordered.
+#one_wave = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+func.func @reordered(%a: memref<4096xf16>) attributes {translation_info = #one_wave} {
+  %x = gpu.thread_id x upper_bound 64
+  %o = affine.apply affine_map<()[s0] -> (s0 * 4 + 512)>()[%x]
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<4, 2, 512, 1>] : memref<4096xf16>
+  %1 = vector.load %0[%o] : memref<4096xf16>, vector<4xf16>
+  vector.store %1, %0[%o] : memref<4096xf16>, vector<4xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @reordered
+//  CHECK-SAME:   (%[[A:.+]]: memref<4096xf16>)
+//   CHECK-NOT:   vector.extract_strided_slice
+//       CHECK:   %[[V:.+]] = vector.load %[[A]][%[[O:.+]]] : memref<4096xf16>, vector<4xf16>
+//  CHECK-NEXT:   %[[LOGICAL:.+]] = vector.shuffle %[[V]], %{{.+}} [2, 3, 0, 1]
+//  CHECK-NEXT:   %[[PHYSICAL:.+]] = vector.shuffle %[[LOGICAL]], %{{.+}} [2, 3, 0, 1]
+//  CHECK-NEXT:   vector.store %[[PHYSICAL]], %[[A]][%[[O]]] : memref<4096xf16>, vector<4xf16>
+
+// -----
+
 // Addresses move by multiples of a group, 16 bytes here: a promise of 64 becomes one of 16, one of
 // 8 stays.
 func.func @alignment(%a: memref<4096xf32>) -> (vector<4xf32>, vector<4xf32>) {

@@ -24,6 +24,7 @@ from bankwise.dialect_utils.lds_accesses import (
     AllocationAccesses,
     is_hinted,
     lds_allocations,
+    ordinary_accesses,
     trace_allocation,
 )
 
@@ -644,6 +645,22 @@ def test_rotating_buffers_all_have_the_accesses(context: ir.Context) -> None:
         assert traced.assumptions == (
             "whatever accesses one of several buffers that meet accesses each of them",
         )
+
+
+def test_rotating_buffers_are_read_once_per_trip(context: ir.Context) -> None:
+    body = f"memref.store %v0, %m[%x, %c1] : {TILE}\n" + ROTATION.format(tile=TILE)
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(function_text(f"%v0 = arith.constant 0.0 : f16\n{body}"))
+        function = module.body.operations[0].operation
+        evaluator = LaneEvaluator(LAUNCH)
+        traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
+    known = [traced for traced in traces if isinstance(traced, AllocationAccesses)]
+    assert [len(traced.accesses) for traced in known] == [2, 1]
+    both = ordinary_accesses(known)
+    assert sorted((str(a.kind), a.weight) for a in both) == [
+        (str(AccessKind.READ), 8),
+        (str(AccessKind.WRITE), 1),
+    ]
 
 
 def test_a_buffer_that_a_loop_only_carries_meets_no_other(context: ir.Context) -> None:

@@ -27,6 +27,10 @@ A, B, C, NEW = (NativePass(name) for name in ("a", "b", "c", "new"))
         (PipelineEdit.replace("b", NEW), [A, NEW, C]),
         (PipelineEdit.replace("b"), [A, C]),
         (PipelineEdit.after("absent", NEW), [A, B, C]),
+        (PipelineEdit.after("b", NEW, beside="c"), [A, B, NEW, C]),
+        (PipelineEdit.after("b", NEW, beside="absent", required=True), [A, B, C]),
+        (PipelineEdit.after("b", NEW, without="c"), [A, B, C]),
+        (PipelineEdit.after("b", NEW, without="absent"), [A, B, NEW, C]),
     ],
 )
 def test_passes_go_where_the_edit_says(edit: PipelineEdit, expected: list[NativePass]) -> None:

@@ -166,24 +166,38 @@ def _accesses(offsets: str, value: str, kind: str, width: int) -> tuple[str, int
     return "\n".join(lines), count
 
 
-def _buffer_accesses(function: ir.Operation) -> list[tuple[ir.Value, int]]:
-    """(offset, elements) of all accesses in program order."""
-    found: list[tuple[ir.Value, int]] = []
+def _buffer_accesses(function: ir.Operation) -> list[tuple[ir.Value, list[int]]]:
+    """(offset, where behind it each element lies) of all accesses in program order."""
+    found: list[tuple[ir.Value, list[int]]] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
-        name = op.operation.name
-        if name in ("vector.load", "memref.load"):
-            kind = op.operation.results[0].type
-            elements = kind.shape[0] if isinstance(kind, ir.VectorType) else 1
-            found.append((op.operation.operands[1], elements))
-        elif name in ("vector.store", "memref.store"):
-            kind = op.operation.operands[0].type
-            elements = kind.shape[0] if isinstance(kind, ir.VectorType) else 1
-            found.append((op.operation.operands[2], elements))
+        operation = op.operation
+        if operation.name in ("memref.load", "memref.store"):
+            found.append((operation.operands[-1], [0]))
+        elif operation.name == "vector.load":
+            masks = [_mask(use.owner.operation) for use in operation.results[0].uses]
+            taken = masks[0] if masks else None
+            count = ir.VectorType(operation.results[0].type).shape[0]
+            found.append((operation.operands[1], taken or list(range(count))))
+        elif operation.name == "vector.store":
+            value = operation.operands[0]
+            taken = _mask(value.owner.operation)
+            # A shuffle right behind a load is the load's.
+            if taken and value.owner.operation.operands[0].owner.operation.name == "vector.load":
+                taken = None
+            count = ir.VectorType(value.type).shape[0]
+            places = np.argsort(taken).tolist() if taken else list(range(count))
+            found.append((operation.operands[2], places))
         return ir.WalkResult.ADVANCE
 
     function.walk(collect, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def _mask(operation: ir.Operation) -> list[int] | None:
+    if operation.name != "vector.shuffle":
+        return None
+    return list(ir.DenseI64ArrayAttr(operation.attributes["mask"]))
 
 
 def _program(chain: tuple[Swizzle, ...], size: int, offsets: str, width: int) -> str:
@@ -240,13 +254,14 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
         leaves = _leaves(function, x, y, i, p)
         old_leaves = _leaves(before.body.operations[0].operation, x, y, i, p)
         resolved = iter(_buffer_accesses(function))
-        for offset, count in originals:
-            pieces: list[tuple[int, ir.Value, int]] = []
+        for offset, elements in originals:
+            count = len(elements)
+            pieces: list[tuple[int, ir.Value, list[int]]] = []
             covered = 0
             while covered < count:
-                value, elements = next(resolved)
-                pieces.append((covered, value, elements))
-                covered += elements
+                value, places = next(resolved)
+                pieces.append((covered, value, places))
+                covered += len(places)
             for bits in (32, 64):
                 try:
                     logical = evaluate(offset, old_leaves, bits)
@@ -254,9 +269,9 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
                     continue
                 if logical > size - count:
                     continue
-                for start, value, elements in pieces:
-                    physical = evaluate(value, leaves, bits) + np.arange(elements)
-                    expected = logical + start + np.arange(elements)
+                for start, value, places in pieces:
+                    physical = evaluate(value, leaves, bits) + np.array(places)
+                    expected = logical + start + np.arange(len(places))
                     if decision.action is Action.RESOLVE:
                         expected = _apply(chain, expected)
                     np.testing.assert_array_equal(physical, expected)
@@ -362,6 +377,87 @@ def test_networks_equal_the_formula(chain):
                 at_once ^= offset >> term.distance & term.mask
             assert at_once == expected
             assert expected & ~network.image(bits) == 0
+
+
+def test_networks_of_aligned_images_equal_the_formula():
+    network = XorNetwork.of((XorShuffle(32, 8), XorShuffle(32, 16), XorShuffle(8, 1)))
+    assert network is not None
+    for alignment in (1, 2, 4, 8, 16):
+        above = network.above(alignment)
+        for offset in range(2048):
+            assert above.apply(offset) & -alignment == network.apply(offset) & -alignment
+
+
+# A tile of 256 columns, each thread moves 4 elements of one row.
+_ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {first})>()[%x, %y]"
+
+
+@pytest.mark.parametrize(
+    ("chain", "first", "order"),
+    [
+        # Rows 2 and 3 swap the halves of all vectors.
+        ((XorShuffle(4, 2, 512, 1),), 512, [2, 3, 0, 1]),
+        # All bits of a row of 4: 3 - i.
+        ((XorShuffle(4, 1, 256, 1),), 768, None),
+        ((XorShuffle(4, 1, 1024, 1),), 3072, [3, 2, 1, 0]),
+        # In rows 0 and 1 nothing moves.
+        ((XorShuffle(4, 2, 512, 1),), 0, [0, 1, 2, 3]),
+        # Pairs swap by rows: waves differ.
+        ((XorShuffle(4, 2, 256, 1),), 0, None),
+        # Vectors change places in pairs, with their halves swapped.
+        ((XorShuffle(8, 2, 1024, 1),), 3072, [2, 3, 0, 1]),
+    ],
+)
+def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, order):
+    waves = 2 if chain[0].row_stride == 512 else 4
+    kind = "memref<4096xf16>"
+    hints, value = _chain_text(chain, kind)
+    module, _, _ = _resolve(
+        session,
+        f"func.func @f(%a: {kind}) attributes {{translation_info = "
+        f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n"
+        f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
+        f"%o = {_ROW_OF_FOURS.format(first=first)}\n{hints}\n"
+        f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
+        f"vector.store %v, {value}[%o] : {kind}, vector<4xf16>\nreturn\n}}",
+    )
+    function = module.body.operations[0].operation
+    found = _buffer_accesses(function)
+    if order is None:
+        assert {len(places) for _, places in found} == {chain[0].access_width}
+        return
+    ids = [op.operation for op in function.regions[0].blocks[0].operations]
+    leaves = {op.results[0]: 1 for op in ids if op.name == "gpu.thread_id"}
+    start = 4 + 256 + first
+    for offset, places in found:
+        assert places == order
+        physical = evaluate(offset, leaves) + np.array(places)
+        np.testing.assert_array_equal(physical, _apply(chain, start + np.arange(4)))
+
+
+def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
+    """Row 1 of every four: element i of the row lies at (i + 1) mod 4."""
+    chain, kind = (RotateRows(4, 1),), "memref<4096xf16>"
+    hints, value = _chain_text(chain, kind)
+    module, _, _ = _resolve(
+        session,
+        f"func.func @f(%a: {kind}) attributes {{translation_info = {_INFO}}} {{\n"
+        "%x = gpu.thread_id x upper_bound 64\n"
+        f"%o = affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]\n{hints}\n"
+        f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
+        f"vector.store %v, {value}[%o] : {kind}, vector<4xf16>\nreturn\n}}",
+    )
+    function = module.body.operations[0].operation
+    (thread,) = (
+        op.operation.results[0]
+        for op in function.regions[0].blocks[0].operations
+        if op.operation.name == "gpu.thread_id"
+    )
+    found = _buffer_accesses(function)
+    assert [places for _, places in found] == [[1, 2, 3, 0]] * 2
+    for offset, places in found:
+        physical = evaluate(offset, {thread: 3}) + np.array(places)
+        np.testing.assert_array_equal(physical, _apply(chain, 52 + np.arange(4)))
 
 
 def test_no_division_and_no_multiplication_for_powers_of_two(session):

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the mitigations make of the packaged pipelines."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from bankwise.iree_plugin.embedding import compiler_version
+from bankwise.iree_plugin.mitigation import Mitigation, mitigation_edits
+from bankwise.iree_plugin.recording import Recording, load_recordings
+from bankwise.iree_plugin.splicing import splice
+from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzle_plan import SwizzlingPass
+
+
+@pytest.fixture(scope="module")
+def recordings() -> list[Recording]:
+    version = compiler_version()
+    packaged = resources.files("bankwise.iree_plugin.recordings")
+    return load_recordings((packaged / f"{version}.json").read_text(), version)
+
+
+@pytest.mark.parametrize("mitigation", [Mitigation.AUTO, Mitigation.SWIZZLE])
+def test_swizzling_leaves_to_padding_only_where_padding_follows(
+    recordings: list[Recording], mitigation: Mitigation
+) -> None:
+    seen = set[bool]()
+    for recording in recordings:
+        steps, more = splice(recording, mitigation_edits(mitigation), recording.key.pipeline)
+        (swizzling,) = (step for step in (*steps, *more) if isinstance(step, SwizzlingPass))
+        later = steps[steps.index(swizzling) + 1 :] if swizzling in steps else []
+        pads = any(isinstance(step, PadUnhintedAllocs) for step in later)
+        assert swizzling.defer_to_padding == pads, recording.key
+        seen.add(pads)
+    assert seen == ({True, False} if mitigation is Mitigation.AUTO else {False})
+
+
+def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
+    kinds = set[str]()
+    for recording in recordings:
+        stages = splice(recording, mitigation_edits(Mitigation.PAD), recording.key.pipeline)
+        if any(isinstance(step, PadUnhintedAllocs) for stage in stages for step in stage):
+            kinds.add(recording.key.pipeline)
+    assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}
