@@ -8,7 +8,6 @@ Finished rows are appended to the output at once; a sweep that was interrupted g
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -21,7 +20,7 @@ from rich.progress import track
 from rich.table import Table
 
 from .kernels import Attention, swept_attentions
-from .runs import compile_kernel
+from .runs import compile_kernel, compile_parser
 
 RESULTS = Path(__file__).parent / "results" / "compile_sweep.jsonl"
 DTYPES = {
@@ -131,9 +130,7 @@ def summary(rows: list[Row]) -> Table:
 
 def main() -> int:
     """Sweeps; exits with 1 when a kernel fails or takes more LDS than stock."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
-    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+    parser = compile_parser(__doc__)
     parser.add_argument("-o", "--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)

@@ -6,15 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..emulator.counters import totals
 from ..iree_plugin.emulated_device import EmulatedDevice
-from ..iree_plugin.emulated_module import compile_for_emulation
-from ..iree_plugin.host_program import DispatchCommand, HostProgram, HostProgramError
+from ..iree_plugin.emulated_run import run_emulated
+from ..iree_plugin.host_program import DispatchCommand, HostProgramError
 from ..passes.decisions import DecisionLog
 from .kernels import Mask, Product
 from .runs import TARGET_FLAGS
@@ -44,7 +44,6 @@ class Run:
     written: Mask
     counters: Mapping[str, int]
     lds_bytes: int
-    dispatches: int
     workgroups: int
     emulated: int
     decisions: DecisionLog
@@ -81,28 +80,26 @@ def emulate(
         RuntimeError, ValueError: it does not compile, or cannot be run; the message says why.
     """
     log = DecisionLog()
-    flags = TARGET_FLAGS[chip]
-    with compile_for_emulation(kernel.source(), flags, mitigation, decisions=log) as module:
-        device = MarkingDevice(module.kernels, whole_grid=whole_grid)
-        program = HostProgram(module.host, device)
-        (output,) = program.call(program.signatures[0].name, operands)
-    records = device.records
-    workgroups = sum(math.prod(record.workgroups) for record in records)
-    emulated = sum(record.emulated for record in records)
-    if len(records) > 1 and emulated < workgroups:
+    run = run_emulated(
+        kernel.source(),
+        TARGET_FLAGS[chip],
+        mitigation,
+        operands,
+        decisions=log,
+        device=partial(MarkingDevice, whole_grid=whole_grid),
+    )
+    (output,) = run.outputs
+    workgroups = sum(math.prod(record.workgroups) for record in run.records)
+    emulated = sum(record.emulated for record in run.records)
+    if len(run.records) > 1 and emulated < workgroups:
         # A later dispatch would have read what an earlier one did not write.
-        raise HostProgramError(f"{len(records)} dispatches cannot be sampled")
-    counted: dict[str, int] = {}
-    for record in records:
-        for name, value in totals(record.kernel, record.counters).items():
-            counted[name] = counted.get(name, 0) + value
+        raise HostProgramError(f"{len(run.records)} dispatches cannot be sampled")
     marks = np.full(output.itemsize, _UNWRITTEN, np.uint8).view(output.dtype)
     return Run(
         output=output,
         written=output.view(f"u{output.itemsize}") != marks.view(f"u{output.itemsize}"),
-        counters=counted,
-        lds_bytes=max((record.kernel.lds_bytes for record in records), default=0),
-        dispatches=len(records),
+        counters=run.counters,
+        lds_bytes=run.lds_bytes,
         workgroups=workgroups,
         emulated=emulated,
         decisions=log,

@@ -21,10 +21,8 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from ..emulator.counters import totals
-from ..iree_plugin.emulated_device import EmulatedDevice
-from ..iree_plugin.emulated_module import compile_for_emulation
-from ..iree_plugin.host_program import HostProgram
+from ..iree_plugin.emulated_run import run_emulated
+from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]
 _EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -40,7 +38,6 @@ class Example:
     """
 
     path: str
-    function: str
     arch: str
     inputs: Callable[[np.random.Generator], Sequence[Array]]
     expected: Callable[..., Array]
@@ -54,7 +51,6 @@ def _matrices(random: np.random.Generator) -> Sequence[Array]:
 EXAMPLES = (
     Example(
         "gemm/direct_b.mlir",
-        "gemm",
         "gfx950",
         _matrices,
         lambda a, b: a.astype(np.float64) @ b.astype(np.float64).T,
@@ -62,7 +58,6 @@ EXAMPLES = (
     ),
     Example(
         "transpose/wave_f32.mlir",
-        "transpose",
         "gfx942",
         lambda random: [random.standard_normal((16, 32)).astype(np.float32)],
         lambda a: a.T,
@@ -86,16 +81,12 @@ def measure(example: Example, mitigation: str) -> Counted:
         RuntimeError: the result is wrong.
     """
     inputs = example.inputs(np.random.default_rng(0))
-    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={example.arch}"]
-    with compile_for_emulation(_EXAMPLES / example.path, flags, mitigation) as module:
-        device = EmulatedDevice(module.kernels)
-        (output,) = HostProgram(module.host, device).call(example.function, inputs)
+    run = run_emulated(_EXAMPLES / example.path, TARGET_FLAGS[example.arch], mitigation, inputs)
+    (output,) = run.outputs
     error = np.abs(output - example.expected(*inputs)).max()
     if not error <= example.tolerance:
         raise RuntimeError(f"{example.path} with {mitigation} is wrong by {error}")
-    (record,) = device.records
-    counters = dict(totals(record.kernel, record.counters))
-    return Counted(output, counters, record.kernel.lds_bytes)
+    return Counted(output, run.counters, run.lds_bytes)
 
 
 _SHOWN = ("SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_VALU", "GLOBAL_TRANSACTIONS_64B")

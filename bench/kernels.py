@@ -56,8 +56,19 @@ class Attention:
 """
 
 
+class _Products:
+    """What sums products of two operands."""
+
+    dtype: str
+
+    @property
+    def accumulator(self) -> str:
+        """The type that products are summed in, and that the output has."""
+        return "i32" if self.dtype == "i8" else "f32"
+
+
 @dataclass(frozen=True)
-class Matmul:
+class Matmul(_Products):
     """[m, k] x [k, n], or x [n, k] where `transposed`."""
 
     m: int
@@ -71,11 +82,6 @@ class Matmul:
         """A name fit for a file."""
         order = "_transposed" if self.transposed else ""
         return f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}{order}"
-
-    @property
-    def accumulator(self) -> str:
-        """The type that products are summed in, and that the output has."""
-        return _accumulator_of(self.dtype)
 
     @property
     def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -98,7 +104,7 @@ class Matmul:
 
 
 @dataclass(frozen=True)
-class Convolution:
+class Convolution(_Products):
     """[batch, height, width, channels] by [window, window, channels, filters], without padding."""
 
     batch: int
@@ -117,11 +123,6 @@ class Convolution:
         window = f"{self.window}x{self.window}x{self.filters}"
         stride = f"_stride{self.stride}" if self.stride > 1 else ""
         return f"conv_{image}_{window}_{self.dtype}{stride}"
-
-    @property
-    def accumulator(self) -> str:
-        """The type that products are summed in, and that the output has."""
-        return _accumulator_of(self.dtype)
 
     @property
     def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -162,10 +163,6 @@ def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
         return [random.integers(-128, 128, shape, dtype=np.int8) for shape in kernel.operands]
     values = [random.standard_normal(shape, np.float32) for shape in kernel.operands]
     return [each.astype(dtype_of(kernel.dtype)) for each in values]
-
-
-def _accumulator_of(dtype: str) -> str:
-    return "i32" if dtype == "i8" else "f32"
 
 
 def _product_source(kernel: Product, shape: tuple[int, ...], function: str, operation: str) -> str:

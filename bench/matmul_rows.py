@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..iree_plugin.atomic_file import write_atomically
+from ..iree_plugin.atomic_file import write_output
 
 CONFLICTS, INSTRUCTIONS = "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS"
 
@@ -145,11 +145,11 @@ class KeptRows:
         """Keeps a row.
 
         Raises:
-            OSError: the file cannot be written.
+            OutputError: the file cannot be written.
         """
         self._rows[row.key] = row
         lines = ",\n".join(f"  {json.dumps(asdict(each))}" for each in self._rows.values())
-        write_atomically(str(self._path), f'{{"version": 1, "rows": [\n{lines}\n]}}\n'.encode())
+        write_output(str(self._path), f'{{"version": 1, "rows": [\n{lines}\n]}}\n'.encode())
 
 
 def _row_of(document: dict[str, Any]) -> Row:

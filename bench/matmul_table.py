@@ -27,7 +27,7 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import track
 
-from ..iree_plugin.atomic_file import write_atomically
+from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
 from .emulated_products import TOLERANCE, Run, emulate, largest_error
 from .kernels import Convolution, Matmul, Product, random_operands
@@ -278,7 +278,7 @@ def main() -> int:
         interrupted = True
     rows = [row for row in map(kept.find, keys) if row]
     for suffix, text in (("md", markdown_table(rows)), ("csv", csv_table(rows))):
-        write_atomically(str(arguments.output / f"matmul_table.{suffix}"), text.encode())
+        write_output(str(arguments.output / f"matmul_table.{suffix}"), text.encode())
     print(summary(rows))
     if interrupted:
         return _INTERRUPTED

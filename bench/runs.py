@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,14 @@ TARGET_FLAGS = {
 }
 
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
+
+
+def compile_parser(description: str | None) -> ArgumentParser:
+    """The command line of a benchmark that compiles the attention shapes."""
+    parser = ArgumentParser(description=description)
+    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
+    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+    return parser
 
 
 @dataclass(frozen=True)

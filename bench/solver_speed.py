@@ -10,7 +10,6 @@ problem (target, tile, accesses) are timed once: `solve` alone, the best of thre
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import multiprocessing
 import sys
@@ -40,7 +39,7 @@ from ..passes.base import FunctionPass, PassContext
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from .compile_sweep import cases
 from .kernels import Attention
-from .runs import TARGET_FLAGS
+from .runs import TARGET_FLAGS, compile_parser
 
 MEDIAN_MS, WORST_MS = 10.0, 50.0
 OPTIONS = SolverOptions(
@@ -152,10 +151,7 @@ def summary(timings: list[Timing]) -> Table:
 
 def main() -> int:
     """Times all decisions; exits with 1 when they are slower than the project promises."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
-    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
-    arguments = parser.parse_args()
+    arguments = compile_parser(__doc__).parse_args()
     chosen = cases(arguments.every)
     distinct: dict[bytes, Problem] = {}
     counts: Counter[bytes] = Counter()

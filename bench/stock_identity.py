@@ -6,7 +6,6 @@ python -m bankwise.bench.stock_identity [--every N] [--jobs N]
 
 from __future__ import annotations
 
-import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from .kernels import Kernel, Matmul, swept_attentions
-from .runs import compile_kernel
+from .runs import compile_kernel, compile_parser
 
 
 def cases(every: int) -> list[tuple[Kernel, str]]:
@@ -37,10 +36,7 @@ def is_identical(case: tuple[Kernel, str]) -> bool:
 
 def main() -> int:
     """Compares all cases; exits with 1 when one differs."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
-    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
-    arguments = parser.parse_args()
+    arguments = compile_parser(__doc__).parse_args()
     chosen = cases(arguments.every)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         results = track(

@@ -18,10 +18,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..emulator.counters import totals
-from ..iree_plugin.emulated_device import EmulatedDevice
-from ..iree_plugin.emulated_module import compile_for_emulation
-from ..iree_plugin.host_program import HostProgram
+from ..iree_plugin.emulated_run import run_emulated
+from .runs import TARGET_FLAGS
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "transpose"
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
@@ -49,14 +47,11 @@ def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> d
     """
     matrix = np.arange(rows * COLUMNS, dtype=np.uint32).astype(np.uint16)
     matrix = (matrix & 0x7BFF).view(np.float16).reshape(rows, COLUMNS)
-    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
-    with compile_for_emulation(source(variant, rows), flags, mitigation) as module:
-        device = EmulatedDevice(module.kernels)
-        (result,) = HostProgram(module.host, device).call("transpose", [matrix])
+    run = run_emulated(source(variant, rows), TARGET_FLAGS[arch], mitigation, [matrix])
+    (result,) = run.outputs
     if result.tobytes() != np.ascontiguousarray(matrix.T).tobytes():
         raise RuntimeError(f"{variant} with {mitigation} does not transpose")
-    (record,) = device.records
-    return dict(totals(record.kernel, record.counters)) | {"LDS_BYTES": record.kernel.lds_bytes}
+    return run.counters | {"LDS_BYTES": run.lds_bytes}
 
 
 def main() -> int:

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Output files that appear under their names only when they are complete."""
+"""Outputs: files that appear under their names only when they are complete, and streams."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
+_STDOUT = ("-", "/dev/stdout")
+
+
+class OutputError(RuntimeError):
+    """An output that cannot be written; the message names it and says why."""
+
+    def __init__(self, path: str, reason: str | None) -> None:
+        super().__init__(f"cannot write '{path}': {reason}")
+
 
 class AtomicFile:
-    """A file written beside its target and renamed onto it.
+    """A file written beside its target and renamed onto it; in a `with`, discarded at the end.
 
     Attributes:
         temporary: the path to write to.
@@ -20,15 +31,29 @@ class AtomicFile:
         """Reserves the place of `path`; a symbolic link is followed.
 
         Raises:
-            OSError: the directory cannot be written to, or `path` is a directory.
+            OutputError: the directory cannot be written to, or `path` is a directory.
         """
-        self._target = Path(path).resolve()
-        if self._target.is_dir():
-            raise IsADirectoryError(21, "Is a directory", path)
-        # A neighbour, so that the final rename stays within one file system.
-        handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
+        try:
+            self._target = Path(path).resolve()
+            directory = self._target.parent
+            if self._target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not directory.is_dir():
+                raise FileNotFoundError(errno.ENOENT, f"there is no directory '{directory}'")
+            # A neighbour, so that the final rename stays within one file system.
+            handle, name = tempfile.mkstemp(dir=directory, prefix=f".{self._target.name}.")
+        except OSError as error:
+            raise OutputError(path, error.strerror) from None
+        except RuntimeError:  # What `resolve` makes of a loop.
+            raise OutputError(path, os.strerror(errno.ELOOP)) from None
         os.close(handle)
         self.temporary = Path(name)
+
+    def __enter__(self) -> AtomicFile:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.discard()
 
     def keep(self) -> None:
         """Puts the file in place, with the mode of the file that it replaces."""
@@ -43,19 +68,43 @@ class AtomicFile:
         self.temporary.unlink(missing_ok=True)
 
 
-def write_atomically(path: str, data: bytes) -> None:
-    """Writes a file that appears complete or not at all; OSError as of `AtomicFile`."""
-    file = AtomicFile(path)
+def check_output(path: str) -> None:
+    """Finds out, before the work, whether `write_output` can write; leaves no trace.
+
+    Raises:
+        OutputError: it cannot.
+    """
+    if not is_stream_or_device(path):
+        AtomicFile(path).discard()
+
+
+def write_output(path: str, data: bytes) -> None:
+    """Writes to stdout (`-`), a device or a pipe, or a file that appears complete or not at all.
+
+    Raises:
+        OutputError: it cannot be written.
+        BrokenPipeError: nobody reads on.
+    """
     try:
-        file.temporary.write_bytes(data)
-        file.keep()
-    finally:
-        file.discard()
+        if path in _STDOUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif is_stream_or_device(path):
+            Path(path).write_bytes(data)
+        else:
+            with AtomicFile(path) as file:
+                file.temporary.write_bytes(data)
+                file.keep()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(path, error.strerror) from None
 
 
 def is_stream_or_device(path: str) -> bool:
-    """Whether `path` is `-`, a device or a pipe, which a file cannot replace."""
-    if path == "-":
+    """Whether `path` is stdout, a device or a pipe, which a file cannot replace."""
+    if path in _STDOUT:
         return True
     try:
         mode = Path(path).stat().st_mode

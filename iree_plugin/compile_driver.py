@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.api import Output, Session, Source
 
-from .atomic_file import AtomicFile, is_stream_or_device
+from .atomic_file import AtomicFile, check_output, is_stream_or_device, write_output
 from .compile_settings import PHASES, CompileSettings
 from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
 from .first_phases import has_codegen, run_first_phases
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DriverError(RuntimeError):
-    """An input, output or option that cannot be used."""
+    """An input, directory or option that cannot be used."""
 
 
 def compile_to_output(options: CompileSettings) -> bool:
@@ -34,8 +34,9 @@ def compile_to_output(options: CompileSettings) -> bool:
         False when the compiler has reported an error. The output file then is as it was before.
 
     Raises:
-        DriverError: a file, directory or phase that cannot be used, or a plugin's edit that does
-            not fit.
+        DriverError: an input, directory or phase that cannot be used, or a plugin's edit that
+            does not fit.
+        OutputError: an output that cannot be written.
     """
     _check_phases(options)
     assert options.input is not None
@@ -43,18 +44,16 @@ def compile_to_output(options: CompileSettings) -> bool:
     with contextlib.ExitStack() as stack:
         source = open_file(session, options.input)
         output = stack.enter_context(_atomic_output(options.output))
-        decisions = (
-            stack.enter_context(_atomic_file(options.decisions)) if options.decisions else None
-        )
+        if options.decisions is not None:
+            check_output(options.decisions)
         dump_directory = None if options.dump_ir is None else _directory(options.dump_ir)
         codegen = _Codegen(session, options, dump_directory)
         sources = split_source(session, source) if options.split_input else [source]
         compiled = [_compile_one(session, options, each, codegen, output.file) for each in sources]
         if not all(compiled):
             return False
-        if decisions is not None:
-            decisions.temporary.write_text(codegen.decisions_json())
-            decisions.keep()
+        if options.decisions is not None:
+            write_output(options.decisions, codegen.decisions_json().encode())
         output.keep()
     return True
 
@@ -230,18 +229,6 @@ def _directory(path: str) -> Path:
     return directory
 
 
-@contextlib.contextmanager
-def _atomic_file(path: str) -> Iterator[AtomicFile]:
-    try:
-        atomic = AtomicFile(path)
-    except OSError as error:
-        raise DriverError(f"cannot write '{path}': {error.strerror}") from None
-    try:
-        yield atomic
-    finally:
-        atomic.discard()
-
-
 class _OutputFile:
     """A compiler output, on a stream or device directly, on a file atomically."""
 
@@ -261,7 +248,7 @@ def _atomic_output(path: str) -> Iterator[_OutputFile]:
     with contextlib.ExitStack() as stack:
         atomic = None
         if not is_stream_or_device(path):
-            atomic = stack.enter_context(_atomic_file(path))
+            atomic = stack.enter_context(AtomicFile(path))
         file = Output.open_file(path if atomic is None else str(atomic.temporary))
         stack.callback(file.close)
         yield _OutputFile(file, atomic)

@@ -8,12 +8,9 @@ points into the file that the user wrote.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +22,7 @@ from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, So
 from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
 from ..passes.base import PassContext
 from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
-from .atomic_file import AtomicFile, is_stream_or_device
+from .atomic_file import check_output, is_stream_or_device, write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .replay import IrPrinting, PassRunner, ReplayError
@@ -37,7 +34,7 @@ _BYTECODE_MAGIC = b"ML\xefR"
 
 
 class OptError(RuntimeError):
-    """An input or output that cannot be used."""
+    """An input that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -95,32 +92,28 @@ def optimize(settings: OptSettings) -> bool:
         file then is as it was before.
 
     Raises:
-        OptError: a file that cannot be read or written.
+        OptError: the input cannot be read.
+        OutputError: an output that cannot be written.
         UnknownTargetError: our passes do not know the test target.
     """
     if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
         target(settings.test_target)
     parts = _read_parts(settings)
-    with contextlib.ExitStack() as stack:
-        output = stack.enter_context(_open_output(settings.output))
-        decisions = (
-            stack.enter_context(_open_output(settings.decisions)) if settings.decisions else None
-        )
-        session = Session()
-        session.context.allow_unregistered_dialects = settings.allow_unregistered_dialects
-        context = PassContext(test_target=settings.test_target)
-        run = _Run(settings, session, context)
-        printed = [run.process(part) for part in parts]
+    check_output(settings.output)
+    if settings.decisions is not None:
+        check_output(settings.decisions)
+    session = Session()
+    session.context.allow_unregistered_dialects = settings.allow_unregistered_dialects
+    context = PassContext(test_target=settings.test_target)
+    run = _Run(settings, session, context)
+    printed = [run.process(part) for part in parts]
+    if not run.failed or is_stream_or_device(settings.output):
         separator = f"{settings.output_split_marker}\n"
-        output.write(separator.encode().join(each or b"" for each in printed))
-        run.print_timing()
-        if run.failed:
-            return False
-        if decisions is not None:
-            decisions.write(context.log.to_json().encode())
-            decisions.keep()
-        output.keep()
-    return True
+        write_output(settings.output, separator.encode().join(each or b"" for each in printed))
+    if not run.failed and settings.decisions is not None:
+        write_output(settings.decisions, context.log.to_json().encode())
+    run.print_timing()
+    return not run.failed
 
 
 @dataclass
@@ -324,51 +317,3 @@ def split_text(text: bytes, marker: bytes) -> list[bytes]:
             parts.append(b"\n" * text.count(b"\n", 0, start) + b" " * column + part)
         start += len(part) + len(marker)
     return parts or [b""]
-
-
-class _Output:
-    """An output that appears only when it is kept, unless it is a stream or device."""
-
-    def __init__(self, path: str) -> None:
-        self._name = path
-        self._atomic: AtomicFile | None = None
-        try:
-            if path in ("-", "/dev/stdout"):
-                self._stream = sys.stdout.buffer
-            elif is_stream_or_device(path):
-                self._stream = Path(path).open("wb")  # noqa: SIM115
-            else:
-                self._atomic = AtomicFile(path)
-                self._stream = self._atomic.temporary.open("wb")
-        except OSError as error:
-            raise OptError(f"cannot open output file '{path}': {error.strerror}") from None
-
-    def write(self, text: bytes) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            # What could not be written must not be tried again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            raise OptError(f"cannot write '{self._name}': {error.strerror}") from None
-
-    def keep(self) -> None:
-        if self._atomic is not None:
-            self._atomic.keep()
-
-    def discard(self) -> None:
-        if self._stream is not sys.stdout.buffer:
-            self._stream.close()
-        if self._atomic is not None:
-            self._atomic.discard()
-
-
-@contextlib.contextmanager
-def _open_output(path: str) -> Iterator[_Output]:
-    output = _Output(path)
-    try:
-        yield output
-    finally:
-        output.discard()

@@ -46,7 +46,11 @@ class IrPrinting:
 
 @dataclass
 class IrDumps:
-    """Writes the IR after each of our passes into numbered files of a directory."""
+    """Writes the IR after each of our passes into numbered files of a directory.
+
+    One is for a whole run: where parts of the input have functions of the same name, their files
+    differ by the number alone.
+    """
 
     directory: Path
     written: int = 0

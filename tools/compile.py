@@ -8,9 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.compile_settings import CompileSettings
-from .compile_arguments import HELP, UsageError, parse_arguments
-from .endings import fail, leave
+from .compile_arguments import HELP, parse_arguments
+from .endings import fail, file_error, leave
+from .usage import UsageError
 
 PROGRAM = "bankwise-compile"
 
@@ -51,8 +53,10 @@ def _run(settings: CompileSettings) -> int:
 
     try:
         compiled = compile_to_output(settings)
-    except (DriverError, OSError, ValueError) as error:
+    except (DriverError, OutputError, ValueError) as error:
         return fail(PROGRAM, str(error))
+    except OSError as error:
+        return fail(PROGRAM, file_error(error))
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -17,6 +17,7 @@ from ..iree_plugin.compile_settings import (
     OUTPUT_FORMATS,
     CompileSettings,
 )
+from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 HELP = """\
 OVERVIEW: Bankwise compilation driver: iree-compile with conflict-free LDS layouts
@@ -34,7 +35,8 @@ BANKWISE OPTIONS:
   --bankwise-remarks              Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>     Write the same as JSON
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
-  --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass
+  --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass, in numbered files; the
+                                  numbers go on over the parts of a split input
 
 IREE MAIN OPTIONS:
 
@@ -49,10 +51,6 @@ IREE MAIN OPTIONS:
 
 IREE AND LLVM OPTIONS:
 """
-
-
-class UsageError(ValueError):
-    """A flag that is unknown, incomplete or contradicts another."""
 
 
 _OWN_VALUES = {
@@ -100,13 +98,10 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
         if not word.startswith("-") or word == "-":
             rest.append(word)
         elif name in _OWN_VALUES:
-            if not separator:
-                text = next(words, "")
-            if not text:
-                raise UsageError(f"{word.partition('=')[0]} needs a value")
-            result = replace(result, **{_OWN_VALUES[name]: _value(word, _OWN_VALUES[name], text)})
+            attribute, text = _OWN_VALUES[name], value_of(word, words)
+            result = replace(result, **{attribute: _value(flag_of(word), attribute, text)})
         elif name in _OWN_SWITCHES:
-            result = replace(result, **{_OWN_SWITCHES[name]: _switch(word, separator, text)})
+            result = replace(result, **{_OWN_SWITCHES[name]: switch_of(word)})
         elif name.startswith("bankwise-"):
             known = ", ".join(
                 f"--{n}" for n in (*_OWN_VALUES, *_OWN_SWITCHES) if n.startswith("bankwise-")
@@ -128,34 +123,29 @@ def _expand_response_files(argv: Sequence[str]) -> Iterator[str]:
 
     for word in argv:
         if word.startswith("@") and Path(word[1:]).is_file():
-            yield from _expand_response_files(shlex.split(Path(word[1:]).read_text()))
+            try:
+                inner = shlex.split(Path(word[1:]).read_text())
+            except (OSError, ValueError) as error:
+                raise UsageError(f"cannot read '{word}': {error}") from None
+            yield from _expand_response_files(inner)
         else:
             yield word
 
 
-def _value(word: str, attribute: str, text: str) -> str | int:
-    allowed = _CHOICES.get(attribute)
-    if allowed and text not in allowed:
-        if attribute == "compile_mode" and text == "hal-executable":
-            raise UsageError(
-                "--compile-mode=hal-executable runs codegen in one piece, where no pass can be "
-                "spliced in; use iree-compile, or compile the whole module"
-            )
-        raise UsageError(f"{word.partition('=')[0]}: '{text}' is not one of {', '.join(allowed)}")
+def _value(flag: str, attribute: str, text: str) -> str | int:
+    if attribute == "compile_mode" and text == "hal-executable":
+        raise UsageError(
+            "--compile-mode=hal-executable runs codegen in one piece, where no pass can be "
+            "spliced in; use iree-compile, or compile the whole module"
+        )
+    if attribute in _CHOICES:
+        check_choice(flag, text, _CHOICES[attribute])
     if attribute == "bytecode_version":
         try:
             return int(text)
         except ValueError:
-            raise UsageError(f"{word.partition('=')[0]} expects an integer, got '{text}'") from None
+            raise UsageError(f"{flag} expects an integer, got '{text}'") from None
     return text
-
-
-def _switch(word: str, separator: str, text: str) -> bool:
-    if not separator or text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise UsageError(f"{word.partition('=')[0]} expects true or false, got '{text}'")
 
 
 def _split_pass_names(text: str) -> tuple[tuple[str, ...], list[str]]:

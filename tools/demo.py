@@ -17,6 +17,7 @@ from ..iree_plugin.mitigation import PAD_PASS, Mitigation
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import Decision, DecisionLog
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
+from .endings import fail, file_error
 
 EXAMPLES = ("attention_f16", "attention_f32")
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
@@ -51,9 +52,11 @@ def main() -> int:
             console.print(_figures(stock, ours))
             console.print(_allocations("stock padding", stock.decisions))
             console.print(_allocations("Bankwise", ours.decisions))
-    except (CompileError, OSError) as error:
+    except CompileError as error:
         print(error, file=sys.stderr)
         return 1
+    except OSError as error:
+        return fail("demo", file_error(error))
     return 0
 
 

@@ -14,6 +14,12 @@ def fail(program: str, message: str, code: int = 1) -> int:
     return code
 
 
+def file_error(error: OSError) -> str:
+    """An OSError as the rest of such a line: which file, if it says so, and what is wrong."""
+    place = f"'{error.filename}': " if error.filename else ""
+    return f"{place}{error.strerror or error}"
+
+
 def stop_output() -> int:
     """After a BrokenPipeError: keeps the exit from writing to stdout again; returns the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

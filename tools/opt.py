@@ -13,6 +13,7 @@ from typing import get_type_hints
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError
 from ..iree_plugin import embedding
+from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.native_passes import (
     NativePassError,
     check_native_pass,
@@ -35,6 +36,7 @@ from ..passes.pipeline_text import (
 )
 from ..passes.registry import UnknownPassError, make_pass, registered_passes
 from .endings import fail, stop_output
+from .usage import UsageError, flag_of
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -72,10 +74,6 @@ IREE AND LLVM OPTIONS:
 """
 
 
-class UsageError(ValueError):
-    """A command line that cannot be understood."""
-
-
 @dataclass
 class _CommandLine:
     """What has been read of the command line.
@@ -108,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if any(name.startswith("help") for name in names):
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
-    except (UsageError, OptError, UnknownTargetError) as error:
+    except (UsageError, OptError, OutputError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
     except BrokenPipeError:
         return stop_output()
@@ -238,7 +236,7 @@ def _switch(word: str, text: str | None) -> bool:
     if text.lower() in ("false", "0"):
         return False
     raise UsageError(
-        f"for the {word.partition('=')[0]} option: '{text}' is invalid value for boolean "
+        f"for the {flag_of(word)} option: '{text}' is invalid value for boolean "
         "argument! Try 0 or 1"
     )
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from .endings import fail, file_error
+
 
 def main() -> int:
     """Records every packaged pipeline and writes the data file of the installed version."""
@@ -29,12 +32,14 @@ def main() -> int:
     output = arguments.output or Path(str(home)) / f"{version}.json"
     requests = list(packaged_requests())
     try:
+        check_output(str(output))
         progress = track(requests, f"IREE {version}", console=Console(stderr=True))
         recordings = [request.take() for request in progress]
-        output.write_text(dump_recordings(version, recordings))
-    except (RecordingError, OSError) as error:
-        print(f"record_pipelines: error: {error}", file=sys.stderr)
-        return 1
+        write_output(str(output), dump_recordings(version, recordings).encode())
+    except (OutputError, RecordingError) as error:
+        return fail("record_pipelines", str(error))
+    except OSError as error:
+        return fail("record_pipelines", file_error(error))
     print(f"{len(recordings)} recordings in {output}")
     return 0
 

@@ -7,14 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError, known_targets, target
-from .compile_arguments import UsageError
+from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from .endings import fail, leave, stop_output
 from .report_arguments import HELP, ReportSettings, parse_report_arguments
+from .usage import UsageError
 
 if TYPE_CHECKING:
     from ..dialect_utils.conflict_report import FunctionReport
@@ -36,8 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = parse_report_arguments(arguments)
         if settings.target is not None:
             target(settings.target)
+        check_output(settings.output)
         return _run(settings, arguments)
-    except (UsageError, UnknownTargetError) as error:
+    except (UsageError, OutputError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
     except BrokenPipeError:
         return stop_output()
@@ -67,7 +68,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
             functions=number_report(reports, settings.allocations, settings.accesses),
             bank_maps=settings.bank_map,
         )
-        _write(settings.output, _rendered(contents, settings))
+        write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))
     except (DriverError, PipelineEditError, SelectionError) as error:
         return fail(PROGRAM, str(error))
     found = [report for _, report in reports]
@@ -107,26 +108,6 @@ def _rendered(contents: Contents, settings: ReportSettings) -> str:
         width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         return text_report(contents, width=width, colour="NO_COLOR" not in os.environ)
     return text_report(contents)
-
-
-def _write(path: str, text: str) -> None:
-    """Writes to stdout or a device at once, to a file only when all of it is there."""
-    from ..iree_plugin.atomic_file import is_stream_or_device, write_atomically
-    from ..iree_plugin.compile_driver import DriverError
-
-    try:
-        if path == "-":
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text.encode(errors="replace"))
-            sys.stdout.buffer.flush()
-        elif is_stream_or_device(path):
-            Path(path).write_text(text, encoding="utf-8", errors="replace")
-        else:
-            write_atomically(path, text.encode(errors="replace"))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise DriverError(f"cannot write '{path}': {error.strerror}") from None
 
 
 def entry_point() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..iree_plugin.compile_settings import CompileSettings
-from .compile_arguments import UsageError, parse_arguments
+from .compile_arguments import parse_arguments
+from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 FORMATS = ("text", "json", "markdown", "html")
 
@@ -87,16 +88,13 @@ def parse_report_arguments(argv: Sequence[str]) -> ReportSettings:
     line = _CommandLine()
     words = iter(argv)
     for word in words:
-        name, separator, text = word.lstrip("-").partition("=")
+        name = flag_of(word).lstrip("-")
         if not word.startswith("-") or word == "-":
             line.rest.append(word)
         elif name in _VALUES or name in _NUMBERS:
-            value = text if separator else next(words, "")
-            if not value:
-                raise UsageError(f"{word.partition('=')[0]} needs a value")
-            _read_value(line, name, value)
+            _read_value(line, name, value_of(word, words))
         elif name in _SWITCHES or name == _COMPILE:
-            on = _switch(word, separator, text)
+            on = switch_of(word)
             if name == _COMPILE:
                 line.compiles |= on
             else:
@@ -114,17 +112,9 @@ def _read_value(line: _CommandLine, name: str, value: str) -> None:
         known: frozenset[int] = getattr(line.settings, _NUMBERS[name])
         line.settings = replace(line.settings, **{_NUMBERS[name]: known | {int(value)}})
         return
-    if name == "format" and value not in FORMATS:
-        raise UsageError(f"--format: '{value}' is not one of {', '.join(FORMATS)}")
+    if name == "format":
+        check_choice("--format", value, FORMATS)
     line.settings = replace(line.settings, **{_VALUES[name]: value})
-
-
-def _switch(word: str, separator: str, text: str) -> bool:
-    if not separator or text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise UsageError(f"{word.partition('=')[0]} expects true or false, got '{text}'")
 
 
 def _with_files(line: _CommandLine) -> ReportSettings:

@@ -277,8 +277,9 @@ def heading(contents: Contents) -> str:
     return f"Bank conflicts of {contents.title}{how}"
 
 
-def sums_lines(sums: Sums) -> tuple[str, str]:
-    """Conflict cycles and LDS bytes in a line each."""
+def sums_lines(function: ReportedFunction) -> tuple[str, str]:
+    """Conflict cycles and LDS bytes of its allocations in a line each."""
+    sums = Sums.of([each.report for each in function.allocations])
     if sums.nothing_known:
         return "conflict cycles of a workgroup: not known", f"LDS bytes: {sums.standing[1]:,}"
     least = "" if sums.complete else "at least "

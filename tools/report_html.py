@@ -20,7 +20,6 @@ from .report_contents import (
     NumberedAccess,
     NumberedAllocation,
     ReportedFunction,
-    Sums,
     chosen_word,
     cycles_of,
     function_heading,
@@ -124,8 +123,7 @@ def _function(function: ReportedFunction, contents: Contents, gallery: Gallery) 
     yield f"<p>{escape(function_heading(function))}</p>"
     if not function.allocations:
         return
-    sums = Sums.of([each.report for each in function.allocations])
-    cycles, sizes = sums_lines(sums)
+    cycles, sizes = sums_lines(function)
     yield f"<p>{escape(cycles.capitalize())}; {escape(sizes)}.</p>"
     yield '<div class="wide"><table>'
     yield (

@@ -12,7 +12,6 @@ from .report_contents import (
     Contents,
     NumberedAllocation,
     ReportedFunction,
-    Sums,
     chosen_word,
     cycles_of,
     function_heading,
@@ -52,9 +51,8 @@ def _function(function: ReportedFunction, contents: Contents) -> Iterator[str]:
     yield f"**{_code('@' + report.name)}**" + (f": {_escaped(details)}" if details else "")
     if not function.allocations:
         return
-    sums = Sums.of([each.report for each in function.allocations])
     yield ""
-    cycles, sizes = sums_lines(sums)
+    cycles, sizes = sums_lines(function)
     yield f"{cycles.capitalize()}; {sizes}."
     yield ""
     yield "| | allocation | at | conflict cycles before / padded / chosen | LDS bytes | decision |"

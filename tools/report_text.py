@@ -19,7 +19,6 @@ from .report_contents import (
     Contents,
     NumberedAllocation,
     ReportedFunction,
-    Sums,
     chosen_word,
     cycles_of,
     function_heading,
@@ -75,8 +74,7 @@ def _print_function(console: Console, function: ReportedFunction, contents: Cont
     if not function.allocations:
         console.print()
         return
-    sums = Sums.of([each.report for each in function.allocations])
-    for line in sums_lines(sums):
+    for line in sums_lines(function):
         console.print(f"  {line}")
     for allocation in function.allocations:
         console.print()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from .endings import fail, stop_output
-from .run_arguments import RunSettings, UsageError, parse_arguments
+from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from .endings import fail, file_error, stop_output
+from .run_arguments import RunSettings, parse_arguments
+from .usage import UsageError
 
 if TYPE_CHECKING:
     from ..iree_plugin.emulated_device import DispatchRecord
@@ -34,9 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(settings: RunSettings) -> int:
     from ..iree_plugin.runtime_device import RuntimeDeviceError
-    from .run_values import ValueTextError, parse_values
+    from .run_values import ValueTextError, array_path, parse_values
 
     try:
+        for where in settings.outputs:
+            if where != "-":
+                check_output(array_path(where))
+        if settings.counters_json is not None:
+            check_output(settings.counters_json)
         inputs = [value for text in settings.inputs for value in parse_values(text)]
         expected = [
             value
@@ -53,13 +60,12 @@ def _run(settings: RunSettings) -> int:
     except _CompilerMessage as error:
         print(str(error), file=sys.stderr)
         return 1
-    except (_CannotRun, RuntimeDeviceError, ValueTextError) as error:
+    except (_CannotRun, OutputError, RuntimeDeviceError, ValueTextError) as error:
         return fail(PROGRAM, str(error))
     except BrokenPipeError:
         return stop_output()
     except OSError as error:
-        place = f"'{error.filename}': " if error.filename else ""
-        return fail(PROGRAM, f"{place}{error.strerror}")
+        return fail(PROGRAM, file_error(error))
 
 
 class _CannotRun(Exception):
@@ -203,13 +209,8 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
 
 
 def _write_counters(path: str, records: Sequence[DispatchRecord]) -> None:
-    from ..iree_plugin.atomic_file import write_atomically
-
     text = json.dumps(counters_document(records), indent=2) + "\n"
-    if path == "-":
-        print(text, end="")
-        return
-    write_atomically(path, text.encode())
+    write_output(path, text.encode())
 
 
 def _print_annotated(assembly: Any, records: Sequence[DispatchRecord]) -> None:
@@ -253,7 +254,7 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
 
 
 def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
-    from .run_values import value_text, write_output
+    from .run_values import save_array, value_text
 
     if settings.workgroups is not None and not settings.outputs:
         print("(the outputs of a sample are incomplete and not shown)")
@@ -263,7 +264,7 @@ def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
         if where == "-":
             print(f"result[{number}]: {value_text(value, settings.max_elements)}")
         else:
-            write_output(where, value)
+            save_array(where, value)
 
 
 def _compare(

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..iree_plugin.compile_settings import MITIGATIONS
+from .argument_parser import ArgumentParser
+from .usage import UsageError
 
 DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", "emulated-gfx942", "emulated-gfx950")
 _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
-
-
-class UsageError(ValueError):
-    """A flag that is unknown, incomplete or contradicts another."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,6 @@ class RunSettings:
     def is_source(self) -> bool:
         """Whether the module is MLIR to compile first."""
         return self.module == "-" or self.module.endswith((".mlir", ".mlirbc"))
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        raise UsageError(message)
 
 
 def parse_arguments(argv: Sequence[str]) -> RunSettings:
@@ -112,11 +105,9 @@ def _check(settings: RunSettings) -> None:
             raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="bankwise-run",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "bankwise-run",
         description="Runs a function of a module on a GPU, or on an exact emulation of one.",
         epilog="""\
 Flags that start with --iree- go to the compiler when the module is MLIR.

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dialect_utils.element_types import ElementTypeError, dtype_of, element_type_of
-from ..iree_plugin.atomic_file import write_atomically
+from ..iree_plugin.atomic_file import write_output
 
 Array = npt.NDArray[Any]
 
@@ -132,25 +132,31 @@ def value_text(value: Array, max_elements: int) -> str:
     return f"{type_text(value)}={' '.join(words)}{rest}"
 
 
-def write_output(destination: str, value: Array) -> None:
+def array_path(destination: str) -> str:
+    """The path that `@file.npy` or `@file.bin` names; ValueTextError where it is neither."""
+    path = destination[1:]
+    if not destination.startswith("@") or not path.endswith((".npy", ".bin")):
+        raise ValueTextError(f"--output={destination}: expects @file.npy, @file.bin or -")
+    return path
+
+
+def save_array(destination: str, value: Array) -> None:
     """Writes one output to `@file.npy` or `@file.bin`.
 
     Types that .npy cannot hold (bf16, 8-bit floats) go into it as unsigned integers of their size.
 
     Raises:
         ValueTextError: the destination is neither.
-        OSError: the file cannot be written.
+        OutputError: the file cannot be written.
     """
-    path = destination[1:]
-    if not destination.startswith("@") or not path.endswith((".npy", ".bin")):
-        raise ValueTextError(f"--output={destination}: expects @file.npy, @file.bin or -")
+    path = array_path(destination)
     contents = io.BytesIO()
     if path.endswith(".bin"):
         contents.write(np.ascontiguousarray(value).tobytes())
     else:
         plain = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.dtype.itemsize}")
         np.save(contents, plain)
-    write_atomically(path, contents.getvalue())
+    write_output(path, contents.getvalue())
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .endings import fail, leave, stop_output
-from .sweep_arguments import KERNEL_SETS, SweepSettings, UsageError, parse_arguments
+from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from .endings import fail, file_error, leave, stop_output
+from .sweep_arguments import KERNEL_SETS, SweepSettings, parse_arguments
+from .usage import UsageError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from ..bench.sweep_rows import Row, RowsFile
 
 PROGRAM = "bankwise-sweep"
+SUFFIXES = ("csv", "json", "md", "png", "svg")
+"""Of the files that a sweep ends with."""
 INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended."""
 
@@ -29,13 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(parse_arguments(words), words)
-    except UsageError as error:
+    except (UsageError, OutputError) as error:
         return fail(PROGRAM, str(error))
     except BrokenPipeError:
         return stop_output()
     except OSError as error:
-        place = f"'{error.filename}': " if error.filename else ""
-        return fail(PROGRAM, f"{place}{error.strerror}")
+        return fail(PROGRAM, file_error(error))
 
 
 def _run(settings: SweepSettings, words: Sequence[str]) -> int:
@@ -47,7 +50,9 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
     try:
         chosen = _cases(settings)
         settings.output.mkdir(parents=True, exist_ok=True)
-        with RowsFile(settings.output / f"{settings.stem}.rows.jsonl") as file:
+        for suffix in SUFFIXES:
+            check_output(str(settings.path(suffix)))
+        with RowsFile(settings.path("rows.jsonl")) as file:
             stopped = _measure(settings, chosen, file)
             return _finish(settings, words, chosen, file, stopped)
     except KeyboardInterrupt:
@@ -154,7 +159,6 @@ _AGAIN = "the same command goes on with them"
 def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
     from ..bench.sweep_plot import plot
     from ..bench.sweep_tables import csv_table, json_table, markdown_table
-    from ..iree_plugin.atomic_file import write_atomically
 
     contents = {
         "csv": csv_table(rows).encode(),
@@ -163,7 +167,7 @@ def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str])
         **plot(rows),
     }
     for suffix, data in contents.items():
-        write_atomically(str(settings.output / f"{settings.stem}.{suffix}"), data)
+        write_output(str(settings.path(suffix)), data)
     print(f"wrote {settings.output / settings.stem}.{{{','.join(contents)}}}")
 
 

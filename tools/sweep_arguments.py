@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..bench.sweep_cases import DTYPES
 from ..iree_plugin.compile_settings import MITIGATIONS
+from .argument_parser import ArgumentParser
+from .usage import UsageError, check_choice
 
 TARGETS = ("gfx942", "gfx950")
 KERNEL_SETS = ("attention", "matmul")
-
-
-class UsageError(ValueError):
-    """A flag that is unknown, incomplete or contradicts another."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,9 @@ class SweepSettings:
         """The name that the files begin with."""
         return f"{Path(self.kernels).stem}_sweep"
 
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        raise UsageError(message)
+    def path(self, suffix: str) -> Path:
+        """Where the file with this suffix goes."""
+        return self.output / f"{self.stem}.{suffix}"
 
 
 def parse_arguments(argv: Sequence[str]) -> SweepSettings:
@@ -76,8 +72,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
 def _listed(flag: str, text: str, known: Sequence[str]) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(text.split(",")))
     for word in words:
-        if word not in known:
-            raise UsageError(f"{flag}: '{word}' is not one of {', '.join(known)}")
+        check_choice(flag, word, known)
     return words
 
 
@@ -99,11 +94,9 @@ def _check(settings: SweepSettings) -> None:
         raise UsageError("--scheduler: needs --backend=dask")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="bankwise-sweep",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "bankwise-sweep",
         description="Compiles kernels under several mitigations, emulates some workgroups of each, "
         "and writes a table and a plot.",
         epilog="""\

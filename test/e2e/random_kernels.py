@@ -1112,20 +1112,23 @@ _LDS_BYTES = 12 * 1024
 """Of one tile, all its buffers together."""
 
 
-def kernels(spoilers: Sequence[Spoiler] = ()) -> st.SearchStrategy[Kernel]:
-    """Kernels that compile; each with one of `spoilers` if there are any."""
-    return _kernels(tuple(spoilers))
+def kernels(spoilers: Sequence[Spoiler] = (), gathers: bool = False) -> st.SearchStrategy[Kernel]:
+    """Kernels that compile; each with one of `spoilers` if there are any.
+
+    With `gathers` every tile is filled by `gather_to_lds` that can be.
+    """
+    return _kernels(tuple(spoilers), gathers)
 
 
 @st.composite
-def _kernels(draw: st.DrawFn, spoilers: tuple[Spoiler, ...]) -> Kernel:
+def _kernels(draw: st.DrawFn, spoilers: tuple[Spoiler, ...], gathers: bool) -> Kernel:
     arch = draw(st.sampled_from(("gfx942", "gfx950")))
     size = draw(st.sampled_from(_WORKGROUPS))
     spoiler = draw(st.sampled_from(spoilers)) if spoilers else None
     trips = 1 if spoilers else draw(st.sampled_from((1, 1, 2, 3, 5)))
-    tiles = [draw(_tiles(arch, prod(size), trips, spoiler))]
+    tiles = [draw(_tiles(arch, prod(size), trips, spoiler, gathers))]
     if draw(st.sampled_from((False, False, True))):
-        tiles.append(draw(_tiles(arch, prod(size), trips, None)))
+        tiles.append(draw(_tiles(arch, prod(size), trips, None, gathers)))
     return Kernel(arch, size, tuple(tiles), draw(st.sampled_from((1, 2))), trips, spoiler)
 
 
@@ -1137,7 +1140,10 @@ _SHAPES = {
 
 
 @st.composite
-def _tiles(draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoiler | None) -> Tile:
+def _tiles(
+    draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoiler | None, direct: bool
+) -> Tile:
+    """`direct`: filled by `gather_to_lds` wherever it can be."""
     elements = tuple(ELEMENT_BYTES)
     if spoiler is Spoiler.ATOMIC:
         elements = ("i32", "f32")
@@ -1153,9 +1159,7 @@ def _tiles(draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoile
     kept = draw(st.sampled_from(Buffers)) if buffers > 1 else Buffers.CARRIED
     margins: tuple[tuple[int, int], ...] = ()
     if spoiler is None and draw(st.sampled_from((False, False, True))):
-        # Vectors of whole words begin at words: the emulator tells races apart by words.
-        word = max(4 // ELEMENT_BYTES[element], 1)
-        amounts = st.sampled_from((0, 0, 1, 2, 4, 8)).map(lambda n: n * word)
+        amounts = st.sampled_from((0, 0, 1, 2, 4, 8))
         margins = tuple((draw(amounts), draw(amounts)) for _ in shape)
     plain = Tile(element, tuple(shape), Access(), (), margins, buffers, kept)
     if prod(plain.allocated) * plain.buffers * plain.bytes > 2 * _LDS_BYTES:
@@ -1164,7 +1168,8 @@ def _tiles(draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoile
     gathers = _gather_widths(plain, arch, threads)
     producer: Access | Gather
     # A gather's sources live in a buffer resource, which `_unknown_bit` does not load from.
-    if spoiler is None and gathers and draw(st.sampled_from((False, True, True))):
+    may_gather = spoiler is None and gathers
+    if may_gather and (direct or draw(st.sampled_from((False, True, True)))):
         producer = draw(_gathers(plain, gathers))
     else:
         producer = draw(_accesses(plain, covers=True))

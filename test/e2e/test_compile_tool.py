@@ -56,6 +56,20 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert {p.name for p in tmp_path.iterdir()} == {"attention.mlir", "out.vmfb", "d.json", "ir"}
 
 
+def test_parts_of_a_split_input_do_not_overwrite_each_others_dumps(
+    tool: Tool, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "two.mlir").write_text(f"{ATTENTION}// -----\n{ATTENTION}")
+    flags = (*GFX942, "-o=/dev/null", "--split-input-file", "--bankwise-dump-ir=ir")
+    result = tool("bankwise-compile", "two.mlir", *flags)
+    assert result.returncode == 0, result.stderr
+    dumped = sorted((tmp_path / "ir").iterdir())
+    numbers, names = zip(*(path.name.split("-", 1) for path in dumped), strict=True)
+    assert numbers == tuple(f"{n:02d}" for n in range(1, len(dumped) + 1))
+    half = len(dumped) // 2
+    assert names[:half] == names[half:]
+
+
 def test_a_flag_and_its_value_may_be_two_words(tool: Tool, source: Path, tmp_path: Path) -> None:
     result = tool("bankwise-compile", source, "--iree-hal-target-device", "hip",
                   "--iree-rocm-target", "gfx942", "-o", "a", "--bankwise-decisions=d")  # fmt: skip
@@ -167,9 +181,11 @@ def test_a_missing_input_is_named(tool: Tool) -> None:
     assert_fails_with_one_line(result, "cannot open input 'none.mlir': No such file")
 
 
-def test_an_unwritable_output_is_named(tool: Tool, source: Path) -> None:
-    result = tool("bankwise-compile", source, *GFX942, "-o=no/such/dir/out.vmfb")
-    assert_fails_with_one_line(result, "cannot write 'no/such/dir/out.vmfb'")
+@pytest.mark.parametrize("flag", ["-o", "--bankwise-decisions"])
+def test_an_unwritable_output_is_named(tool: Tool, source: Path, flag: str) -> None:
+    result = tool("bankwise-compile", source, *GFX942, f"{flag}=no/such/dir/out")
+    assert_fails_with_one_line(result, "cannot write 'no/such/dir/out': there is no directory '")
+    assert result.stdout == ""
 
 
 def test_an_unknown_phase_is_named(tool: Tool, source: Path) -> None:

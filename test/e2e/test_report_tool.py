@@ -93,6 +93,11 @@ def test_bad_compiles_are_located_and_leave_no_output(tool: Tool, tmp_path: Path
     assert "bad.mlir:2:3: error: custom op 'oops' is unknown" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "r.txt").exists()
+    (tmp_path / "r.txt").write_text("old")
+    for flags in (GFX942, ()):
+        assert tool("bankwise-report", "bad.mlir", *flags, "-o=r.txt").returncode == 1
+        assert (tmp_path / "r.txt").read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"bad.mlir", "r.txt"}
     missing = tool("bankwise-report", "none.mlir", *GFX942)
     assert missing.returncode == 1
     assert missing.stderr == (

@@ -16,12 +16,10 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.bench.kernels import Attention, Matmul
+from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.element_types import dtype_of
-from bankwise.emulator.counters import totals
 from bankwise.emulator.errors import EmulationError
-from bankwise.iree_plugin.emulated_device import EmulatedDevice
-from bankwise.iree_plugin.emulated_module import compile_for_emulation
-from bankwise.iree_plugin.host_program import HostProgram
+from bankwise.iree_plugin.emulated_run import run_emulated
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.runtime_device import device_answers
 from bankwise.passes.base import FunctionPass, PassContext
@@ -55,16 +53,10 @@ def emulate(
     kernel: Kernel, arch: str, mitigation: str, edits: Sequence[PipelineEdit] = ()
 ) -> tuple[Array, dict[str, int]]:
     """The output and the counters of all dispatches together."""
-    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
-    with compile_for_emulation(kernel.source(), flags, mitigation, edits=edits) as module:
-        device = EmulatedDevice(module.kernels)
-        program = HostProgram(module.host, device)
-        (output,) = program.call(program.signatures[0].name, inputs_of(kernel))
-    counted: dict[str, int] = {}
-    for record in device.records:
-        for name, value in totals(record.kernel, record.counters).items():
-            counted[name] = counted.get(name, 0) + value
-    return output, counted
+    flags, inputs = TARGET_FLAGS[arch], inputs_of(kernel)
+    run = run_emulated(kernel.source(), flags, mitigation, inputs, edits=edits)
+    (output,) = run.outputs
+    return output, run.counters
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
@@ -214,6 +206,26 @@ def test_bad_input_is_one_line(tool: Tool, attention: Kernel, arguments: list[st
     lines = [x for x in result.stderr.splitlines() if not x.startswith("device:")]
     assert len(lines) == 1, result.stderr
     assert message in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--output=@no/o.npy"], "cannot write 'no/o.npy': there is no directory '"),
+        (["--output=-", "--output=@d.npy"], "cannot write 'd.npy': Is a directory"),
+        (["--output=o.npy"], "--output=o.npy: expects @file.npy, @file.bin or -"),
+        (["--counters-json=no/c.json"], "cannot write 'no/c.json': there is no directory '"),
+    ],
+)
+def test_outputs_are_looked_at_before_the_run(
+    tool: Tool, attention: Kernel, tmp_path: Path, arguments: list[str], message: str
+):
+    (tmp_path / "d.npy").mkdir()
+    result = tool("bankwise-run", "a.mlir", "--device=emulated-gfx942", *QKV, *arguments)
+    assert result.returncode == 1
+    # Not even the device has been chosen.
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"bankwise-run: error: {message}")
 
 
 def test_a_module_for_the_cpu_runs_too(tool: Tool, tmp_path: Path):

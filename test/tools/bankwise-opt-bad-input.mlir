@@ -18,6 +18,6 @@
 // FLAG: Unknown command line argument '--unknown-flag-of-nobody'
 // TARGET: error: {{.*}}gfx1{{.*}}gfx942
 // MISSING: error: cannot open input file '{{.*}}.missing': No such file or directory
-// UNWRITABLE: error: cannot open output file '{{.*}}': No such file or directory
+// UNWRITABLE: error: cannot write '{{.*}}.missing/out': there is no directory '{{.*}}.missing'
 // BOTH: error: --pass-pipeline can't be used with individual pass options
 func.func @f() { return }

@@ -8,7 +8,9 @@
 // RUN: not bankwise-report %s --compile --target=gfx942 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not bankwise-report %s --bankwise-decisions=d.json 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: echo 'module {}' | not bankwise-report - --access=1 2>&1 | FileCheck %s --check-prefix=NUMBER
-// RUN: echo 'module {}' | not bankwise-report - -o %t.missing/out 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: not bankwise-report %s -o %t.missing/out 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: not bankwise-report %s -o %S 2>&1 | FileCheck %s --check-prefix=DIRECTORY
+// RUN: not bankwise-report %s --compile -o %S 2>&1 | FileCheck %s --check-prefix=DIRECTORY
 // RUN: echo 'module {}' | bankwise-report - --fail-on-conflicts | FileCheck %s --check-prefix=EMPTY
 
 // PARSE: bankwise-report-bad-input.mlir:{{[0-9]+:[0-9]+}}: error: custom op 'this' is unknown
@@ -20,7 +22,13 @@
 // BOTH: bankwise-report: error: --target is for IR that is only read
 // OUTPUT: bankwise-report: error: --bankwise-decisions has no meaning for a report
 // NUMBER: bankwise-report: error: --access=1: the report has none
-// UNWRITABLE: bankwise-report: error: cannot write '{{.*}}.missing/out'
+// The output is looked at before the input: nothing is said of that.
+// UNWRITABLE-NOT: unknown
+// UNWRITABLE: bankwise-report: error: cannot write '{{.*}}.missing/out': there is no directory '{{.*}}.missing'
+// UNWRITABLE-NOT: unknown
+// DIRECTORY-NOT: unknown
+// DIRECTORY: bankwise-report: error: cannot write '{{.*}}': Is a directory
+// DIRECTORY-NOT: unknown
 // EMPTY: <stdin>: no workgroup allocations
 
 this is not MLIR

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.tools.compile_arguments import UsageError, parse_arguments
+from bankwise.tools.compile_arguments import parse_arguments
+from bankwise.tools.usage import UsageError
 
 
 def test_flags_of_the_library_pass_through_untouched() -> None:
@@ -57,6 +58,13 @@ def test_response_files_are_read(tmp_path: Path) -> None:
     settings = parse_arguments(["a.mlir", f"@{response}"])
     assert settings.mitigation == "none"
     assert settings.process_flags == ("--a=b c",)
+
+
+def test_a_response_file_with_an_open_quote_is_named(tmp_path: Path) -> None:
+    response = tmp_path / "flags"
+    response.write_text("'--a=b\n")
+    with pytest.raises(UsageError, match=f"cannot read '@{response}': No closing quotation"):
+        parse_arguments([f"@{response}"])
 
 
 @pytest.mark.parametrize(

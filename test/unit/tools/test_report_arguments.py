@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.tools.compile_arguments import UsageError
 from bankwise.tools.report_arguments import parse_report_arguments
+from bankwise.tools.usage import UsageError
 
 
 def test_files_are_read_unless_a_compiler_flag_asks_for_a_compile() -> None:

@@ -3,7 +3,8 @@
 
 import pytest
 
-from bankwise.tools.run_arguments import UsageError, parse_arguments
+from bankwise.tools.run_arguments import parse_arguments
+from bankwise.tools.usage import UsageError
 
 
 def test_compile_flags_pass_through():

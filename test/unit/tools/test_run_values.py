@@ -9,8 +9,8 @@ from bankwise.tools.run_values import (
     Tolerances,
     ValueTextError,
     parse_values,
+    save_array,
     value_text,
-    write_output,
 )
 
 EXACT = Tolerances({}, 0.0)
@@ -98,11 +98,11 @@ def test_shown_values_are_elided():
 def test_outputs_round_trip(tmp_path, dtype):
     value = np.array([[1, 2], [3, 4]], dtype)
     for name in ("o.npy", "o.bin"):
-        write_output(f"@{tmp_path}/{name}", value)
+        save_array(f"@{tmp_path}/{name}", value)
     assert EXACT.mismatch(value, one(f"@{tmp_path}/o.npy")) == ""
     assert (tmp_path / "o.bin").read_bytes() == value.tobytes()
     with pytest.raises(ValueTextError, match=r"expects @file\.npy"):
-        write_output(f"@{tmp_path}/o.txt", value)
+        save_array(f"@{tmp_path}/o.txt", value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["o.bin", "o.npy"]
 
 

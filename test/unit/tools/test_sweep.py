@@ -101,6 +101,18 @@ def test_a_failing_kernel_does_not_stop_the_others(
     assert "Traceback" not in error
 
 
+def test_a_table_that_cannot_be_written_is_known_before_the_first_kernel(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sweep_engine, "measure", lambda case: pytest.fail("it was measured"))
+    table = kernels.parent / "out" / "k_sweep.md"
+    table.mkdir(parents=True)
+    assert main(command(kernels)) == 1
+    error = f"bankwise-sweep: error: cannot write '{table}': Is a directory\n"
+    assert capsys.readouterr().err == error
+    assert list(table.parent.iterdir()) == [table]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

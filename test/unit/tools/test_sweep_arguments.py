@@ -3,7 +3,8 @@
 
 import pytest
 
-from bankwise.tools.sweep_arguments import UsageError, parse_arguments
+from bankwise.tools.sweep_arguments import parse_arguments
+from bankwise.tools.usage import UsageError
 
 
 def test_defaults_are_the_public_sweep():

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calling a function of a module on the emulator, from its MLIR to its outputs and counters."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from ..emulator.assembly import Kernel
+from ..emulator.counters import totals
+from ..passes.decisions import DecisionLog
+from .emulated_device import DispatchRecord, EmulatedDevice
+from .emulated_module import compile_for_emulation
+from .host_program import HostProgram, HostProgramError
+from .mitigation import Mitigation
+from .pipeline_edit import PipelineEdit
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class EmulatedRun:
+    """What a function gave.
+
+    Attributes:
+        records: one for each dispatch, in order.
+    """
+
+    outputs: list[Array]
+    records: Sequence[DispatchRecord]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Summed over the dispatches, of the workgroups that ran."""
+        counted: Counter[str] = Counter()
+        for record in self.records:
+            counted.update(totals(record.kernel, record.counters))
+        return dict(counted)
+
+    @property
+    def lds_bytes(self) -> int:
+        """Of a workgroup, the most that a dispatch takes."""
+        return max((record.kernel.lds_bytes for record in self.records), default=0)
+
+
+def run_emulated(
+    source: str | os.PathLike[str],
+    flags: Sequence[str],
+    mitigation: str | Mitigation,
+    inputs: Sequence[Array | int | float],
+    *,
+    function: str = "",
+    edits: Sequence[PipelineEdit] = (),
+    decisions: DecisionLog | None = None,
+    device: Callable[[Mapping[str, Kernel]], EmulatedDevice] = EmulatedDevice,
+) -> EmulatedRun:
+    """Compiles MLIR for an AMD GPU, and calls one of its functions on the emulator.
+
+    Args:
+        source, flags, mitigation, edits, decisions: as of `compile_for_emulation`.
+        function: may be empty where the module exports only one.
+        device: makes the emulator for the module's kernels.
+
+    Raises:
+        CompileError, OSError, AssemblyError: as of `compile_for_emulation`.
+        HostProgramError: the function cannot be called, or the program cannot be interpreted.
+        EmulationError: a kernel does what a program must not do.
+    """
+    compiled = compile_for_emulation(source, flags, mitigation, edits=edits, decisions=decisions)
+    with compiled as module:
+        emulator = device(module.kernels)
+        program = HostProgram(module.host, emulator)
+        names = [signature.name for signature in program.signatures]
+        if not function and len(names) != 1:
+            raise HostProgramError(f"name a function; the module exports {', '.join(names)}")
+        outputs = program.call(function or names[0], inputs)
+    return EmulatedRun(outputs, emulator.records)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Outputs: whole or not at all, and known beforehand."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from bankwise.iree_plugin.atomic_file import AtomicFile, OutputError, check_output, write_output
+
+
+def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "o"
+    path.write_text("old")
+    path.chmod(0o640)
+    check_output(str(path))
+    assert path.read_text() == "old"
+    write_output(str(path), b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o640)
+    assert [each.name for each in tmp_path.iterdir()] == ["o"]
+
+
+def test_what_is_not_kept_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "o"
+    path.write_text("old")
+    with AtomicFile(str(path)) as file:
+        file.temporary.write_text("half")
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["o"]
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, reason in (
+        ("", "Is a directory"),
+        ("no/o", f"there is no directory '{tmp_path}/no'"),
+        ("file/o", f"there is no directory '{tmp_path}/file'"),
+        ("loop", "Too many levels of symbolic links"),
+    ):
+        path = str(tmp_path / name)
+        for attempt in (check_output, lambda path: write_output(path, b"x")):
+            with pytest.raises(OutputError) as caught:
+                attempt(path)
+            assert str(caught.value) == f"cannot write '{path}': {reason}"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "loop"]
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    check_output(str(pipe))
+    write_output(str(pipe), b"data")
+    reader.join()
+    assert read == [b"data"]
+    assert pipe.is_fifo()
+
+
+def test_dash_is_stdout(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    check_output("-")
+    write_output("-", b"\xff\n")
+    assert capfdbinary.readouterr().out == b"\xff\n"
+
+
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(OutputError, match="cannot write '/dev/full': No space left on device"):
+        write_output("/dev/full", b"x")

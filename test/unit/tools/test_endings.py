@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Errors in one line."""
+
+import pytest
+
+from bankwise.tools.endings import fail, file_error
+
+
+def test_an_error_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fail("tool", "wrong") == 1
+    assert capsys.readouterr().err == "tool: error: wrong\n"
+
+
+def test_files_are_named_where_they_are_known() -> None:
+    assert file_error(FileNotFoundError(2, "No such file", "a")) == "'a': No such file"
+    assert file_error(OSError(28, "No space left")) == "No space left"
+    assert file_error(OSError("odd")) == "odd"

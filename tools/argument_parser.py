@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the command lines that argparse reads have in common."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from .usage import UsageError
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Takes whole flags only, prints help as it is written, and raises UsageError."""
+
+    def __init__(self, program: str, description: str, epilog: str) -> None:
+        super().__init__(
+            prog=program,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Instead of argparse's usage and exit code 2."""
+        raise UsageError(message)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Flags in LLVM's style (`--flag`, `--flag=value`, `--flag value`), and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+class UsageError(ValueError):
+    """A flag that is unknown, incomplete or contradicts another; the message names it."""
+
+
+def flag_of(word: str) -> str:
+    """A flag as it was written, without its value."""
+    return word.partition("=")[0]
+
+
+def value_of(word: str, following: Iterator[str]) -> str:
+    """What stands behind the `=` of a flag, or else the next word.
+
+    Raises:
+        UsageError: there is no value.
+    """
+    flag, separator, text = word.partition("=")
+    value = text if separator else next(following, "")
+    if not value:
+        raise UsageError(f"{flag} needs a value")
+    return value
+
+
+def switch_of(word: str) -> bool:
+    """Whether a flag is on: `--flag`, `--flag=true`, `--flag=0`.
+
+    Raises:
+        UsageError: its value is no truth value.
+    """
+    flag, separator, text = word.partition("=")
+    if not separator or text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise UsageError(f"{flag} expects true or false, got '{text}'")
+
+
+def check_choice(flag: str, value: str, allowed: Sequence[str]) -> None:
+    """Raises UsageError where `value` is not allowed."""
+    if value not in allowed:
+        raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}")
