@@ -138,14 +138,20 @@ def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "memref.alloc":
-            kind = ir.MemRefType(operation.results[0].type)
-            if str(kind.memory_space) == "#gpu.address_space<workgroup>":
-                found.append(operation)
+        if is_lds_allocation(operation):
+            found.append(operation)
         return ir.WalkResult.ADVANCE
 
     function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def is_lds_allocation(operation: ir.Operation) -> bool:
+    """Whether it is a `memref.alloc` in workgroup memory."""
+    if operation.name != "memref.alloc":
+        return False
+    kind = ir.MemRefType(operation.results[0].type)
+    return str(kind.memory_space) == "#gpu.address_space<workgroup>"
 
 
 def element_bits(kind: ir.Type) -> int | None:

@@ -109,14 +109,6 @@ class XorNetwork:
             bits = term.image(bits)
         return XorNetwork(tuple(terms))
 
-    def above(self, alignment: int) -> XorNetwork:
-        """The same map for images of which only the bits from `alignment`, a power of two, count.
-
-        Every term feeds lower bits than it reads, so what is left out reaches no higher bit.
-        """
-        high = ~(alignment - 1)
-        return XorNetwork(tuple(XorTerm(term.distance, term.mask & high) for term in self.terms))
-
     def parallel(self, bits: int) -> tuple[XorTerm, ...]:
         """The same map with all terms applied to the input: x ^ sum of ((x >> d) & mask_d).
 
@@ -158,18 +150,9 @@ class SwizzledOffsets:
     _shared: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
 
     def emit(
-        self,
-        user: ir.Operation,
-        chain: Sequence[Swizzle],
-        offset: ir.Value,
-        constant: int = 0,
-        alignment: int = 1,
+        self, user: ir.Operation, chain: Sequence[Swizzle], offset: ir.Value, constant: int = 0
     ) -> ir.Value:
-        """S(offset + constant) as an operand for `user`; the sum must lie in the allocation.
-
-        The result is known to be a multiple of `alignment`, a power of two. Linear chains are
-        emitted so that the backend sees it too.
-        """
+        """S(offset + constant) as an operand for `user`; the sum must lie in the allocation."""
         chain = tuple(chain)
         base, split_off = self.splitter.split(offset)
         constant += split_off
@@ -183,8 +166,7 @@ class SwizzledOffsets:
             return self._link_by_link(user, chain, base, constant, period)
         base, inside = self._made_disjoint(base, inside)
         if network is not None:
-            register, rest = self._xored(network.above(alignment), base, inside)
-            register, rest = self._aligned(register, alignment), rest & -alignment
+            register, rest = self._xored(chain, network, base, inside)
         else:
             assert isinstance(chain[0], RotateRows)
             register, rest = self._rotated(chain[0], base, inside)
@@ -210,19 +192,12 @@ class SwizzledOffsets:
             self._shared[key] = self.builder.add(base, base, constant)
         return self._shared[key]
 
-    def _aligned(self, value: ir.Value, alignment: int) -> ir.Value:
-        """`value` with the bits below `alignment` cleared."""
-        if not self.bits.of(value).may & (alignment - 1):
-            return value
-        key = ("aligned", value, alignment)
-        if key not in self._shared:
-            self._shared[key] = self.builder.bit_and(value, value, -alignment)
-        return self._shared[key]
-
-    def _xored(self, network: XorNetwork, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+    def _xored(
+        self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
+    ) -> tuple[ir.Value, int]:
         """S(base + constant) of disjoint bits as (register, addend)."""
         may = self.bits.of(base).may
-        key = ("xor", network, base)
+        key = ("xor", chain, base)
         if key not in self._shared:
             self._shared[key] = self._network(network, base, may)
         image = network.image(may)

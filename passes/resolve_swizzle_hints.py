@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import gcd
 from typing import ClassVar
 
-import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.swizzles import Swizzle, chain_period
+from ..bank_model.swizzles import chain_period
+from ..dialect_utils.access_offsets import KnownOffsets, vector_type
 from ..dialect_utils.allocations import Untraceable, start_offsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
 from ..dialect_utils.flat_ldmatrix import fold_expansions_into_ldmatrix
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.hinted_buffers import (
-    TRANSPOSE_LOAD,
     BufferAccess,
     BufferGroup,
     Chain,
@@ -25,18 +23,17 @@ from ..dialect_utils.hinted_buffers import (
 )
 from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.index_builder import IndexBuilder
-from ..dialect_utils.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.lds_accesses import GATHER, LDMATRIX
+from ..dialect_utils.lane_values import LaneEvaluator
+from ..dialect_utils.lds_accesses import GATHER
 from ..dialect_utils.offset_terms import OffsetSplitter
 from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
 from ..dialect_utils.swizzle_hint import hints_in
 from ..dialect_utils.swizzle_legality import (
     AccessFootprint,
-    Placement,
     contiguous_run,
     illegality,
-    placement,
 )
+from ..dialect_utils.swizzled_accesses import AccessRewriter
 from .base import FunctionPass, PassContext
 from .decisions import Action, Decision
 from .hint_ownership import are_hints_marked, unmark_hints
@@ -74,23 +71,20 @@ class ResolveSwizzleHints(FunctionPass):
             fold_expansions_into_ldmatrix(function)
             bits = IndexBits(function)
             launch = launch_of(function)
-            known = _KnownOffsets(bits, None if launch is None else LaneEvaluator(launch))
+            known = KnownOffsets(bits, None if launch is None else LaneEvaluator(launch))
             groups = group_hinted_buffers(_layout_hints(hints), function)
             chains = [self._verify(group, known) for group in groups]
             builder = IndexBuilder(function)
             offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
+            rewriter = AccessRewriter(known, offsets)
             replaced: list[ir.Operation] = []
             for group, chain in zip(groups, chains, strict=True):
                 if isinstance(chain, str):
                     self._report_dropped(function, context, group, chain)
                     continue
-                split = 0
-                for access in group.accesses:
-                    if not access.is_gather:
-                        old = _rewrite(access, chain, known, offsets)
-                        replaced.extend(old)
-                        split += len(old)
-                self._report_resolved(function, context, group, chain, split)
+                old = rewriter.rewrite(group, chain)
+                replaced += old
+                self._report_resolved(function, context, group, chain, len(old))
             for operation in replaced:
                 operation.erase()
             for hint in hints:
@@ -98,7 +92,7 @@ class ResolveSwizzleHints(FunctionPass):
                 hint.erase()
             unmark_hints(function)
 
-    def _verify(self, group: BufferGroup, known: _KnownOffsets) -> Chain | str:
+    def _verify(self, group: BufferGroup, known: KnownOffsets) -> Chain | str:
         """The chain of all accesses of the group, or why its hints must be dropped."""
         found = _common_chain(group)
         if not isinstance(found, str):
@@ -188,7 +182,7 @@ def _common_chain(group: BufferGroup) -> Chain | str:
     return hinted[0] if hinted else ()
 
 
-def _resolvable(group: BufferGroup, chain: Chain, known: _KnownOffsets) -> Chain | str:
+def _resolvable(group: BufferGroup, chain: Chain, known: KnownOffsets) -> Chain | str:
     """`chain` when every access of the group can be rewritten, else why not."""
     accesses = [access for access in group.accesses if not access.is_gather]
     if not accesses or not chain:
@@ -246,19 +240,9 @@ def _start_problem(hint: ir.Operation, chain: Chain, bits: IndexBits) -> str | N
     return None
 
 
-def _vector_type(access: BufferAccess) -> ir.VectorType | None:
-    """The type that a vector access moves; None for memref.load and store."""
-    operation = access.operation
-    if operation.name in ("vector.load", TRANSPOSE_LOAD):
-        return ir.VectorType(operation.results[0].type)
-    if operation.name == "vector.store":
-        return ir.VectorType(operation.operands[0].type)
-    return None
-
-
 def _shape_problem(access: BufferAccess, run: int) -> str | None:
     """Why what one access moves cannot be rewritten, whatever its offset."""
-    vector = _vector_type(access)
+    vector = vector_type(access)
     if vector is None:
         return None
     name = access.operation.name
@@ -276,193 +260,9 @@ def _shape_problem(access: BufferAccess, run: int) -> str | None:
     return None
 
 
-def _count(access: BufferAccess) -> int:
-    """Elements that one lane accesses from its offset on."""
-    if access.operation.name == LDMATRIX:
-        element = ir.MemRefType(access.buffer.type).element_type
-        assert isinstance(element, ir.IntegerType | ir.FloatType)
-        return 128 // element.width
-    vector = _vector_type(access)
-    return 1 if vector is None else vector.shape[0]
-
-
-@dataclass(frozen=True)
-class _KnownOffsets:
-    """What is known of the offsets of accesses."""
-
-    bits: IndexBits
-    lanes: LaneEvaluator | None
-    """Without a launch there are no lanes to look at."""
-
-    def footprint(self, access: BufferAccess, run: int) -> AccessFootprint:
-        """What tells how an access lies relative to runs of `run` elements.
-
-        Bits of an expression tell it cheaply and for any workgroup. They lose what ties two values
-        together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
-        """
-        found = self.bits.of(access.offset).congruence
-        whole = access.operation.name in (TRANSPOSE_LOAD, LDMATRIX)
-        footprint = AccessFootprint(_count(access), found.modulus, found.residue, whole)
-        if self.lanes is None or placement(run, footprint) is not None:
-            return footprint
-        exact = self.lanes.evaluate(access.offset)
-        if isinstance(exact, Unknown) or not exact.values.size:
-            return footprint
-        first = int(exact.values.flat[0])
-        multiple = int(np.gcd.reduce(exact.values - first, None))
-        residue = first % multiple if multiple else first
-        return footprint._replace(multiple=multiple, residue=residue)
-
-    def common_order(self, access: BufferAccess, chain: Chain, run: int) -> list[int] | None:
-        """The place of each run of a vector in the vector's own block, if all lanes agree.
-
-        The swizzle may only reorder the runs of a vector, and alike wherever it is accessed.
-        Splitting it would leave it to the backend to see that.
-        """
-        exact = Unknown("") if self.lanes is None else self.lanes.evaluate(access.offset)
-        if isinstance(exact, Unknown) or not exact.values.size or exact.values.min() < 0:
-            return None
-        count = _count(access)
-        runs = exact.values.reshape(-1) + np.arange(0, count, run)[:, None]
-        for swizzle in reversed(chain):
-            runs = swizzle.apply(runs)
-        places = (runs - runs.min(axis=0)) // run
-        fills = np.sort(places[:, 0]).tolist() == list(range(count // run))
-        if (runs.min(axis=0) % count).any() or (places != places[:, :1]).any() or not fills:
-            return None
-        return places[:, 0].tolist()
-
-
 def _allocation_text(kind: ir.Type) -> str:
     """The type without its memory space."""
     if not isinstance(kind, ir.MemRefType):
         return str(kind)
     location = ir.Location.unknown()
     return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))
-
-
-def _rewrite(
-    access: BufferAccess, chain: Chain, known: _KnownOffsets, offsets: SwizzledOffsets
-) -> list[ir.Operation]:
-    """Swizzles one access; returns the operations that others have replaced."""
-    run = contiguous_run(chain)
-    operation = access.operation
-    if placement(run, known.footprint(access, run)) is Placement.INSIDE:
-        swizzled = offsets.emit(operation, chain, access.offset)
-        _weaken_alignment(operation, access, run)
-        operation.operands[access.buffer_operand + 1] = swizzled
-        return []
-    order = known.common_order(access, chain, run)
-    if order is not None:
-        _reorder(access, chain, run, order, offsets)
-        return []
-    _split(access, chain, run, offsets)
-    return [operation]
-
-
-def _reorder(
-    access: BufferAccess, chain: Chain, run: int, order: Sequence[int], offsets: SwizzledOffsets
-) -> None:
-    """Moves a whole vector whose run k lies at place `order[k]` of its block of memory."""
-    operation = access.operation
-    count = _count(access)
-    alignment = gcd(count, 1 << count.bit_length())
-    first = order.index(0) * run
-    swizzled = offsets.emit(operation, chain, access.offset, first, alignment)
-    _weaken_alignment(operation, access, count)
-    operation.operands[access.buffer_operand + 1] = swizzled
-    in_memory = [place * run + element for place in order for element in range(run)]
-    if in_memory == sorted(in_memory):
-        return
-    with operation.location:
-        if operation.name == "vector.store":
-            taken = np.argsort(in_memory).tolist()
-            with ir.InsertionPoint(operation):
-                operation.operands[0] = _shuffled(operation.operands[0], taken)
-            return
-        with ir.InsertionPoint.after(operation):
-            loaded = operation.results[0]
-            shuffled = _shuffled(loaded, in_memory)
-        loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
-
-
-def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
-    """The vector of the elements `taken` of another."""
-    return ir.Operation.create(
-        "vector.shuffle",
-        results=[vector.type],
-        operands=[vector, vector],
-        attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
-    ).results[0]
-
-
-def _split(
-    access: BufferAccess, chain: tuple[Swizzle, ...], run: int, offsets: SwizzledOffsets
-) -> None:
-    """Replaces an access of several runs by one access per run."""
-    operation = access.operation
-    vector = _vector_type(access)
-    assert vector is not None
-    piece = ir.VectorType.get([run], vector.element_type, loc=operation.location)
-    starts = range(0, vector.shape[0], run)
-    indices = [offsets.emit(operation, chain, access.offset, start) for start in starts]
-    attributes = {name: operation.attributes[name] for name in operation.attributes}
-    with ir.InsertionPoint(operation), operation.location:
-        if operation.name == "vector.store":
-            for start, index in zip(starts, indices, strict=True):
-                part = ir.Operation.create(
-                    "vector.extract_strided_slice",
-                    results=[piece],
-                    operands=[operation.operands[0]],
-                    attributes=_slice(offsets=start, sizes=run, strides=1),
-                ).results[0]
-                made = ir.Operation.create(
-                    operation.name, operands=[part, access.buffer, index], attributes=attributes
-                )
-                _weaken_alignment(made, access, run)
-            return
-        is_float = isinstance(vector.element_type, ir.FloatType)
-        zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
-        value = ir.Operation.create(
-            "arith.constant", results=[vector], attributes={"value": zero}
-        ).results[0]
-        for start, index in zip(starts, indices, strict=True):
-            made = ir.Operation.create(
-                operation.name,
-                results=[piece],
-                operands=[access.buffer, index],
-                attributes=attributes,
-            )
-            _weaken_alignment(made, access, run)
-            value = ir.Operation.create(
-                "vector.insert_strided_slice",
-                results=[vector],
-                operands=[made.results[0], value],
-                attributes=_slice(offsets=start, strides=1),
-            ).results[0]
-    operation.results[0].replace_all_uses_with(value)
-
-
-def _slice(**numbers: int) -> dict[str, ir.Attribute]:
-    """The attributes of a strided slice of a rank-1 vector."""
-    kind = ir.IntegerType.get_signless(64)
-    return {
-        name: ir.ArrayAttr.get([ir.IntegerAttr.get(kind, number)])
-        for name, number in numbers.items()
-    }
-
-
-def _weaken_alignment(operation: ir.Operation, access: BufferAccess, run: int) -> None:
-    """Keeps of an `alignment` promise what swizzling leaves true.
-
-    Every run moves by a multiple of its own size, so the address stays a multiple of what divides
-    both the promised alignment and that size. `nontemporal` stays as it is.
-    """
-    if "alignment" not in operation.attributes:
-        return
-    alignment = ir.IntegerAttr(operation.attributes["alignment"])
-    element = ir.MemRefType(access.buffer.type).element_type
-    known = isinstance(element, ir.IntegerType | ir.FloatType)
-    bits = element.width if known else 8
-    kept = max(gcd(alignment.value * 8, run * bits) // 8, 1)
-    operation.attributes["alignment"] = ir.IntegerAttr.get(alignment.type, kept)

@@ -6,7 +6,7 @@
 // the compiler's folding leaves the view of 16 x 64 to us.
 
 // CHECK-LABEL: func.func @fragments
-//       CHECK:   %[[A:.+]] = memref.alloc() : memref<1024xf16, #gpu.address_space<workgroup>>
+//       CHECK:   %[[A:.+]] = memref.alloc() alignment = 16 : memref<1024xf16, #gpu.address_space<workgroup>>
 //       CHECK:   %[[X:.+]] = arith.xori
 //       CHECK:   vector.store %{{.+}}, %[[A]][%[[X]]]
 //       CHECK:   %[[Y:.+]] = arith.xori

@@ -200,12 +200,32 @@ def _mask(operation: ir.Operation) -> list[int] | None:
     return list(ir.DenseI64ArrayAttr(operation.attributes["mask"]))
 
 
-def _program(chain: tuple[Swizzle, ...], size: int, offsets: str, width: int) -> str:
-    kind = f"memref<{size}xf16>"
+def _alignments(function: ir.Operation) -> list[int]:
+    """The alignment that each access promises in bytes, in program order; 1 if none."""
+    found: list[int] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name in ("vector.load", "vector.store", "memref.load", "memref.store"):
+            attributes = op.operation.attributes
+            promised = "alignment" in attributes
+            found.append(ir.IntegerAttr(attributes["alignment"]).value if promised else 1)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _program(
+    chain: tuple[Swizzle, ...], size: int, offsets: str, width: int, lds: bool = False
+) -> str:
+    """Accesses to the argument %a, or to an allocation in the LDS."""
+    kind = f"memref<{size}xf16, #gpu.address_space<workgroup>>" if lds else f"memref<{size}xf16>"
     hints, value = _chain_text(chain, kind)
     accesses, _ = _accesses(offsets, value, kind, width)
+    argument, allocation = ("%a", "") if not lds else ("%_", f"%a = memref.alloc() : {kind}")
     return f"""
-func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{
+func.func @f({argument}: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{
+  {allocation}
   %x = gpu.thread_id x
   %y = gpu.thread_id y
   %l = arith.constant 0 : index
@@ -228,12 +248,14 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
     run = contiguous_run(chain)
     width = data.draw(st.sampled_from([1, 3, run, run, 2 * run, 4 * run, max(run // 2, 1)]))
     align = data.draw(st.sampled_from([run, run, width, max(run // 2, 1), 1]))
-    text = _program(chain, size, data.draw(_offsets(align, chain[0].row_width)), width)
+    lds = data.draw(st.booleans())
+    text = _program(chain, size, data.draw(_offsets(align, chain[0].row_width)), width, lds)
     before = ir.Module.parse(text, session.context)
     originals = _buffer_accesses(before.body.operations[0].operation)
     module, context, _ = _resolve(session, text)
     function = module.body.operations[0].operation
     assert "swizzle_hint" not in str(module)
+    assert max(_alignments(function)) <= _allocation_alignment(function, lds)
     (decision,) = context.log
     if decision.action is Action.DROP:
         assert width > 1, decision.reason
@@ -253,14 +275,14 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
     for x, y, i, p in samples:
         leaves = _leaves(function, x, y, i, p)
         old_leaves = _leaves(before.body.operations[0].operation, x, y, i, p)
-        resolved = iter(_buffer_accesses(function))
+        resolved = iter(zip(_buffer_accesses(function), _alignments(function), strict=True))
         for offset, elements in originals:
             count = len(elements)
-            pieces: list[tuple[int, ir.Value, list[int]]] = []
+            pieces: list[tuple[int, ir.Value, list[int], int]] = []
             covered = 0
             while covered < count:
-                value, places = next(resolved)
-                pieces.append((covered, value, places))
+                (value, places), alignment = next(resolved)
+                pieces.append((covered, value, places, alignment))
                 covered += len(places)
             for bits in (32, 64):
                 try:
@@ -269,12 +291,27 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
                     continue
                 if logical > size - count:
                     continue
-                for start, value, places in pieces:
+                for start, value, places, alignment in pieces:
+                    assert evaluate(value, leaves, bits) * 2 % alignment == 0
                     physical = evaluate(value, leaves, bits) + np.array(places)
                     expected = logical + start + np.arange(len(places))
                     if decision.action is Action.RESOLVE:
                         expected = _apply(chain, expected)
                     np.testing.assert_array_equal(physical, expected)
+
+
+def _allocation_alignment(function: ir.Operation, lds: bool) -> int:
+    """What is known of the buffer's address: of an argument only that elements are aligned."""
+    if not lds:
+        return 2
+    (allocation,) = (
+        op.operation
+        for op in function.regions[0].blocks[0].operations
+        if op.operation.name == "memref.alloc"
+    )
+    if "alignment" not in allocation.attributes:
+        return 2
+    return ir.IntegerAttr(allocation.attributes["alignment"]).value
 
 
 def _leaves(function: ir.Operation, x: int, y: int, i: int, p: int) -> dict[ir.Value, int]:
@@ -379,15 +416,6 @@ def test_networks_equal_the_formula(chain):
             assert expected & ~network.image(bits) == 0
 
 
-def test_networks_of_aligned_images_equal_the_formula():
-    network = XorNetwork.of((XorShuffle(32, 8), XorShuffle(32, 16), XorShuffle(8, 1)))
-    assert network is not None
-    for alignment in (1, 2, 4, 8, 16):
-        above = network.above(alignment)
-        for offset in range(2048):
-            assert above.apply(offset) & -alignment == network.apply(offset) & -alignment
-
-
 # A tile of 256 columns, each thread moves 4 elements of one row.
 _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {first})>()[%x, %y]"
 
@@ -410,12 +438,13 @@ _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {fir
 )
 def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, order):
     waves = 2 if chain[0].row_stride == 512 else 4
-    kind = "memref<4096xf16>"
+    kind = "memref<4096xf16, #gpu.address_space<workgroup>>"
     hints, value = _chain_text(chain, kind)
     module, _, _ = _resolve(
         session,
-        f"func.func @f(%a: {kind}) attributes {{translation_info = "
+        f"func.func @f() attributes {{translation_info = "
         f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n"
+        f"%a = memref.alloc() : {kind}\n"
         f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
         f"%o = {_ROW_OF_FOURS.format(first=first)}\n{hints}\n"
         f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
@@ -429,20 +458,22 @@ def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, 
     ids = [op.operation for op in function.regions[0].blocks[0].operations]
     leaves = {op.results[0]: 1 for op in ids if op.name == "gpu.thread_id"}
     start = 4 + 256 + first
+    assert _alignments(function) == [8, 8]
     for offset, places in found:
         assert places == order
+        assert evaluate(offset, leaves) * 2 % 8 == 0
         physical = evaluate(offset, leaves) + np.array(places)
         np.testing.assert_array_equal(physical, _apply(chain, start + np.arange(4)))
 
 
 def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
     """Row 1 of every four: element i of the row lies at (i + 1) mod 4."""
-    chain, kind = (RotateRows(4, 1),), "memref<4096xf16>"
+    chain, kind = (RotateRows(4, 1),), "memref<4096xf16, #gpu.address_space<workgroup>>"
     hints, value = _chain_text(chain, kind)
     module, _, _ = _resolve(
         session,
-        f"func.func @f(%a: {kind}) attributes {{translation_info = {_INFO}}} {{\n"
-        "%x = gpu.thread_id x upper_bound 64\n"
+        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
+        f"%a = memref.alloc() : {kind}\n%x = gpu.thread_id x upper_bound 64\n"
         f"%o = affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]\n{hints}\n"
         f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
         f"vector.store %v, {value}[%o] : {kind}, vector<4xf16>\nreturn\n}}",
@@ -455,9 +486,39 @@ def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
     )
     found = _buffer_accesses(function)
     assert [places for _, places in found] == [[1, 2, 3, 0]] * 2
+    assert _alignments(function) == [8, 8]
     for offset, places in found:
+        assert evaluate(offset, {thread: 3}) * 2 % 8 == 0
         physical = evaluate(offset, {thread: 3}) + np.array(places)
         np.testing.assert_array_equal(physical, _apply(chain, 52 + np.arange(4)))
+
+
+@pytest.mark.parametrize(
+    ("chain", "offset", "width", "alignments"),
+    [
+        ((XorShuffle(64, 8),), "s0 * 8", 8, [16]),
+        ((XorShuffle(64, 8),), "s0 * 8 + 4", 4, [8]),
+        ((XorShuffle(64, 8),), "s0 * 2", 2, [4]),
+        ((XorShuffle(64, 4),), "s0 * 8", 8, [8, 8]),
+        # Three elements are in one register pair or more: 8 bytes help, 16 would not.
+        ((XorShuffle(64, 8),), "s0 * 8", 3, [8]),
+        # Odd offsets promise nothing.
+        ((XorShuffle(64, 8),), "s0 * 8 + 1", 3, [1]),
+    ],
+)
+def test_accesses_say_how_they_are_aligned(session, chain, offset, width, alignments):
+    kind = "memref<4096xf16, #gpu.address_space<workgroup>>"
+    hints, value = _chain_text(chain, kind)
+    module, _, _ = _resolve(
+        session,
+        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
+        f"%x = gpu.thread_id x upper_bound 64\n%a = memref.alloc() : {kind}\n"
+        f"%o = affine.apply affine_map<()[s0] -> ({offset})>()[%x]\n{hints}\n"
+        f"%v = vector.load {value}[%o] : {kind}, vector<{width}xf16>\nreturn\n}}",
+    )
+    function = module.body.operations[0].operation
+    assert _alignments(function) == alignments
+    assert _allocation_alignment(function, True) == max(2, *alignments)
 
 
 def test_no_division_and_no_multiplication_for_powers_of_two(session):

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is known of where accesses to flat buffers lie, before and after swizzling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from iree.compiler import ir
+
+from ..bank_model.swizzles import Swizzle
+from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess
+from .index_bits import IndexBits
+from .lane_values import LaneEvaluator, Unknown
+from .lds_accesses import LDMATRIX
+from .swizzle_legality import AccessFootprint, placement
+
+
+def vector_type(access: BufferAccess) -> ir.VectorType | None:
+    """The type that a vector access moves; None for memref.load and store."""
+    operation = access.operation
+    if operation.name in ("vector.load", TRANSPOSE_LOAD):
+        return ir.VectorType(operation.results[0].type)
+    if operation.name == "vector.store":
+        return ir.VectorType(operation.operands[0].type)
+    return None
+
+
+def element_count(access: BufferAccess) -> int:
+    """Elements that one lane accesses from its offset on."""
+    if access.operation.name == LDMATRIX:
+        element = ir.MemRefType(access.buffer.type).element_type
+        assert isinstance(element, ir.IntegerType | ir.FloatType)
+        return 128 // element.width
+    vector = vector_type(access)
+    return 1 if vector is None else vector.shape[0]
+
+
+@dataclass(frozen=True)
+class KnownOffsets:
+    """What is known of the offsets of accesses in one function."""
+
+    bits: IndexBits
+    lanes: LaneEvaluator | None
+    """Without a launch there are no lanes to look at."""
+
+    def footprint(self, access: BufferAccess, run: int) -> AccessFootprint:
+        """What tells how an access lies relative to runs of `run` elements.
+
+        Bits of an expression tell it cheaply and for any workgroup. They lose what ties two values
+        together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
+        """
+        found = self.bits.of(access.offset).congruence
+        whole = access.operation.name in (TRANSPOSE_LOAD, LDMATRIX)
+        footprint = AccessFootprint(element_count(access), found.modulus, found.residue, whole)
+        if self.lanes is None or placement(run, footprint) is not None:
+            return footprint
+        exact = self.lanes.evaluate(access.offset)
+        if isinstance(exact, Unknown) or not exact.values.size:
+            return footprint
+        first = int(exact.values.flat[0])
+        multiple = int(np.gcd.reduce(exact.values - first, None))
+        residue = first % multiple if multiple else first
+        return footprint._replace(multiple=multiple, residue=residue)
+
+    def common_order(
+        self, access: BufferAccess, chain: tuple[Swizzle, ...], run: int
+    ) -> list[int] | None:
+        """The place of each run of a vector in the vector's own block, if all lanes agree.
+
+        The swizzle may only reorder the runs of a vector, and alike wherever it is accessed.
+        Splitting it would leave it to the backend to see that.
+        """
+        exact = Unknown("") if self.lanes is None else self.lanes.evaluate(access.offset)
+        if isinstance(exact, Unknown) or not exact.values.size or exact.values.min() < 0:
+            return None
+        count = element_count(access)
+        runs = exact.values.reshape(-1) + np.arange(0, count, run)[:, None]
+        for swizzle in reversed(chain):
+            runs = swizzle.apply(runs)
+        blocks = runs.min(axis=0)
+        places = (runs - blocks) // run
+        fills = np.sort(places[:, 0]).tolist() == list(range(count // run))
+        if (blocks % count).any() or (places != places[:, :1]).any() or not fills:
+            return None
+        return places[:, 0].tolist()
