@@ -27,7 +27,7 @@ class LdsAddressError(EmulationError):
 
 
 class LdsRaceError(EmulationError):
-    """Two waves of a workgroup touch one LDS word between barriers, and one writes it.
+    """Two waves of a workgroup touch one LDS byte between barriers, and one changes it.
 
     Attributes:
         instruction: index of the one that raced.

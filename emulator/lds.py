@@ -3,9 +3,10 @@
 
 Two waves race if both touch a byte between two barriers, and one of them writes it or one updates
 it atomically while the other reads it. Accesses are noted as they happen, and looked at when their
-workgroup comes to its next barrier. Per *granule* (4 bytes, or less if the kernel stores less at
-once, since neighbours may store the two halves of one word) that takes the lowest and the highest
-wave and the kinds of access: two waves and a bad mix of kinds are a race.
+workgroup comes to its next barrier. Per *granule* that takes the lowest and the highest wave and
+the kinds of access: two waves and a bad mix of kinds are a race. Granules are the largest ones, up
+to a word, that no store or atomic since the barriers touches in part. Whoever touches any byte of a
+granule then meets all that write or update it, so this is exact.
 
 Loops touch the same bytes again and again. An `LdsAccess` is therefore made once for the same
 addresses, and a set of accesses between two barriers that was found free of races stays so.
@@ -29,6 +30,7 @@ Indices = npt.NDArray[np.int64]
 
 _REMEMBERED_PATTERNS = 16
 _WAVE_BITS = 16
+_WORD = 4
 
 
 class _Kind(IntFlag):
@@ -43,6 +45,20 @@ _RACING = np.array(
 """Whether accesses of these kinds, together, are a race if they are of two waves."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Touched:
+    """The granules [g] that an access touches, ascending.
+
+    Attributes:
+        lowest: [g], the lowest of the waves that touch each.
+        highest: [g], the highest of them.
+    """
+
+    granules: Indices
+    lowest: Indices
+    highest: Indices
+
+
 @dataclass(eq=False)
 class LdsAccess:
     """The bytes that one issue of an instruction touches, with what follows from them.
@@ -54,7 +70,7 @@ class LdsAccess:
         active: [n, 64] lanes that take part, None for all.
         offsets: into the bytes of all workgroups, [parts, n, 64], or [parts, m] of active lanes.
         place: the access to these bytes.
-        granules: [g], ascending, with the lowest and the highest wave that touches each.
+        touched: what it touches, by bytes of a granule, once looked at.
         defined: whether all of its bytes are known to be written; that stays so.
         cycles: [3, workgroups], conflict, all and fewest cycles, once counted.
     """
@@ -67,11 +83,15 @@ class LdsAccess:
     width: int
     offsets: Offsets
     place: ByteAccess
-    granules: Indices
-    lowest: Indices
-    highest: Indices
+    touched: dict[int, _Touched]
     defined: bool = False
     cycles: npt.NDArray[np.int64] | None = None
+
+    @property
+    def granule(self) -> int:
+        """Bytes of the largest granule, up to a word, of which it touches none in part."""
+        divisors = self.place.alignment | self.width | _WORD
+        return divisors & -divisors
 
 
 @dataclass(eq=False)
@@ -90,15 +110,11 @@ class LdsState:
     Args:
         size: bytes of each workgroup.
         waves_per_workgroup: wave w is of workgroup `w // waves_per_workgroup`.
-        granule: bytes at which races are told apart: 1, 2 or 4.
     """
 
-    def __init__(
-        self, workgroups: int, size: int, waves_per_workgroup: int = 1, granule: int = 4
-    ) -> None:
+    def __init__(self, workgroups: int, size: int, waves_per_workgroup: int = 1) -> None:
         self.size = size
         self.waves_per_workgroup = waves_per_workgroup
-        self.granule = granule
         self.stride = -(-size // PADDING) * PADDING
         self.bytes = np.zeros(workgroups * self.stride, np.uint8)
         self._written = np.zeros(workgroups * self.stride, np.uint8)
@@ -174,7 +190,6 @@ class LdsState:
         if active is not None:
             active = active.copy()
             all_offsets = all_offsets[:, active]
-        granules, lowest, highest = self._touched(waves, local, active, width)
         self._made += 1
         return LdsAccess(
             self._made,
@@ -185,56 +200,12 @@ class LdsState:
             width,
             all_offsets,
             ByteAccess(all_offsets, width),
-            granules,
-            lowest,
-            highest,
+            {},
         )
-
-    def _touched(
-        self, waves: WaveIds, local: Offsets, active: LaneMask | None, width: int
-    ) -> tuple[Indices, Indices, Indices]:
-        """Distinct granules, each with the lowest and the highest of the waves on it.
-
-        Workgroups mostly do the same: then the first one's granules are those of all, moved.
-        """
-        per = self.waves_per_workgroup
-        if per == 1 or not local.size:
-            nothing = np.zeros(0, np.int64)
-            return nothing, nothing, nothing
-        count = len(waves) // per
-        if count > 1 and _is_repeated(waves, local, active, per):
-            first = self._touched(
-                waves[:per], local[:, :per], None if active is None else active[:per], width
-            )
-            moves = np.arange(count)[:, None]
-            steps = (self.stride // self.granule, per, per)
-            granules, lowest, highest = (
-                (values + moves * step).ravel() for values, step in zip(first, steps, strict=True)
-            )
-            return granules, lowest, highest
-        offsets = local + self._starts(waves)
-        owners = np.broadcast_to(waves[:, None], local.shape)
-        if active is not None:
-            offsets, owners = offsets[:, active], owners[:, active]
-        if not offsets.size:
-            return self._touched(waves[:0], local[:, :0], None, width)
-        owner = owners.ravel()[:, None].astype(np.int64)
-        pairs = np.unique(self._granules(offsets.ravel(), width) << _WAVE_BITS | owner)
-        granules, waves = pairs >> _WAVE_BITS, pairs & (1 << _WAVE_BITS) - 1
-        changes = np.flatnonzero(granules[1:] != granules[:-1])
-        first_of = np.concatenate([[0], changes + 1])
-        last_of = np.concatenate([changes, [len(granules) - 1]])
-        return granules[first_of], waves[first_of], waves[last_of]
 
     def _starts(self, waves: WaveIds) -> Offsets:
         """[n, 1], where the LDS of each wave's workgroup begins."""
         return (waves.astype(np.int64) // self.waves_per_workgroup * self.stride)[:, None]
-
-    def _granules(self, offsets: Offsets, width: int) -> Indices:
-        """[m, k] granules that accesses [m] touch; the last one repeats where they are fewer."""
-        first, last = offsets // self.granule, (offsets + (width - 1)) // self.granule
-        span = int((last - first).max()) + 1
-        return np.minimum(first[:, None] + np.arange(span), last[:, None])
 
     # -- data ------------------------------------------------------------------------------------
 
@@ -306,58 +277,123 @@ class LdsState:
         simple = not self._since.any()
         if self.waves_per_workgroup == 1 or (simple and together in self._harmless):
             return
-        granules = len(self.bytes) // self.granule
-        lowest = np.full(granules, 1 << _WAVE_BITS, np.int32)
-        highest = np.full(granules, -1, np.int32)
-        kinds = np.zeros(granules, np.uint8)
-        for (_, generation, kind), access in self._noted.items():
-            at, low, high = access.granules, access.lowest, access.highest
-            if not simple:
-                current = self._is_current(at, generation)
-                at, low, high = at[current], low[current], high[current]
-            lowest[at] = np.minimum(lowest[at], low)
-            highest[at] = np.maximum(highest[at], high)
-            kinds[at] |= int(kind)
-        races = np.flatnonzero((highest > lowest) & _RACING[kinds])
-        if len(races):
-            raise self._race(int(races[0]))
+        changed = [
+            access.granule for (*_, kind), access in self._noted.items() if kind != _Kind.READS
+        ]
+        if len(self._raced(min(changed, default=_WORD))):
+            raise self._race(int(self._raced(1)[0]))
         if simple:
             self._harmless.add(together)
 
     def _note(self, access: LdsAccess, kind: _Kind) -> None:
         self._noted[access.serial, self._generation, kind] = access
 
-    def _is_current(self, granules: Indices, generation: int) -> npt.NDArray[np.bool_]:
-        """Whether a note of `generation` still counts, by the granules' workgroups."""
-        return self._since[granules * self.granule // self.stride] <= generation
-
-    def _touches(self, granule: int) -> Iterator[tuple[_Kind, int, int]]:
-        """Kind, wave and instruction of each access to a granule, in the order they happened."""
+    def _raced(self, granule: int) -> Indices:
+        """Granules of so many bytes on which two waves raced, ascending."""
+        count = len(self.bytes) // granule
+        lowest = np.full(count, 1 << _WAVE_BITS, np.int32)
+        highest = np.full(count, -1, np.int32)
+        kinds = np.zeros(count, np.uint8)
+        simple = not self._since.any()
         for (_, generation, kind), access in self._noted.items():
-            if not self._is_current(np.array([granule]), generation)[0]:
+            touched = self._touched(access, granule)
+            at, low, high = touched.granules, touched.lowest, touched.highest
+            if not simple:
+                current = self._is_current(at * granule, generation)
+                at, low, high = at[current], low[current], high[current]
+            lowest[at] = np.minimum(lowest[at], low)
+            highest[at] = np.maximum(highest[at], high)
+            kinds[at] |= int(kind)
+        return np.flatnonzero((highest > lowest) & _RACING[kinds])
+
+    def _is_current(self, offsets: Offsets, generation: int) -> npt.NDArray[np.bool_]:
+        """Whether a note of `generation` still counts, by the workgroups of bytes."""
+        return self._since[offsets // self.stride] <= generation
+
+    def _touched(self, access: LdsAccess, granule: int) -> _Touched:
+        found = access.touched.get(granule)
+        if found is None:
+            found = access.touched[granule] = self._find_touched(
+                access.waves, access.addresses, access.active, access.width, granule
+            )
+        return found
+
+    def _find_touched(
+        self,
+        waves: WaveIds,
+        local: Offsets,
+        active: LaneMask | None,
+        width: int,
+        granule: int,
+    ) -> _Touched:
+        """What an access touches, by granules of so many bytes.
+
+        Workgroups mostly do the same: then the first one's granules are those of all, moved.
+        """
+        per = self.waves_per_workgroup
+        count = len(waves) // per
+        if count > 1 and _is_repeated(waves, local, active, per):
+            first = self._find_touched(
+                waves[:per],
+                local[:, :per],
+                None if active is None else active[:per],
+                width,
+                granule,
+            )
+            moves = np.arange(count)[:, None]
+            return _Touched(
+                (first.granules + moves * (self.stride // granule)).ravel(),
+                (first.lowest + moves * per).ravel(),
+                (first.highest + moves * per).ravel(),
+            )
+        offsets = local + self._starts(waves)
+        owners = np.broadcast_to(waves[:, None], local.shape)
+        if active is not None:
+            offsets, owners = offsets[:, active], owners[:, active]
+        if not offsets.size:
+            nothing = np.zeros(0, np.int64)
+            return _Touched(nothing, nothing, nothing)
+        owner = owners.ravel()[:, None].astype(np.int64)
+        pairs = np.unique(_granules(offsets.ravel(), width, granule) << _WAVE_BITS | owner)
+        granules, waves = pairs >> _WAVE_BITS, pairs & (1 << _WAVE_BITS) - 1
+        changes = np.flatnonzero(granules[1:] != granules[:-1])
+        first_of = np.concatenate([[0], changes + 1])
+        last_of = np.concatenate([changes, [len(granules) - 1]])
+        return _Touched(granules[first_of], waves[first_of], waves[last_of])
+
+    def _touches(self, byte: int) -> Iterator[tuple[_Kind, int, int]]:
+        """Kind, wave and instruction of each access to a byte, in the order they happened."""
+        for (_, generation, kind), access in self._noted.items():
+            if not self._is_current(np.array([byte]), generation)[0]:
                 continue
             owners = np.broadcast_to(access.waves[:, None], access.addresses.shape)
             owners = owners if access.active is None else owners[:, access.active]
-            touched = self._granules(access.offsets.ravel(), access.width) == granule
-            for wave in np.unique(owners.ravel()[touched.any(axis=1)]).tolist():
+            touched = (access.offsets <= byte) & (byte < access.offsets + access.width)
+            for wave in np.unique(owners[touched]).tolist():
                 yield kind, wave, access.instruction
 
-    def _race(self, granule: int) -> LdsRaceError:
-        """Names the first access to `granule` that raced, and one before it."""
+    def _race(self, byte: int) -> LdsRaceError:
+        """Names the first access to `byte` that raced, and one before it."""
         before: list[tuple[_Kind, int, int]] = []
-        for kind, wave, instruction in self._touches(granule):
+        for kind, wave, instruction in self._touches(byte):
             for other_kind, other_wave, other_instruction in before:
                 if wave != other_wave and _RACING[kind | other_kind]:
-                    start = granule * self.granule
                     return LdsRaceError(
-                        f"race on LDS byte {start % self.stride} of workgroup "
-                        f"{start // self.stride}: wave {wave} {_verb(kind)} it",
+                        f"race on LDS byte {byte % self.stride} of workgroup "
+                        f"{byte // self.stride}: wave {wave} {_verb(kind)} it",
                         instruction,
                         f"wave {other_wave} {_verb(other_kind)} it",
                         other_instruction,
                     )
             before.append((kind, wave, instruction))
         raise AssertionError("a race without two accesses")
+
+
+def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
+    """[m, k] granules that accesses [m] touch; the last one repeats where they are fewer."""
+    first, last = offsets // granule, (offsets + (width - 1)) // granule
+    span = int((last - first).max()) + 1
+    return np.minimum(first[:, None] + np.arange(span), last[:, None])
 
 
 def _is_repeated(

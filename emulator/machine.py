@@ -76,12 +76,7 @@ class Machine:
         self.vgpr = np.zeros((vectors, self.waves, LANES), np.uint32)
         self.scc = np.zeros(self.waves, bool)
         self.workgroup_counters = WorkgroupCounters(len(kernel.instructions), len(self.workgroups))
-        self.lds = LdsState(
-            len(self.workgroups),
-            kernel.lds_bytes,
-            self.waves_per_workgroup,
-            _smallest_lds_store(kernel),
-        )
+        self.lds = LdsState(len(self.workgroups), kernel.lds_bytes, self.waves_per_workgroup)
         self._s_defined = np.zeros((SCALAR_REGISTERS, self.waves), bool)
         self._s_complete = [False] * SCALAR_REGISTERS
         self._v_defined = np.zeros((vectors, self.waves, LANES), bool)
@@ -125,18 +120,6 @@ def _vectors_used(machine: Machine) -> int:
             if isinstance(value, Register) and value.file != "s":
                 last = max(last, machine.vector_index(value) + value.count)
     return last
-
-
-def _smallest_lds_store(kernel: Kernel) -> int:
-    """Bytes, at most 4, of the narrowest store to the LDS that the kernel has."""
-    smallest = 4
-    for instruction in kernel.instructions:
-        name = instruction.mnemonic
-        if name.startswith("ds_write_b8") or ("ubyte" in name and "lds" in instruction.modifiers):
-            return 1
-        if name.startswith("ds_write_b16") or ("ushort" in name and "lds" in instruction.modifiers):
-            smallest = 2
-    return smallest
 
 
 class WaveGroup:

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two waves of a workgroup on one LDS word, at least one writing, with no barrier between."""
+"""Two waves of a workgroup on one LDS byte, at least one writing, with no barrier between."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bankwise.emulator.byte_access import words_of
 from bankwise.emulator.errors import LdsRaceError, UndefinedReadError
 from bankwise.emulator.lds import LdsState
+from bankwise.emulator.machine import Machine
 
 from .small_kernels import LANES, run
 
@@ -103,11 +108,80 @@ def test_a_race_in_one_of_several_workgroups():
     assert "before, wave 2 writes it" in str(error.value)
 
 
-def test_halves_of_a_word_belong_to_two_waves():
-    halves = np.stack([4 * LANES, 4 * LANES + 2])
-    run_two_waves("\tds_write_b16 v1, v2", vectors={1: halves, 2: ONE})
-    with pytest.raises(LdsRaceError):
-        run_two_waves("\tds_write_b16 v1, v2", vectors={1: SHARED, 2: ONE})
+def run_one_each(first: str, second: str) -> Machine:
+    """Wave 0 does `first`, then wave 1 `second`, from the addresses v4 on, 16 bytes apart.
+
+    Before, and behind a barrier, all bytes are 0. v5 holds 1 in wave 0 and 2 in wave 1, v6 is 0.
+    """
+    code = f"""\tds_write_b64 v1, v[2:3]
+\ts_barrier
+\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc0 .LBB0_1
+\t{first}
+\ts_branch .LBB0_2
+.LBB0_1:
+\t{second}
+.LBB0_2:"""
+    own = np.array([[1], [2]])
+    vectors = {1: 2 * OWN, 2: 0, 3: 0, 4: 16 * LANES, 5: own, 6: 0}
+    return run_two_waves(code, vectors=vectors, scalars={9: [0, 1]})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ds_write_b16 v4, v5", "ds_write_b16 v4, v5 offset:2"),
+        ("ds_write_b8 v4, v5 offset:1", "ds_write_b8 v4, v5 offset:2"),
+        ("ds_write_b16 v4, v5", "ds_read_u16 v7, v4 offset:2"),
+        ("ds_write_b8 v4, v5 offset:1", "ds_read_u8 v7, v4"),
+        ("ds_write_b8 v4, v5 offset:7", "ds_add_u32 v4, v5 offset:8"),
+        # One of them stores a whole word too.
+        ("ds_write_b32 v4, v5\n\tds_write_b8 v4, v5 offset:4", "ds_write_b8 v4, v5 offset:5"),
+        # Unaligned.
+        ("ds_write_b16 v4, v5 offset:1", "ds_read_u8 v7, v4 offset:3"),
+        ("ds_write_b32 v4, v5 offset:2", "ds_read_u16 v7, v4"),
+        ("ds_write_b32 v4, v5 offset:2", "ds_write_b32 v4, v5 offset:6"),
+        ("ds_write_b64 v4, v[5:6] offset:3", "ds_write_b32 v4, v5 offset:11"),
+    ],
+)
+def test_waves_on_neighbouring_bytes_do_not_race(one: str, other: str):
+    run_one_each(one, other)
+    run_one_each(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "byte"),
+    [
+        ("ds_write_b16 v4, v5 offset:2", "ds_write_b16 v4, v5 offset:2", 2),
+        ("ds_write_b16 v4, v5", "ds_write_b8 v4, v5 offset:1", 1),
+        ("ds_write_b8 v4, v5 offset:1", "ds_read_b32 v7, v4", 1),
+        ("ds_write_b8 v4, v5 offset:7", "ds_add_u32 v4, v5 offset:4", 7),
+        ("ds_write_b32 v4, v5", "ds_read_u8 v7, v4 offset:3", 3),
+        ("ds_add_u32 v4, v5", "ds_read_u8 v7, v4 offset:3", 3),
+        # Unaligned.
+        ("ds_write_b16 v4, v5 offset:1", "ds_read_u8 v7, v4 offset:2", 2),
+        ("ds_write_b32 v4, v5 offset:2", "ds_read_b32 v7, v4 offset:5", 5),
+        ("ds_write_b64 v4, v[5:6] offset:3", "ds_write_b32 v4, v5 offset:10", 10),
+    ],
+)
+def test_waves_on_one_byte_of_a_word_race(one: str, other: str, byte: int):
+    for first, second in ((one, other), (other, one)):
+        with pytest.raises(LdsRaceError, match=f"race on LDS byte {byte} of workgroup 0"):
+            run_one_each(first, second)
+
+
+def test_both_waves_store_their_half_of_a_word():
+    machine = run_one_each("ds_write_b16 v4, v5", "ds_write_b16 v4, v5 offset:2")
+    expected = np.zeros(512, np.uint16)
+    expected[0::8], expected[1::8] = 1, 2
+    assert (machine.lds.bytes.view(np.uint16) == expected).all()
+
+
+def test_waves_store_unaligned_words_side_by_side():
+    machine = run_one_each("ds_write_b32 v4, v5 offset:3", "ds_write_b32 v4, v5 offset:7")
+    expected = np.zeros(1024, np.uint8)
+    expected[3::16], expected[7::16] = 1, 2
+    assert (machine.lds.bytes == expected).all()
 
 
 def test_atomics_do_not_race_with_each_other():
@@ -131,58 +205,129 @@ def test_a_byte_never_written_is_undefined():
         )
 
 
-EVENTS = st.lists(
-    st.one_of(
-        st.tuples(st.just("barrier"), st.sampled_from([1, 2, 3])),
-        st.tuples(
-            st.sampled_from(["load", "store", "update"]), st.integers(0, 5), st.integers(0, 3)
-        ),
-    ),
-    max_size=16,
-)
+@pytest.mark.parametrize("read", ["ds_read_b32 v3, v1", "ds_read_u16 v3, v1 offset:2"])
+def test_the_other_half_of_a_word_stays_undefined(read: str):
+    vectors = {1: 4 * LANES, 2: ONE}
+    run("\tds_write_b16 v1, v2\n\tds_read_u16 v3, v1", vectors=vectors, lds_bytes=256)
+    with pytest.raises(UndefinedReadError, match=r"LDS byte 2 .*wave 0, lane 0\)"):
+        run(f"\tds_write_b16 v1, v2\n\t{read}", vectors=vectors, lds_bytes=256)
+
+
+class Touch(NamedTuple):
+    """`width` bytes from `start` on that a wave loads, stores or updates."""
+
+    kind: str
+    wave: int
+    start: int
+    width: int
+    instruction: int
+
+    @property
+    def bytes(self) -> set[tuple[int, int]]:
+        """Bytes of LDS, each with its workgroup."""
+        return {(self.start + k, self.wave // 3) for k in range(self.width)}
+
+
+def is_race(first: Touch, second: Touch) -> bool:
+    changed = first.kind != second.kind or first.kind == "store"
+    return first.wave != second.wave and changed and bool(first.bytes & second.bytes)
+
+
+LDS_BYTES = 32
+EVERYWHERE = np.array([True, True])
+
+
+def filled_lds() -> LdsState:
+    """That of two workgroups of three waves, all written."""
+    lds = LdsState(2, LDS_BYTES, waves_per_workgroup=3)
+    for wave in (0, 3):
+        perform(lds, Touch("store", wave, 0, LDS_BYTES, 999))
+    lds.pass_barrier(EVERYWHERE)
+    return lds
+
+
+def perform(lds: LdsState, touch: Touch) -> None:
+    """By a single lane."""
+    base = np.full((1, 1), touch.start, np.uint32)
+    waves = np.array([touch.wave])
+    access = lds.access(touch.instruction, waves, base, (0,), touch.width, None)
+    if touch.kind == "load":
+        lds.load(access)
+    elif touch.kind == "store":
+        lds.store(access, np.zeros((words_of(touch.width), 1, 1, 1), np.uint32))
+    else:
+        lds.begin_update(access)
+
+
+def passes(lds: LdsState, passed: npt.NDArray[np.bool_], touched: list[Touch]) -> bool:
+    """Passes a barrier if the accesses before it do not race; else the error must name two."""
+    racing = [pair for pair in combinations(touched, 2) if is_race(*pair)]
+    if not racing:
+        lds.pass_barrier(passed)
+        return True
+    with pytest.raises(LdsRaceError) as error:
+        lds.pass_barrier(passed)
+    place = re.search(r"LDS byte (\d+) of workgroup (\d+)", str(error.value))
+    assert place is not None
+    byte = int(place[1]), int(place[2])
+    named = error.value.other_instruction, error.value.instruction
+    assert named in [(a.instruction, b.instruction) for a, b in racing if byte in a.bytes & b.bytes]
+    return False
+
+
+KINDS = ("load", "store", "update")
+
+
+def test_pairs_of_accesses_race_where_they_share_a_byte():
+    """Of any alignment, in and across words."""
+    places = [(start, width) for width in (1, 2, 4) for start in range(6)]
+    touches = [
+        [Touch(kind, wave, *place, instruction=wave) for kind in KINDS for place in places]
+        for wave in (0, 1)
+    ]
+    free = 0
+    for pair in product(*touches):
+        lds = filled_lds()
+        for touch in pair:
+            perform(lds, touch)
+        free += passes(lds, EVERYWHERE, list(pair))
+    assert 1000 < free < 2000
+
+
+def accesses(kind: str, unit: int) -> st.SearchStrategy[tuple]:
+    """Of whole units: kind, wave, start and width."""
+    widths = [width for width in (1, 2, 4, 8, 12) if width % unit == 0]
+    starts = st.integers(0, LDS_BYTES // unit - 1).map(lambda n: n * unit)
+    return st.tuples(st.just(kind), st.integers(0, 5), starts, st.sampled_from(widths)).map(
+        lambda drawn: (*drawn[:2], min(drawn[2], LDS_BYTES - drawn[3]), drawn[3])
+    )
+
+
+@st.composite
+def event_lists(draw: st.DrawFn) -> list[tuple]:
+    """Barriers and some kinds of access, each of whole words, halves or any bytes."""
+    events = [st.tuples(st.just("barrier"), st.sampled_from([1, 2, 3]))]
+    for kind in sorted(draw(st.sets(st.sampled_from(KINDS), min_size=1))):
+        events.append(accesses(kind, draw(st.sampled_from([1, 2, 4]))))
+    return draw(st.lists(st.one_of(events), max_size=16))
 
 
 @settings(deadline=None, max_examples=400)
-@given(EVENTS)
+@given(event_lists())
 def test_races_are_those_of_the_definition(events: list[tuple]):
     """Single lanes of two workgroups of three waves, against all pairs since the last barrier.
 
     A barrier is passed by one workgroup or both, as the bits of its number say.
     """
-    lds = LdsState(2, 16, waves_per_workgroup=3)
-    for wave in (0, 3):
-        fill = lds.access(99, np.array([wave]), np.zeros((1, 1), np.uint32), (0,), 16, None)
-        lds.store(fill, np.zeros((4, 1, 1, 1), np.uint32))
-    lds.pass_barrier(np.array([True, True]))
-    touched: list[tuple[str, int, int, int]] = []
+    lds = filled_lds()
+    touched: list[Touch] = []
     for number, (kind, *rest) in enumerate([*events, ("barrier", 3)]):
         if kind == "barrier":
             passed = np.array([bool(rest[0] & 1), bool(rest[0] & 2)])
-            racing = [pair for pair in combinations(touched, 2) if is_race(*pair)]
-            if racing:
-                with pytest.raises(LdsRaceError) as error:
-                    lds.pass_barrier(passed)
-                named = error.value.other_instruction, error.value.instruction
-                assert named in [(a[3], b[3]) for a, b in racing]
+            if not passes(lds, passed, touched):
                 return
-            lds.pass_barrier(passed)
-            touched = [entry for entry in touched if not passed[entry[1] // 3]]
+            touched = [touch for touch in touched if not passed[touch.wave // 3]]
             continue
-        wave, word = rest
-        access = lds.access(
-            number % 5, np.array([wave]), np.full((1, 1), 4 * word, np.uint32), (0,), 4, None
-        )
-        touched.append((kind, wave, word, number % 5))
-        if kind == "load":
-            lds.load(access)
-        elif kind == "store":
-            lds.store(access, np.zeros((1, 1, 1, 1), np.uint32))
-        else:
-            lds.begin_update(access)
-
-
-def is_race(first: tuple, second: tuple) -> bool:
-    kind, wave, word, _ = first
-    other, other_wave, other_word, _ = second
-    same_place = word == other_word and wave // 3 == other_wave // 3
-    return same_place and wave != other_wave and (kind != other or kind == "store")
+        # An instruction always has one width.
+        touched.append(Touch(kind, *rest, instruction=10 * rest[-1] + number % 5))
+        perform(lds, touched[-1])
