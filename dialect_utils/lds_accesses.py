@@ -73,48 +73,57 @@ class UnknownAccess:
 class AllocationAccesses:
     """Everything that happens to one allocation.
 
-    `accesses`, in no particular order, hold row-major element indices of the allocation's own
+    `traced`, in no particular order, hold row-major element indices of the allocation's own
     type, before any swizzle hint. They are all accesses only when `unknown` is empty.
     `assumptions` name what was taken for granted where the program does not say it: that a mask
     is all true, for example.
     """
 
     tile: LdsTile
-    accesses: tuple[LdsAccess, ...]
+    traced: tuple[TracedAccess, ...]
     unknown: tuple[UnknownAccess, ...]
     assumptions: tuple[str, ...]
     hinted: bool
     gathers: tuple[Gather, ...] = ()
-    operations: tuple[ir.Operation, ...] = ()
-    """The operation of each of `accesses`."""
+
+    @property
+    def accesses(self) -> tuple[LdsAccess, ...]:
+        """All that is done to the allocation."""
+        return tuple(each.access for each in self.traced)
 
     @property
     def ordinary(self) -> tuple[LdsAccess, ...]:
         """The accesses whose addresses the program chooses: those that are no gather's."""
-        return tuple(access for access, _ in self.ordinary_by_operation())
-
-    def ordinary_by_operation(self) -> Iterator[tuple[LdsAccess, ir.Operation]]:
-        """`ordinary` with the operation of each."""
-        gathers = {gather.operation for gather in self.gathers}
-        for access, operation in zip(self.accesses, self.operations, strict=True):
-            if operation not in gathers:
-                yield access, operation
+        return tuple(each.access for each in ordinary_accesses([self]))
 
 
-def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> tuple[LdsAccess, ...]:
-    """The ordinary accesses of allocations that share a layout, each counted once.
+@dataclass(frozen=True, eq=False)
+class TracedAccess:
+    """An access with the operation that makes it, and the trip of the loop right around that.
+
+    The trip is 0 unless the loop was traced `unrolled`.
+    """
+
+    access: LdsAccess
+    operation: ir.Operation
+    trip: int = 0
+
+
+def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess]:
+    """The ordinary accesses of allocations that share a layout, each once.
 
     Where allocations meet, an operation is in the trace of each of them, but whenever it runs it
     accesses one of them. Three buffers that take turns in a loop are read once per trip, not three
     times.
     """
-    found: list[LdsAccess] = []
+    found: list[TracedAccess] = []
     seen: set[ir.Operation] = set()
     for traced in traces:
-        accesses = list(traced.ordinary_by_operation())
-        found += [access for access, operation in accesses if operation not in seen]
-        seen.update(operation for _, operation in accesses)
-    return tuple(found)
+        gathers = {gather.operation for gather in traced.gathers}
+        new = [each for each in traced.traced if each.operation not in gathers | seen]
+        found += new
+        seen.update(each.operation for each in new)
+    return found
 
 
 @dataclass(frozen=True)
@@ -285,19 +294,27 @@ class _Surroundings:
     """Trips of the surrounding loops on which all lanes agree, by depth."""
     masks: tuple[LaneValues, ...]
     assumptions: tuple[str, ...]
+    loops: int
+    """How many `scf.for` are around it."""
 
 
 def trace_allocation(
-    allocation: ir.Operation, function: ir.Operation, evaluator: LaneEvaluator
+    allocation: ir.Operation,
+    function: ir.Operation,
+    evaluator: LaneEvaluator,
+    unrolled: bool = False,
 ) -> AllocationAccesses | Unknown:
-    """All accesses to `allocation` inside `function`; Unknown when it is not a tile at all."""
+    """All accesses to `allocation` inside `function`; Unknown when it is not a tile at all.
+
+    With `unrolled`, what an operation does in each trip of the loop right around it is an access
+    of its own, if it differs between trips.
+    """
     tile = tile_of(allocation)
     if isinstance(tile, Unknown):
         return tile
     kind = ir.MemRefType(allocation.results[0].type)
     strides = _strides_and_offset(kind)[0] or ()
-    accesses: list[LdsAccess] = []
-    operations: list[ir.Operation] = []
+    accesses: list[TracedAccess] = []
     unknown: list[UnknownAccess] = []
     assumptions: list[str] = []
     gathers: list[Gather] = []
@@ -347,7 +364,8 @@ def trace_allocation(
             if isinstance(around, Unknown):
                 unknown.append(UnknownAccess(f"{user.name}: {around.reason}", location))
                 continue
-            found = _lane_accesses(tile, view, footprint, around, evaluator, location)
+            lanes = _Lanes(tile, view, around, evaluator, location, unrolled)
+            found = lanes.accesses(user, footprint)
             if isinstance(found, Unknown):
                 # A transfer masks what is outside its memref's bounds; other accesses do not.
                 overrun = isinstance(found, _Overrun) and "transfer" not in user.name
@@ -356,9 +374,8 @@ def trace_allocation(
             if isinstance(found, _Stored):
                 where = (view.value, footprint.indices, around.masks)
                 gathers.append(Gather(user, found.store, found.accesses, *where))
-                found = found.accesses
+                found = [TracedAccess(access, user) for access in found.accesses]
             accesses += found
-            operations += [user] * len(found)
             assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
     return AllocationAccesses(
         tile,
@@ -367,7 +384,6 @@ def trace_allocation(
         tuple(dict.fromkeys(assumptions)),
         hinted,
         tuple(gathers),
-        tuple(operations),
     )
 
 
@@ -734,7 +750,7 @@ def _surroundings(
                 masks.append(holds)
         elif not (name == "scf.forall" and _maps_to_workgroups(outer)):
             return Unknown(f"inside {name}")
-    return _Surroundings(trips, tuple(masks), tuple(assumptions))
+    return _Surroundings(trips, tuple(masks), tuple(assumptions), depth)
 
 
 def _maps_to_workgroups(forall: ir.Operation) -> bool:
@@ -745,72 +761,119 @@ def _maps_to_workgroups(forall: ir.Operation) -> bool:
     return len(mapping) > 0 and all("workgroup_mapping" in str(item) for item in mapping)
 
 
-def _lane_accesses(
-    tile: LdsTile,
-    view: _View,
-    footprint: _Footprint,
-    around: _Surroundings,
-    evaluator: LaneEvaluator,
-    location: str,
-) -> list[LdsAccess] | _Stored | Unknown:
-    """The accesses of one operation: one per contiguous run of its elements."""
-    indices: list[LaneValues] = []
-    for index in footprint.indices:
-        value = evaluator.evaluate(index)
-        if isinstance(value, Unknown):
-            return Unknown(f"index depends on the {value.reason}")
-        indices.append(value)
-    first = _address(view, footprint.indices, evaluator)
-    if isinstance(first, Unknown):
-        return Unknown(f"offset depends on the {first.reason}")
-    everywhere = combine(lambda *masks: reduce(np.minimum, masks), constant(1), *around.masks)
-    if isinstance(everywhere, Unknown):
-        return everywhere
-    loops, (starts, active, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
-    weight = prod(n for depth, n in around.trips.items() if depth not in {x.depth for x in loops})
-    if weight == 0 or not active.any():
-        return []
-    for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
-        touched = values[active]
-        if touched.min() < 0 or touched.max() + extent > size:
-            return _Overrun("index outside the view's bounds")
-    if footprint.lanes:
-        active = active & (np.arange(active.shape[1]) < footprint.lanes)
-        if not active.any():
+@dataclass(frozen=True)
+class _Lanes:
+    """What all lanes do in operations on one view, in one place of the program."""
+
+    tile: LdsTile
+    view: _View
+    around: _Surroundings
+    evaluator: LaneEvaluator
+    location: str
+    unrolled: bool
+
+    def accesses(
+        self, operation: ir.Operation, footprint: _Footprint
+    ) -> list[TracedAccess] | _Stored | Unknown:
+        """The accesses of one operation: one per contiguous run of its elements."""
+        view, evaluator, around = self.view, self.evaluator, self.around
+        indices: list[LaneValues] = []
+        for index in footprint.indices:
+            value = evaluator.evaluate(index)
+            if isinstance(value, Unknown):
+                return Unknown(f"index depends on the {value.reason}")
+            indices.append(value)
+        first = _address(view, footprint.indices, evaluator)
+        if isinstance(first, Unknown):
+            return Unknown(f"offset depends on the {first.reason}")
+        everywhere = combine(lambda *masks: reduce(np.minimum, masks), constant(1), *around.masks)
+        if isinstance(everywhere, Unknown):
+            return everywhere
+        loops, (starts, active, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
+        depths = {loop.depth for loop in loops}
+        weight = prod(n for depth, n in around.trips.items() if depth not in depths)
+        if weight == 0 or not active.any():
             return []
-    issued = active.any(axis=1)
-    if footprint.wave_elements:
-        count = footprint.wave_elements
-        gathered = _gathered(tile, view, count, starts[issued], active[issued])
+        for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
+            touched = values[active]
+            if touched.min() < 0 or touched.max() + extent > size:
+                return _Overrun("index outside the view's bounds")
+        if footprint.lanes:
+            active = active & (np.arange(active.shape[1]) < footprint.lanes)
+            if not active.any():
+                return []
+        if footprint.wave_elements:
+            return self._stored(footprint, starts, active, weight, bool(loops))
+        if not (self.unrolled and around.loops - 1 in depths):
+            found = self._runs(footprint, starts, active, weight, bool(loops))
+            if isinstance(found, Unknown):
+                return found
+            return [TracedAccess(access, operation) for access in found]
+        traced: list[TracedAccess] = []
+        trips = loops[-1].trips
+        shape = (-1, trips, evaluator.launch.waves, starts.shape[1])
+        for trip in range(trips):
+            begin, on = (
+                array.reshape(shape)[:, trip].reshape(-1, shape[-1]) for array in (starts, active)
+            )
+            found = self._runs(footprint, begin, on, weight, len(loops) > 1)
+            if isinstance(found, Unknown):
+                return found
+            traced += [TracedAccess(access, operation, trip) for access in found]
+        return traced
+
+    def _stored(
+        self,
+        footprint: _Footprint,
+        starts: np.ndarray,
+        active: np.ndarray,
+        weight: int,
+        repeats: bool,
+    ) -> _Stored | Unknown:
+        """What a direct store does, at the addresses that the hardware gives it."""
+        count, issued = footprint.wave_elements, active.any(axis=1)
+        gathered = _gathered(self.tile, self.view, count, starts[issued], active[issued])
         if isinstance(gathered, Unknown):
             return gathered
         firsts, runs = gathered
         mask = None if active[issued].all() else active[issued]
-        written = [LdsAccess(footprint.kind, e, n, weight, mask, location) for e, n in runs]
+        written = [LdsAccess(footprint.kind, e, n, weight, mask, self.location) for e, n in runs]
         store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
-        return _Stored(
-            store, tuple(_without_repetition(access) if loops else access for access in written)
-        )
-    # Rows of one element have stride 1 too, but are consecutive only while they are not padded.
-    run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
-    count = 1 if run_dimension is None else footprint.extents[run_dimension]
-    starts, active = starts[issued], active[issued]
-    found: list[LdsAccess] = []
-    for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
-        elements = starts + offset
-        used = elements[active]
-        if used.min() < 0 or used.max() + count > tile.elements:
-            return _Overrun("element outside the allocation")
-        if (used % tile.row_elements).max() + count > tile.row_elements:
-            return _Overrun("vector that runs over the end of a row")
-        mask = None if active.all() else active
-        if mask is not None:
-            elements = np.where(mask, elements, used[0])
-        access = LdsAccess(
-            footprint.kind, elements, count, weight, mask, location, footprint.instruction
-        )
-        found.append(_without_repetition(access) if loops else access)
-    return found
+        return _Stored(store, tuple(map(_without_repetition, written) if repeats else written))
+
+    def _runs(
+        self,
+        footprint: _Footprint,
+        starts: np.ndarray,
+        active: np.ndarray,
+        weight: int,
+        repeats: bool,
+    ) -> list[LdsAccess] | Unknown:
+        """One access per run of consecutive elements; none where no lane takes part."""
+        tile, view = self.tile, self.view
+        issued = active.any(axis=1)
+        if not issued.any():
+            return []
+        # Rows of one element have stride 1 too, but are consecutive only while not padded.
+        run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
+        count = 1 if run_dimension is None else footprint.extents[run_dimension]
+        starts, active = starts[issued], active[issued]
+        found: list[LdsAccess] = []
+        for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
+            elements = starts + offset
+            used = elements[active]
+            if used.min() < 0 or used.max() + count > tile.elements:
+                return _Overrun("element outside the allocation")
+            if (used % tile.row_elements).max() + count > tile.row_elements:
+                return _Overrun("vector that runs over the end of a row")
+            mask = None if active.all() else active
+            if mask is not None:
+                elements = np.where(mask, elements, used[0])
+            access = LdsAccess(
+                footprint.kind, elements, count, weight, mask, self.location, footprint.instruction
+            )
+            found.append(_without_repetition(access) if repeats else access)
+        return found
 
 
 def _gathered(

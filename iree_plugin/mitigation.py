@@ -124,9 +124,8 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
 def verifying_edits() -> list[PipelineEdit]:
     """The edits that fail a compile with bank conflicts; made before those of a mitigation.
 
-    They look right before hints are resolved: resolving splits vectors whose parts the backend
-    joins again, and the parts by themselves would be counted as more than they are.
+    They look at the resolved offsets, which go to the backend as they are.
     """
     every = CODEGEN_PIPELINES | _LOWERED
     passes = (VerifyLdsConflicts(),)
-    return [PipelineEdit(RESOLVE_SWIZZLE_HINTS, _BEFORE, passes, every, required=True)]
+    return [PipelineEdit(RESOLVE_SWIZZLE_HINTS, _AFTER, passes, every, required=True)]

@@ -15,15 +15,26 @@ from itertools import chain
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
-from ..bank_model.solver import LayoutKind, SolverOptions
+from ..bank_model.layouts import (
+    Layout,
+    PlainLayout,
+    SwizzledLayout,
+    access_costs,
+    layout_conflicts,
+)
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
-from ..dialect_utils.swizzle_legality import solve_legally
+from ..dialect_utils.swizzle_legality import (
+    DirectStore,
+    footprints_of,
+    illegality,
+    solve_legally,
+)
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
 
@@ -98,12 +109,15 @@ class SwizzleChooser:
         accesses: tuple[LdsAccess, ...],
         gathers: Sequence[Gather] = (),
         padded_conflicts: Callable[[], int | None] = lambda: None,
+        joined: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None,
     ) -> SwizzlePlan:
         """The decision on a tile by all accesses to it, with its reason.
 
         Those of `gathers` are not among `accesses`: they store in order whatever the layout.
         `padded_conflicts` are the conflict cycles if padding takes care of the tile, None if it
-        will not: the tile stays plain if these are fewer than any swizzle leaves.
+        will not: the tile stays plain if these are fewer than any swizzle leaves. `joined` are
+        `accesses` as the backend may join them, None if they are the same: a swizzle must not make
+        these worse.
 
         Raises:
             InvalidParameterError: the accesses cannot be counted.
@@ -125,7 +139,17 @@ class SwizzleChooser:
             if plain == 0:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
+        reason = _STORED_TOGETHER if is_least else decision.optimality.value
         left = decision.conflict_cycles + in_any_layout
+        neighbours = joined()
+        if neighbours is not None:
+            chosen = self._sound_if_joined(tile, accesses, neighbours, decision, options, stores)
+            if chosen is None:
+                return SwizzlePlan.kept(_JOINED_WORSE, lds_bytes, plain)
+            if chosen is not decision:
+                decision, reason = chosen, _JOINED_BEST
+                left = layout_conflicts(self.lds, tile, decision.layout, accesses) + in_any_layout
+        assert isinstance(decision.layout, SwizzledLayout)
         padded = padded_conflicts() if left else None
         if padded is not None and padded < left:
             return SwizzlePlan.kept(
@@ -134,12 +158,40 @@ class SwizzleChooser:
                 lds_bytes,
                 plain,
             )
-        reason = decision.optimality.value
-        if is_least:
-            reason = _STORED_TOGETHER
         if decision.vectorization.split_accesses:
             reason += f"; {decision.vectorization}"
         return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
+
+    def _sound_if_joined(
+        self,
+        tile: LdsTile,
+        accesses: tuple[LdsAccess, ...],
+        joined: tuple[LdsAccess, ...],
+        decision: LayoutDecision,
+        options: SolverOptions,
+        stores: Sequence[DirectStore],
+    ) -> LayoutDecision | None:
+        """A swizzle that makes neither reading of the accesses worse; None if none is found."""
+        if self._cost(tile, decision.layout, joined) <= self._cost(tile, PlainLayout(), joined):
+            return decision
+        other = solve_legally(self.lds, tile, joined, options, stores)
+        if (
+            isinstance(other.layout, SwizzledLayout)
+            and illegality(other.layout.swizzles, tile.elements, footprints_of(accesses)) is None
+            and layout_conflicts(self.lds, tile, other.layout, accesses)
+            <= decision.plain_conflict_cycles
+        ):
+            return other
+        return None
+
+    def _cost(
+        self, tile: LdsTile, layout: Layout, accesses: tuple[LdsAccess, ...]
+    ) -> tuple[int, int]:
+        """Conflict cycles and machine instructions."""
+        costs = access_costs(self.lds, tile, layout, accesses)
+        weights = [access.weight for access in accesses]
+        conflicts = sum(w * cost.conflict_cycles for w, cost in zip(weights, costs, strict=True))
+        return conflicts, sum(w * cost.instructions for w, cost in zip(weights, costs, strict=True))
 
     def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
         """Conflict cycles of what gathers store, which is in order whatever the layout."""
@@ -206,6 +258,10 @@ class SwizzlingPass(FunctionPass):
         context.log.add(plan.decision(self.name, function, kind, allocation.location))
 
 
+_JOINED_WORSE = (
+    "under the best swizzle, neighbouring accesses that the backend may join would cost more"
+)
+_JOINED_BEST = "the fewest found with neighbouring accesses joined, as the backend may"
 _STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
 
 

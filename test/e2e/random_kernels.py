@@ -1189,12 +1189,20 @@ def _gather_widths(tile: Tile, arch: str, threads: int) -> list[int]:
         and tile.elements % (WAVE * size // tile.bytes) == 0
         and tile.shape[-1] % (size // tile.bytes) == 0
         and _is_contiguous(tile)
+        and _is_aligned(tile, size)
     ]
 
 
 def _is_contiguous(tile: Tile) -> bool:
     """Whether nothing lies between the elements of a buffer."""
     return not any(before + behind for before, behind in tile.padded_margins[1:])
+
+
+def _is_aligned(tile: Tile, size: int) -> bool:
+    """Whether every buffer of a contiguous tile begins at a multiple of `size` bytes."""
+    before, _ = tile.padded_margins[0]
+    starts = (before * prod(tile.shape[1:]), prod(tile.allocated))
+    return all(start * tile.bytes % size == 0 for start in starts)
 
 
 @st.composite

@@ -234,3 +234,35 @@ func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {trans
   %m = "gpu.subgroup_mma_load_matrix"(%a, %c0, %c0) <{leadDimension = 64 : index}> : (memref<64x64xf16, #gpu.address_space<workgroup>>, index, index) -> !gpu.mma_matrix<16x16xf16, "AOp">
   return %m : !gpu.mma_matrix<16x16xf16, "AOp">
 }
+
+// -----
+
+// The backend unrolls the loops and joins neighbouring trips: five b128 accesses a lane without a
+// conflict. Counted one by one, b64 accesses have 16 conflict cycles, and a swizzle that parts the
+// pairs has none.
+#one_wave = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+func.func @neighbouring_trips(%v: i64) -> i64 attributes {translation_info = #one_wave} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %zero = arith.constant 0 : i64
+  %x = gpu.thread_id x upper_bound 64
+  // expected-remark @+1 {{allocation of memref<640xi64> not swizzled: under the best swizzle, neighbouring accesses that the backend may join would cost more}}
+  %a = memref.alloc() : memref<640xi64, #gpu.address_space<workgroup>>
+  scf.for %i = %c0 to %c10 step %c1 {
+    %o = affine.apply affine_map<(d0)[s0] -> (s0 * 10 + d0)>(%i)[%x]
+    memref.store %v, %a[%o] : memref<640xi64, #gpu.address_space<workgroup>>
+  }
+  gpu.barrier
+  %sum = scf.for %i = %c0 to %c10 step %c1 iter_args(%s = %zero) -> (i64) {
+    %o = affine.apply affine_map<(d0)[s0] -> (s0 * 10 + d0)>(%i)[%x]
+    %z = memref.load %a[%o] : memref<640xi64, #gpu.address_space<workgroup>>
+    %n = arith.addi %s, %z : i64
+    scf.yield %n : i64
+  }
+  return %sum : i64
+}
+
+// CHECK-LABEL: func.func @neighbouring_trips
+//   CHECK-NOT:   swizzle_hint
+//       CHECK:   return

@@ -656,7 +656,7 @@ def test_rotating_buffers_are_read_once_per_trip(context: ir.Context) -> None:
         traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
     known = [traced for traced in traces if isinstance(traced, AllocationAccesses)]
     assert [len(traced.accesses) for traced in known] == [2, 1]
-    both = ordinary_accesses(known)
+    both = [each.access for each in ordinary_accesses(known)]
     assert sorted((str(a.kind), a.weight) for a in both) == [
         (str(AccessKind.READ), 8),
         (str(AccessKind.WRITE), 1),

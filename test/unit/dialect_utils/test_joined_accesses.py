@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which accesses the backend may join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.accesses import LdsAccess
+from bankwise.dialect_utils.gpu_target import Launch
+from bankwise.dialect_utils.joined_accesses import joined_accesses
+from bankwise.dialect_utils.lane_values import LaneEvaluator
+from bankwise.dialect_utils.lds_accesses import (
+    AllocationAccesses,
+    lds_allocations,
+    ordinary_accesses,
+    trace_allocation,
+)
+
+TILE = "memref<4096xf32, #gpu.address_space<workgroup>>"
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[ir.Context]:
+    yield Session().context
+
+
+def joined(context: ir.Context, body: str, tile: str = TILE) -> tuple[LdsAccess, ...] | None:
+    text = f"""
+func.func @f(%v: f32, %condition: i1) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c6 = arith.constant 6 : index
+  %x = gpu.thread_id x
+  %m = memref.alloc() : {tile}
+  {body}
+  return
+}}"""
+    module = ir.Module.parse(text.replace("TILE", tile), context)
+    function = module.body.operations[0].operation
+    evaluator = LaneEvaluator(Launch((128, 1, 1), 64))
+    (allocation,) = lds_allocations(function)
+    traced = trace_allocation(allocation, function, evaluator, unrolled=True)
+    assert isinstance(traced, AllocationAccesses)
+    assert not traced.unknown
+    return joined_accesses(traced.tile, ordinary_accesses([traced]))
+
+
+def loop(trips: int, stride: int, body: str = "%l = memref.load %m[%o] : TILE") -> str:
+    return f"""scf.for %i = %c0 to %c{trips} step %c1 {{
+      %o = affine.apply affine_map<(d0)[s0] -> (d0 + s0 * {stride})>(%i)[%x]
+      {body}
+    }}"""
+
+
+def shapes(accesses: tuple[LdsAccess, ...] | None) -> list[tuple[int, int]] | None:
+    """(first element of lane 1, elements) of each."""
+    if accesses is None:
+        return None
+    return sorted((int(each.elements[0, 1]), each.count) for each in accesses)
+
+
+NEXT = "affine.apply affine_map<()[s0] -> (s0 * 4 + {})>()[%x]"
+ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # The trips of a loop, as many as fit into 16 aligned bytes.
+        (loop(4, 4), [(4, 4)]),
+        (loop(3, 4), [(4, 2), (6, 1)]),
+        (loop(6, 6), [(6, 2), (8, 2), (10, 2)]),
+        # No address but lane 0's is aligned to two elements.
+        (loop(4, 5), None),
+        # No neighbours: the trips are rows.
+        (loop(4, 1, "%r = arith.muli %o, %c4 : index\n%l = memref.load %m[%r] : TILE"), None),
+        # Neighbours one after the other, in any order, also vectors.
+        (f"{ROW}\n%a = memref.load %m[%o1] : TILE\n%b = memref.load %m[%o0] : TILE", [(4, 2)]),
+        (
+            f"{ROW}\n%a = vector.load %m[%o0] : TILE, vector<2xf32>\n"
+            "%b = memref.load %m[%o2] : TILE\n%c = memref.load %m[%o3] : TILE",
+            [(4, 4)],
+        ),
+        # Two of the same elements stay two.
+        (
+            f"{ROW}\n%a = memref.load %m[%o0] : TILE\n%b = memref.load %m[%o1] : TILE\n"
+            "%c = memref.load %m[%o0] : TILE",
+            [(4, 1), (4, 2)],
+        ),
+        # Stores are joined with stores, and not over a load, a barrier, or into another block.
+        (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\nmemref.store %v, %m[%o1] : TILE", [(4, 2)]),
+        (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o1] : TILE", None),
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o3] : TILE\n"
+            "memref.store %v, %m[%o1] : TILE",
+            None,
+        ),
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\ngpu.barrier\nmemref.store %v, %m[%o1] : TILE",
+            None,
+        ),
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n"
+            "scf.if %condition { memref.store %v, %m[%o1] : TILE }",
+            None,
+        ),
+        # A barrier in each trip keeps the trips apart.
+        (loop(4, 4, "%l = memref.load %m[%o] : TILE\ngpu.barrier"), None),
+        # What is around an unrolled loop is not in its block.
+        (f"{ROW}\n{loop(2, 4)}\n%l = memref.load %m[%o2] : TILE", [(4, 2), (6, 1)]),
+    ],
+)
+def test_neighbours_are_joined(
+    context: ir.Context, body: str, expected: list[tuple[int, int]] | None
+) -> None:
+    assert shapes(joined(context, body)) == expected
+
+
+def test_lanes_that_are_off_stay_off(context: ir.Context) -> None:
+    body = f"""%c64 = arith.constant 64 : index
+    %on = arith.cmpi ult, %x, %c3 : index
+    scf.if %on {{ {ROW}
+      memref.store %v, %m[%o0] : TILE
+      memref.store %v, %m[%o1] : TILE
+    }}"""
+    accesses = joined(context, body)
+    assert accesses is not None
+    (access,) = accesses
+    assert access.count == 2
+    assert access.active is not None
+    assert access.active.sum() == 3
+
+
+def test_outer_loops_keep_their_weight(context: ir.Context) -> None:
+    accesses = joined(context, f"scf.for %k = %c0 to %c6 step %c1 {{ {loop(4, 4)} }}")
+    assert accesses is not None
+    assert [(access.count, access.weight) for access in accesses] == [(4, 6)]
