@@ -172,16 +172,19 @@ class SwizzleChooser:
         stores: Sequence[DirectStore],
     ) -> LayoutDecision | None:
         """A swizzle that makes neither reading of the accesses worse; None if none is found."""
-        if self._cost(tile, decision.layout, joined) <= self._cost(tile, PlainLayout(), joined):
+        plain, before = self._cost(tile, PlainLayout(), joined), decision.plain_conflict_cycles
+        if self._cost(tile, decision.layout, joined) <= plain:
             return decision
-        other = solve_legally(self.lds, tile, joined, options, stores)
-        if (
-            isinstance(other.layout, SwizzledLayout)
-            and illegality(other.layout.swizzles, tile.elements, footprints_of(accesses)) is None
-            and layout_conflicts(self.lds, tile, other.layout, accesses)
-            <= decision.plain_conflict_cycles
-        ):
-            return other
+        footprints = footprints_of(accesses)
+        for reading in ((*accesses, *joined), joined):
+            other = solve_legally(self.lds, tile, reading, options, stores)
+            if (
+                isinstance(other.layout, SwizzledLayout)
+                and illegality(other.layout.swizzles, tile.elements, footprints) is None
+                and layout_conflicts(self.lds, tile, other.layout, accesses) <= before
+                and self._cost(tile, other.layout, joined) <= plain
+            ):
+                return other
         return None
 
     def _cost(

@@ -34,6 +34,7 @@ from bankwise.passes.decisions import SWIZZLE_PASS, Action, Decision, DecisionLo
 from .random_kernels import (
     Access,
     Buffers,
+    Cast,
     Collapse,
     Expand,
     Gather,
@@ -429,6 +430,15 @@ FOUND = {
         "gfx950",
         (96, 1, 1),
         (
+            Tile(
+                "f16",
+                (1024,),
+                Access(2, Places(), (Expand(0, 4), Collapse(0)), Op.TRANSFER),
+                (
+                    Access(2, Places(spelling=Spelling.DELINEARIZE, blocked=True), (Cast.SIZE,)),
+                    Access(1, Places(spelling=Spelling.ARITH, blocked=True), (), Op.MEMREF),
+                ),
+            ),
             Tile(
                 "i64",
                 (12, 80),
