@@ -40,10 +40,10 @@ def joined_accesses(
     places = _places(accesses)
     for each in accesses:
         place = places[each.operation]
-        trip = 0 if place.spans_trips and each.trip < _MOST_TRIPS else each.trip + 1
+        trip = 0 if place.spans_trips else each.trip
         access = each.access
         mask = None if access.active is None else access.active.tobytes()
-        key = (place.block, place.segment, trip, access.kind, access.weight)
+        key = (place.block, place.segment, trip, access.weight)
         # What only one instruction can do is joined with nothing.
         alone = id(access) if access.instruction else None
         segments.setdefault((*key, access.elements.shape, mask, alone), []).append(access)
@@ -63,11 +63,14 @@ class _Place:
     segment: int
     """Number of the part of the block; barriers and the like are between the parts."""
     spans_trips: bool
-    """The block is a loop's body, of one part: the next trip goes on where this one ends."""
+    """The block has one part: if it is a loop's body, the next trip goes on where this one ends."""
 
 
 def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
     kinds = {each.operation: each.access.kind for each in accesses}
+    trips: dict[ir.Operation, int] = {}
+    for each in accesses:
+        trips[each.operation] = max(trips.get(each.operation, 0), each.trip + 1)
     found: dict[ir.Operation, _Place] = {}
     seen: list[ir.Block] = []
     for block in (operation.block for operation in kinds):
@@ -84,7 +87,8 @@ def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
             if kind is not None:
                 last = kind
                 members.append((operation.operation, segment))
-        spans = segment == 0 and block.owner.operation.name == "scf.for"
+        most = max((trips[operation] for operation, _ in members), default=0)
+        spans = segment == 0 and most <= _MOST_TRIPS
         number = len(seen)
         found.update((operation, _Place(number, part, spans)) for operation, part in members)
     return found

@@ -37,6 +37,8 @@ func.func @f(%v: f32, %condition: i1) {{
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
   %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %c100 = arith.constant 100 : index
   %x = gpu.thread_id x
   %m = memref.alloc() : {tile}
   {body}
@@ -76,6 +78,7 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
         # The trips of a loop, as many as fit into 16 aligned bytes.
         (loop(4, 4), [(4, 4)]),
         (loop(3, 4), [(4, 2), (6, 1)]),
+        (loop(8, 8), [(8, 4), (12, 4)]),
         (loop(6, 6), [(6, 2), (8, 2), (10, 2)]),
         # No address but lane 0's is aligned to two elements.
         (loop(4, 5), None),
@@ -111,6 +114,15 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
             "scf.if %condition { memref.store %v, %m[%o1] : TILE }",
             None,
         ),
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\nscf.if %condition {{ gpu.barrier }}\n"
+            "memref.store %v, %m[%o1] : TILE",
+            None,
+        ),
+        # Lanes leave the loop one after the other.
+        (loop(4, 4).replace("to %c4", "to %x"), None),
+        # Too many trips to unroll.
+        (loop(100, 28), None),
         # A barrier in each trip keeps the trips apart.
         (loop(4, 4, "%l = memref.load %m[%o] : TILE\ngpu.barrier"), None),
         # What is around an unrolled loop is not in its block.
@@ -121,6 +133,19 @@ def test_neighbours_are_joined(
     context: ir.Context, body: str, expected: list[tuple[int, int]] | None
 ) -> None:
     assert shapes(joined(context, body)) == expected
+
+
+def test_an_instruction_of_its_own_is_joined_with_nothing(context: ir.Context) -> None:
+    tile = "memref<4096xf16, #gpu.address_space<workgroup>>"
+    reads = "\n".join(
+        f"%a{i} = amdgpu.transpose_load %m[%o{i}] : TILE -> vector<4xf16>" for i in range(2)
+    )
+    places = "\n".join(
+        f"%o{i} = affine.apply affine_map<()[s0] -> (s0 * 8 + {4 * i})>()[%x]" for i in range(2)
+    )
+    assert joined(context, f"{places}\n{reads}", tile) is None
+    loads = reads.replace("amdgpu.transpose_load", "vector.load").replace(" -> ", ", ")
+    assert shapes(joined(context, f"{places}\n{loads}", tile)) == [(8, 8)]
 
 
 def test_lanes_that_are_off_stay_off(context: ir.Context) -> None:
