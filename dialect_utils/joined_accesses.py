@@ -7,10 +7,11 @@ accesses of up to 16 bytes, also those of a loop's trips, because it unrolls loo
     scf.for %i = 0 to 4 { %v = memref.load %a[4 * thread + %i] }        one ds_read_b128
 
 Counted one by one, these four loads have conflicts that the code does not have; and a swizzle that
-parts the four elements may look better than it is. So there are two readings of such a program.
-What LLVM does exactly depends on what it can prove. This is the reading in which it joins whatever
-it may: accesses of one kind, in one block without barriers or accesses of the other kind between
-them, to consecutive elements in all lanes, at an address aligned to their joint size.
+parts the four elements may look better than it is. Unrolled, a vector may also be aligned in some
+trips only, and be whole there. So there are two readings of such a program. What LLVM does exactly
+depends on what it can prove; this is the reading in which it unrolls and joins whatever it may:
+accesses of one kind, in one block without barriers or accesses of the other kind between them, to
+consecutive elements in all lanes, at an address aligned to their joint size.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from .lds_accesses import TracedAccess
 
-_MOST_TRIPS = 64
+MOST_UNROLLED = 64
 """LLVM unrolls no loop whole that has more trips, as a rule."""
 
 
 def joined_accesses(
     tile: LdsTile, accesses: Sequence[TracedAccess]
 ) -> tuple[LdsAccess, ...] | None:
-    """The accesses with neighbours joined; None if there are none to join.
+    """The accesses as joined; None if they are no others than those of the program.
 
-    `accesses` were traced `unrolled`, and are all that is done to the tile.
+    `accesses` were traced with loops of up to `MOST_UNROLLED` trips unrolled, and are all that is
+    done to the tile.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     places = _places(accesses)
@@ -51,7 +53,9 @@ def joined_accesses(
     for segment in segments.values():
         for chain in _chains(segment):
             found += _chunks(tile, chain)
-    return tuple(found) if len(found) < len(accesses) else None
+    # Unrolled, a vector may be aligned in some trips.
+    apart = any(each.trip and each.access.count > 1 for each in accesses)
+    return tuple(found) if apart or len(found) < len(accesses) else None
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,6 @@ class _Place:
 
 def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
     kinds = {each.operation: each.access.kind for each in accesses}
-    trips: dict[ir.Operation, int] = {}
-    for each in accesses:
-        trips[each.operation] = max(trips.get(each.operation, 0), each.trip + 1)
     found: dict[ir.Operation, _Place] = {}
     seen: list[ir.Block] = []
     for block in (operation.block for operation in kinds):
@@ -87,10 +88,8 @@ def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
             if kind is not None:
                 last = kind
                 members.append((operation.operation, segment))
-        most = max((trips[operation] for operation, _ in members), default=0)
-        spans = segment == 0 and most <= _MOST_TRIPS
         number = len(seen)
-        found.update((operation, _Place(number, part, spans)) for operation, part in members)
+        found.update((operation, _Place(number, part, segment == 0)) for operation, part in members)
     return found
 
 

@@ -101,7 +101,7 @@ class AllocationAccesses:
 class TracedAccess:
     """An access with the operation that makes it, and the trip of the loop right around that.
 
-    The trip is 0 unless the loop was traced `unrolled`.
+    The trip is 0 unless the loop was unrolled in the trace.
     """
 
     access: LdsAccess
@@ -302,12 +302,12 @@ def trace_allocation(
     allocation: ir.Operation,
     function: ir.Operation,
     evaluator: LaneEvaluator,
-    unrolled: bool = False,
+    unroll: int = 0,
 ) -> AllocationAccesses | Unknown:
     """All accesses to `allocation` inside `function`; Unknown when it is not a tile at all.
 
-    With `unrolled`, what an operation does in each trip of the loop right around it is an access
-    of its own, if it differs between trips.
+    What an operation does in each trip of the loop right around it is an access of its own, if it
+    differs between trips and the loop has at most `unroll` trips.
     """
     tile = tile_of(allocation)
     if isinstance(tile, Unknown):
@@ -364,7 +364,7 @@ def trace_allocation(
             if isinstance(around, Unknown):
                 unknown.append(UnknownAccess(f"{user.name}: {around.reason}", location))
                 continue
-            lanes = _Lanes(tile, view, around, evaluator, location, unrolled)
+            lanes = _Lanes(tile, view, around, evaluator, location, unroll)
             found = lanes.accesses(user, footprint)
             if isinstance(found, Unknown):
                 # A transfer masks what is outside its memref's bounds; other accesses do not.
@@ -770,7 +770,7 @@ class _Lanes:
     around: _Surroundings
     evaluator: LaneEvaluator
     location: str
-    unrolled: bool
+    unroll: int
 
     def accesses(
         self, operation: ir.Operation, footprint: _Footprint
@@ -804,7 +804,7 @@ class _Lanes:
                 return []
         if footprint.wave_elements:
             return self._stored(footprint, starts, active, weight, bool(loops))
-        if not (self.unrolled and around.loops - 1 in depths):
+        if around.loops - 1 not in depths or loops[-1].trips > self.unroll:
             found = self._runs(footprint, starts, active, weight, bool(loops))
             if isinstance(found, Unknown):
                 return found

@@ -53,7 +53,7 @@ from ..dialect_utils.allocations import (
 )
 from ..dialect_utils.gather_sources import GatherPermuter
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.joined_accesses import joined_accesses
+from ..dialect_utils.joined_accesses import MOST_UNROLLED, joined_accesses
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
@@ -293,7 +293,7 @@ class _Planner:
         """What is done to the allocations, with neighbouring accesses joined."""
         traces: list[AllocationAccesses] = []
         for each in allocations:
-            traced = trace_allocation(each, self.function, self.evaluator, unrolled=True)
+            traced = trace_allocation(each, self.function, self.evaluator, MOST_UNROLLED)
             assert not isinstance(traced, Unknown)
             traces.append(traced)
         return joined_accesses(traces[0].tile, ordinary_accesses(traces))

@@ -262,9 +262,9 @@ class SwizzlingPass(FunctionPass):
 
 
 _JOINED_WORSE = (
-    "under the best swizzle, neighbouring accesses that the backend may join would cost more"
+    "under the best swizzle its accesses would cost more, unrolled and joined as the backend may"
 )
-_JOINED_BEST = "the fewest found with neighbouring accesses joined, as the backend may"
+_JOINED_BEST = "the fewest found for accesses unrolled and joined as the backend may"
 _STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
 
 

@@ -346,7 +346,7 @@ def test_random_kernels_keep_their_results_and_lose_conflicts():
 def test_many_random_kernels(seeded: int):
     gathers = seeded % 2 == 0
     tally = check_many(50, seeded=seeded, gathers=gathers)
-    assert tally.gathers_swizzled >= (5 if gathers else 0)
+    assert tally.gathers_swizzled >= (2 if gathers else 0)
     assert tally.counters_recounted >= tally.kernels // 2
     assert tally.conflicts_compared >= tally.kernels // 2
     assert tally.worse <= tally.kernels // 10

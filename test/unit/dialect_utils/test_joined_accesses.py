@@ -11,7 +11,7 @@ from iree.compiler.api import Session
 
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.joined_accesses import joined_accesses
+from bankwise.dialect_utils.joined_accesses import MOST_UNROLLED, joined_accesses
 from bankwise.dialect_utils.lane_values import LaneEvaluator
 from bankwise.dialect_utils.lds_accesses import (
     AllocationAccesses,
@@ -48,7 +48,7 @@ func.func @f(%v: f32, %condition: i1) {{
     function = module.body.operations[0].operation
     evaluator = LaneEvaluator(Launch((128, 1, 1), 64))
     (allocation,) = lds_allocations(function)
-    traced = trace_allocation(allocation, function, evaluator, unrolled=True)
+    traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
     assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
     return joined_accesses(traced.tile, ordinary_accesses([traced]))
@@ -146,6 +146,19 @@ def test_an_instruction_of_its_own_is_joined_with_nothing(context: ir.Context) -
     assert joined(context, f"{places}\n{reads}", tile) is None
     loads = reads.replace("amdgpu.transpose_load", "vector.load").replace(" -> ", ", ")
     assert shapes(joined(context, f"{places}\n{loads}", tile)) == [(8, 8)]
+
+
+def test_a_vector_is_aligned_in_the_trips_in_which_it_is(context: ir.Context) -> None:
+    # Rows of 65 elements: two of them begin at an even one in rows 0 and 2 only.
+    body = loop(
+        4,
+        2,
+        "%r = affine.apply affine_map<(d0)[s0] -> (d0 * 65 + s0 * 2)>(%i)[%x]\n"
+        "%l = vector.load %m[%r] : TILE, vector<2xf32>",
+    )
+    assert shapes(joined(context, body)) == [(2, 2), (67, 2), (132, 2), (197, 2)]
+    once = body.replace("d0 * 65", "0").replace("(%i)[%x]\n%l", "(%i)[%x]\n%l")
+    assert joined(context, once) is None
 
 
 def test_lanes_that_are_off_stay_off(context: ir.Context) -> None:
