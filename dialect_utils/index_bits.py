@@ -28,6 +28,7 @@ from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
 from .gpu_target import Launch, launch_of
+from .lane_values import LaneEvaluator, Unknown
 from .operand_order import compute_after_operands
 
 _ALL = (1 << 64) - 1
@@ -245,10 +246,12 @@ class IndexBits:
     """Known-bits analysis of one function, remembering what it has computed.
 
     Bounds of thread ids come from `upper_bound` of the id or from the workgroup size in the
-    function's `translation_info`.
+    function's `translation_info`. With `lanes`, digits of a linearize_index whose bound no bits
+    show are looked at in every lane.
     """
 
     function: ir.Operation
+    lanes: LaneEvaluator | None = None
     _known: dict[ir.Value, Bits] = field(default_factory=dict)
     _launch: Launch | None = None
 
@@ -272,8 +275,26 @@ class IndexBits:
         transfer = _TRANSFER.get(operation.name)
         if transfer is None:
             return UNKNOWN
+        if operation.name == "affine.linearize_index":
+            operands = self._bounded_digits(operation, operands)
         result = ir.OpResult(value).result_number
         return _truncate(transfer(operation, result, operands), width)
+
+    def _bounded_digits(self, linearize: ir.Operation, operands: list[Bits]) -> list[Bits]:
+        """The facts on the operands, with digits below their bases where all lanes have such."""
+        count = linearize_digits(linearize)
+        basis = _basis(linearize, operands[count:])
+        bounded = list(operands)
+        for number, base in enumerate(basis, start=count - len(basis)):
+            facts = operands[number]
+            if self.lanes is None or not base.constant or facts.upper < base.constant:
+                continue
+            exact = self.lanes.evaluate(linearize.operands[number])
+            if isinstance(exact, Unknown) or not exact.values.size:
+                continue
+            if exact.values.min() >= 0 and exact.values.max() < base.constant:
+                bounded[number] = _facts(facts.may, facts.must, base.constant - 1, facts.multiple)
+        return bounded
 
 
 def _operation(value: ir.Value) -> ir.Operation:
@@ -556,7 +577,8 @@ def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     """The mixed-radix number of the digits.
 
     `disjoint` promises that each digit is below its base. That is not relied on: passes that take
-    constants out of digits keep the keyword, though what is left may be negative.
+    constants out of digits keep the keyword, though what is left may be negative. See
+    `IndexBits.lanes`.
     """
     count = linearize_digits(operation)
     digits, basis = operands[:count], _basis(operation, operands[count:])

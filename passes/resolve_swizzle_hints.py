@@ -69,9 +69,10 @@ class ResolveSwizzleHints(FunctionPass):
         with function.context:
             hints = hints_in(function)
             fold_expansions_into_ldmatrix(function)
-            bits = IndexBits(function)
             launch = launch_of(function)
-            known = KnownOffsets(bits, None if launch is None else LaneEvaluator(launch))
+            lanes = None if launch is None else LaneEvaluator(launch)
+            bits = IndexBits(function, lanes)
+            known = KnownOffsets(bits, lanes)
             groups = group_hinted_buffers(_layout_hints(hints), function)
             chains = [self._verify(group, known) for group in groups]
             builder = IndexBuilder(function)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index_bits import Bits, IndexBits, low_bit
+from bankwise.dialect_utils.lane_values import LaneEvaluator
 from bankwise.test.unit.index_evaluator import UndefinedError, evaluate, signed
 
 _INFO = (
@@ -64,6 +66,34 @@ def test_a_linearized_offset_has_the_bits_of_its_digits(session):
 def test_unknown_digits_stay_unknown_whatever_is_promised_of_them(session, promise: str):
     body = f"%o = affine.linearize_index {promise}[%p, %q] by (16, 64) : index"
     assert not _last(session, body)[1].bounded
+
+
+# What is left of t / 4 without its highest digit: below 8, which subtracting does not show.
+_REST = (
+    "%x = gpu.thread_id x\n%h = affine.apply affine_map<()[s0] -> (s0 floordiv 32)>()[%x]\n"
+    "%q4 = affine.apply affine_map<()[s0] -> (s0 floordiv 4)>()[%x]\n"
+    "%c8 = arith.constant 8 : index\n%c{less} = arith.constant {less} : index\n"
+    "%h8 = arith.muli %h, %c8 : index\n%r0 = arith.subi %q4, %h8 : index\n"
+    "%r = arith.subi %r0, %c{less} : index\n"
+    "%o = affine.linearize_index disjoint [%h, %r] by (2, 8) : index"
+)
+
+
+@pytest.mark.parametrize(("less", "bounded"), [(0, True), (1, False)])
+def test_digits_are_bounded_by_what_all_lanes_have(session, less: int, bounded: bool):
+    text = (
+        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
+        f"{_REST.format(less=less)}\n  return\n}}"
+    )
+    module = ir.Module.parse(text, session.context)
+    function = module.body.operations[0].operation
+    value = _operations(function)[-2].results[0]
+    assert not IndexBits(function).of(value).bounded
+    lanes = LaneEvaluator(Launch((64, 3, 1), 64))
+    found = IndexBits(function, lanes).of(value)
+    # Less than 0 in some lane is no digit, whatever is promised.
+    assert found.bounded == bounded
+    assert not bounded or found.upper == 15
 
 
 def test_a_constant_stride_of_an_unknown_value_clears_low_bits(session):
