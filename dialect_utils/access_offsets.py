@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.swizzles import Swizzle
-from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess
+from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess, Chain
 from .index_bits import IndexBits
 from .lane_values import LaneEvaluator, Unknown
 from .lds_accesses import LDMATRIX
@@ -63,9 +62,7 @@ class KnownOffsets:
         residue = first % multiple if multiple else first
         return footprint._replace(multiple=multiple, residue=residue)
 
-    def common_order(
-        self, access: BufferAccess, chain: tuple[Swizzle, ...], run: int
-    ) -> list[int] | None:
+    def common_order(self, access: BufferAccess, chain: Chain, run: int) -> list[int] | None:
         """The place of each run of a vector in the vector's own block, if all lanes agree.
 
         The swizzle may only reorder the runs of a vector, and alike wherever it is accessed.

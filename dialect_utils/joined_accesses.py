@@ -126,14 +126,14 @@ def _chunks(tile: LdsTile, chain: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
     """The chain in accesses of up to 16 bytes, each aligned to its size."""
     first = 0
     while first < len(chain):
+        start = chain[first].elements * tile.element_bits // 8
         best, count = first + 1, 0
         for last in range(first, len(chain)):
             count += chain[last].count
             size = count * tile.element_bits // 8
             if size > MAX_USEFUL_ALIGNMENT:
                 break
-            used = chain[first].elements * tile.element_bits // 8
-            if is_power_of_two(size) and not (used % size).any():
+            if is_power_of_two(size) and not (start % size).any():
                 best = last + 1
         joint = sum(access.count for access in chain[first:best])
         yield replace(chain[first], count=joint)

@@ -119,8 +119,8 @@ def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess
     found: list[TracedAccess] = []
     seen: set[ir.Operation] = set()
     for traced in traces:
-        gathers = {gather.operation for gather in traced.gathers}
-        new = [each for each in traced.traced if each.operation not in gathers | seen]
+        left_out = seen | {gather.operation for gather in traced.gathers}
+        new = [each for each in traced.traced if each.operation not in left_out]
         found += new
         seen.update(each.operation for each in new)
     return found

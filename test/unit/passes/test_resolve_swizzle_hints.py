@@ -416,6 +416,32 @@ def test_networks_equal_the_formula(chain):
             assert expected & ~network.image(bits) == 0
 
 
+def _resolved_in_lds(
+    session: Session,
+    chain: tuple[Swizzle, ...],
+    offset: str,
+    width: int,
+    waves: int = 4,
+    stored: bool = True,
+) -> ir.Module:
+    """A function that loads `width` elements from `offset` of an LDS array, and stores them there.
+
+    `offset` is an operation on %x and %y, the threads of [64, waves].
+    """
+    kind, vector = "memref<4096xf16, #gpu.address_space<workgroup>>", f"vector<{width}xf16>"
+    hints, value = _chain_text(chain, kind)
+    store = f"vector.store %v, {value}[%o] : {kind}, {vector}\n" if stored else ""
+    module, _, _ = _resolve(
+        session,
+        f"func.func @f() attributes {{translation_info = "
+        f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n%a = memref.alloc() : {kind}\n"
+        f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
+        f"%o = {offset}\n{hints}\n"
+        f"%v = vector.load {value}[%o] : {kind}, {vector}\n{store}return\n}}",
+    )
+    return module
+
+
 # A tile of 256 columns, each thread moves 4 elements of one row.
 _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {first})>()[%x, %y]"
 
@@ -438,18 +464,8 @@ _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {fir
 )
 def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, order):
     waves = 2 if chain[0].row_stride == 512 else 4
-    kind = "memref<4096xf16, #gpu.address_space<workgroup>>"
-    hints, value = _chain_text(chain, kind)
-    module, _, _ = _resolve(
-        session,
-        f"func.func @f() attributes {{translation_info = "
-        f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n"
-        f"%a = memref.alloc() : {kind}\n"
-        f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
-        f"%o = {_ROW_OF_FOURS.format(first=first)}\n{hints}\n"
-        f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
-        f"vector.store %v, {value}[%o] : {kind}, vector<4xf16>\nreturn\n}}",
-    )
+    offset = _ROW_OF_FOURS.format(first=first)
+    module = _resolved_in_lds(session, chain, offset, 4, waves=waves)
     function = module.body.operations[0].operation
     found = _buffer_accesses(function)
     if order is None:
@@ -468,18 +484,11 @@ def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, 
 
 def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
     """Row 1 of every four: element i of the row lies at (i + 1) mod 4."""
-    chain, kind = (RotateRows(4, 1),), "memref<4096xf16, #gpu.address_space<workgroup>>"
-    hints, value = _chain_text(chain, kind)
-    module, _, _ = _resolve(
-        session,
-        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
-        f"%a = memref.alloc() : {kind}\n%x = gpu.thread_id x upper_bound 64\n"
-        f"%o = affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]\n{hints}\n"
-        f"%v = vector.load {value}[%o] : {kind}, vector<4xf16>\n"
-        f"vector.store %v, {value}[%o] : {kind}, vector<4xf16>\nreturn\n}}",
-    )
+    chain = (RotateRows(4, 1),)
+    offset = "affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]"
+    module = _resolved_in_lds(session, chain, offset, 4)
     function = module.body.operations[0].operation
-    (thread,) = (
+    thread, _ = (
         op.operation.results[0]
         for op in function.regions[0].blocks[0].operations
         if op.operation.name == "gpu.thread_id"
@@ -507,15 +516,8 @@ def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
     ],
 )
 def test_accesses_say_how_they_are_aligned(session, chain, offset, width, alignments):
-    kind = "memref<4096xf16, #gpu.address_space<workgroup>>"
-    hints, value = _chain_text(chain, kind)
-    module, _, _ = _resolve(
-        session,
-        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
-        f"%x = gpu.thread_id x upper_bound 64\n%a = memref.alloc() : {kind}\n"
-        f"%o = affine.apply affine_map<()[s0] -> ({offset})>()[%x]\n{hints}\n"
-        f"%v = vector.load {value}[%o] : {kind}, vector<{width}xf16>\nreturn\n}}",
-    )
+    place = f"affine.apply affine_map<()[s0] -> ({offset})>()[%x]"
+    module = _resolved_in_lds(session, chain, place, width, stored=False)
     function = module.body.operations[0].operation
     assert _alignments(function) == alignments
     assert _allocation_alignment(function, True) == max(2, *alignments)
