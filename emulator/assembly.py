@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import yaml
+
+from .data_sections import NO_DATA, DataError, DataImage, DataReader, uncommented
 
 
 class AssemblyError(ValueError):
@@ -79,6 +81,25 @@ class Name:
 
 
 @dataclass(frozen=True)
+class Relocation:
+    """Half of an address that a linker fills in: `symbol@rel32@lo+4`.
+
+    Attributes:
+        kind: `rel32`, `gotpcrel32` or `abs32`; see `linking`.
+        high: whether it is the upper half.
+        addend: bytes that are added to the whole address.
+    """
+
+    symbol: str
+    kind: str
+    high: bool
+    addend: int
+
+    def __str__(self) -> str:
+        return f"{self.symbol}@{self.kind}@{'hi' if self.high else 'lo'}{self.addend:+d}"
+
+
+@dataclass(frozen=True)
 class Operand:
     """A register, number or word, with the modifiers of a source.
 
@@ -86,7 +107,7 @@ class Operand:
     selects.
     """
 
-    value: Register | Literal | Name
+    value: Register | Literal | Name | Relocation
     negate: bool = False
     absolute: bool = False
     sign_extend: bool = False
@@ -157,6 +178,7 @@ class Kernel:
         entry: where a wave starts.
         directives: `.amdhsa_*` values, without the prefix.
         workgroup_size: work items in x, y, z.
+        data: the read-only data of the kernel's file.
     """
 
     name: str
@@ -169,6 +191,7 @@ class Kernel:
     kernarg_bytes: int
     workgroup_size: tuple[int, int, int]
     source: str = field(default="", repr=False)
+    data: DataImage = field(default=NO_DATA, repr=False)
 
     @property
     def lds_bytes(self) -> int:
@@ -201,6 +224,7 @@ class _Parser:
     def __init__(self, text: str, source: str) -> None:
         self.lines = text.splitlines()
         self.source = source
+        self.data = DataReader()
 
     def error(self, line: int, message: str) -> AssemblyError:
         return AssemblyError(f"{self.source}:{line}: {message}")
@@ -214,12 +238,29 @@ class _Parser:
         directives = self.directives()
         if not directives:
             raise self.error(len(self.lines), "no .amdhsa_kernel block: the file is truncated")
+        self.read_data()
         kernels: dict[str, Kernel] = {}
         for name, values in directives.items():
             if name not in metadata:
                 raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
             kernels[name] = self.kernel(name, arch, values, metadata[name])
-        return kernels
+        # One image for all: code says which entries the global offset table has.
+        data = self.data.image()
+        return {name: replace(kernel, data=data) for name, kernel in kernels.items()}
+
+    def read_data(self) -> None:
+        """Reads the data sections."""
+        for number, line in enumerate(self.lines, 1):
+            if line.strip() == ".amdgpu_metadata":
+                break
+            try:
+                self.data.read_line(line, number)
+            except DataError as error:
+                raise self.error(number, str(error)) from None
+        try:
+            self.data.finish()
+        except DataError as error:
+            raise AssemblyError(f"{self.source}:{error}") from None
 
     def metadata(self) -> dict[str, Mapping[str, object]]:
         """The `.amdgpu_metadata` document's kernels by name."""
@@ -263,7 +304,7 @@ class _Parser:
         labels: dict[str, int] = {}
         inside = False
         for number, line in enumerate(self.lines, 1):
-            code = line.split(";", 1)[0].split("//", 1)[0].strip()
+            code = uncommented(line)
             while match := _LABEL.match(code):
                 label = match[1]
                 if label == name:
@@ -280,6 +321,14 @@ class _Parser:
                     raise self.error(number, str(error)) from None
         raise self.error(len(self.lines), f"the code of kernel '{name}' has no end")
 
+    def refer(self, relocation: Relocation, line: int) -> None:
+        """Notes which symbol the code needs; AssemblyError where the file does not hold it."""
+        try:
+            by_table = relocation.kind == "gotpcrel32"
+            self.data.refer(relocation.symbol, by_table=by_table)
+        except DataError as error:
+            raise self.error(line, str(error)) from None
+
     def complete(
         self,
         name: str,
@@ -292,6 +341,8 @@ class _Parser:
         for instruction in instructions:
             for operand in instruction.operands:
                 value = operand.value
+                if isinstance(value, Relocation):
+                    self.refer(value, instruction.line)
                 label = value.text if isinstance(value, Name) else ""
                 if label.startswith(".L") and label not in labels:
                     raise self.error(instruction.line, f"no label '{label}'")
@@ -427,7 +478,12 @@ def _operand(word: str) -> Operand:
     return Operand(_value(inner), negate, absolute, sign_extend)
 
 
-def _value(word: str) -> Register | Literal | Name:
+_RELOCATION = re.compile(
+    r'^("[^"]*"|[.\w$]+)@(rel32|gotpcrel32|abs32)@(lo|hi)((?:[+-](?:0x[0-9a-fA-F]+|\d+))*)$'
+)
+
+
+def _value(word: str) -> Register | Literal | Name | Relocation:
     if word in _SPECIAL:
         return _SPECIAL[word]
     if match := _REGISTER.match(word):
@@ -442,4 +498,8 @@ def _value(word: str) -> Register | Literal | Name:
         return Literal(int(word, 0))
     if _FLOAT.match(word):
         return Literal(float(word))
+    if match := _RELOCATION.match(word):
+        symbol, kind, half, addends = match.groups()
+        addend = sum(int(each, 0) for each in re.findall(r"[+-]\w+", addends))
+        return Relocation(symbol.strip('"'), kind, half == "hi", addend)
     return Name(word)

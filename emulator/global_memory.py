@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .atomics import AtomicOp, update
 from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words, words_of
+from .data_sections import DataImage
 from .errors import GlobalAccessError
 
 LaneMask = npt.NDArray[np.bool_]
@@ -27,6 +28,7 @@ class _Buffer:
     size: int
     data: Bytes
     """The buffer's bytes, then padding."""
+    read_only: bool = False
 
     @property
     def end(self) -> int:
@@ -40,9 +42,23 @@ class GlobalMemory:
         self._buffers: list[_Buffer] = []
         self._starts: list[int] = []
         self._next = _FIRST_ADDRESS
+        self._images: dict[DataImage, int] = {}
 
-    def allocate(self, contents: int | bytes | npt.NDArray[np.generic]) -> int:
-        """A new buffer of so many zero bytes, or with a copy of `contents`; returns its address."""
+    def place(self, image: DataImage) -> int:
+        """The address of a file's read-only data, which is put here when it is first asked for."""
+        if image not in self._images:
+            base = self._next
+            self.allocate(image.at(base), read_only=True)
+            self._images[image] = base
+        return self._images[image]
+
+    def allocate(
+        self, contents: int | bytes | npt.NDArray[np.generic], *, read_only: bool = False
+    ) -> int:
+        """A new buffer of so many zero bytes, or with a copy of `contents`; returns its address.
+
+        Kernels cannot store to a buffer that is `read_only`.
+        """
         if isinstance(contents, int):
             size, initial = contents, None
         else:
@@ -53,7 +69,7 @@ class GlobalMemory:
             data[:size] = initial
         start = self._next
         self._next += -(-size // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
-        self._buffers.append(_Buffer(start, size, data))
+        self._buffers.append(_Buffer(start, size, data, read_only))
         self._starts.append(start)
         return start
 
@@ -116,6 +132,7 @@ class GlobalMemory:
         rows, lanes = np.nonzero(active)
         flat, values = addresses[active], words[:, active]
         for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
+            _check_writable(buffer)
             offsets = flat[chosen] - buffer.start
             ByteAccess(offsets, width).scatter(buffer.data, values[:, chosen])
 
@@ -140,6 +157,7 @@ class GlobalMemory:
         rows, lanes = np.nonzero(active)
         flat, values = addresses[active], [words[:, active] for words in data]
         for buffer, chosen in self._by_buffer(flat, op.width, waves, rows, lanes):
+            _check_writable(buffer)
             offsets = flat[chosen] - buffer.start
             if ByteAccess(offsets, op.width).alignment % op.width:
                 raise GlobalAccessError(f"an atomic on {op.width} bytes not aligned to them")
@@ -199,6 +217,11 @@ class GlobalMemory:
         if near is not None:
             place = f"byte {address - near.start} of a buffer of {near.size}"
         return f"{count} bytes at address {address:#x} are in no buffer: {place}"
+
+
+def _check_writable(buffer: _Buffer) -> None:
+    if buffer.read_only:
+        raise GlobalAccessError("a store to the kernel's read-only data")
 
 
 _CHUNK = 1 << 20

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.targets import Target
-from .assembly import EXEC, Kernel
+from .assembly import EXEC, AssemblyError, Kernel
 from .counters import Counters
 from .errors import LaunchError
 from .executor import Program
 from .global_memory import GlobalMemory
+from .linking import link
 from .machine import LANES, Machine
 from .step import BuildContext
 
@@ -88,7 +89,7 @@ def _runs(
 ) -> Iterator[Machine]:
     """The machines of all portions, each at its end."""
     _check(kernel, target, grid, arguments)
-    program = Program(BuildContext(kernel, target))
+    program = Program(BuildContext(_link(kernel, memory), target))
     # Some space behind the arguments, since the hidden ones are not passed.
     kernarg = memory.allocate(arguments + bytes(_HIDDEN_ARGUMENT_BYTES))
     chosen = _all_workgroups(grid) if workgroups is None else workgroups
@@ -97,6 +98,13 @@ def _runs(
         set_initial_state(machine, kernarg, arguments)
         program.run(machine, max_branches)
         yield machine
+
+
+def _link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
+    try:
+        return link(kernel, memory)
+    except AssemblyError as error:
+        raise LaunchError(str(error)) from None
 
 
 _HIDDEN_ARGUMENT_BYTES = 256

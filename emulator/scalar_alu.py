@@ -168,6 +168,8 @@ SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
     {
         **_bitwise(32),
         **_bitwise(64),
+        # `linking` has put the program counter behind the destination.
+        "s_getpc_b64": ScalarOp("b64", ("b64",), lambda a: a),
         "s_add_u32": ScalarOp("u32", ("u32", "u32"), _add_u32, "second"),
         "s_sub_u32": ScalarOp("u32", ("u32", "u32"), _sub_u32, "second"),
         "s_add_i32": ScalarOp("i32", ("i32", "i32"), _add_i32, "second"),

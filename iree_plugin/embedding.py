@@ -190,7 +190,15 @@ class SteppedInvocation:
         self.invocation.import_module(op)
 
     def export(self) -> ir.Operation:
-        """Takes the module out of the invocation."""
+        """Takes the module out of the invocation.
+
+        The op, and all that is made from it, may live longer than the session: the session gives
+        its context away first, so that Python ends it after the last op. With a context that ends
+        with the session, an op in some traceback would be freed after its context, which ends the
+        process.
+        """
+        session = self.invocation.session
+        assert session is not None and session.context is not None
         return self.invocation.export_module()
 
     def execute(self, pipeline: Pipeline = Pipeline.STD) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,14 +27,14 @@ _LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
 
 @dataclass(frozen=True)
 class EmulatedModule:
-    """A compiled module; to be used in a `with` statement, which frees the compiler's memory.
+    """A compiled module; to be used in a `with` statement, which ends the compiler's session.
 
     Attributes:
         host: the module after phase `executable-targets`, for `HostProgram`.
         kernels: every kernel by name.
         assembly: the text of each kernel's file.
         vmfb: the module for the runtime.
-        session: owns `host`'s context.
+        session: the compiler's session; `host` and its context do not need it.
     """
 
     host: ir.Operation
@@ -46,8 +47,6 @@ class EmulatedModule:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        # The op must go before its context.
-        self.host.erase()
         self.session.close()
 
     @property
@@ -77,8 +76,11 @@ def compile_for_emulation(
         AssemblyError: the compiler's assembly cannot be read.
     """
     mitigation = Mitigation(mitigation)
-    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="bankwise-emulate-"))
         session = Session()
+        on_failure = stack.enter_context(contextlib.ExitStack())
+        on_failure.callback(session.close)
         dump = f"--iree-hal-dump-executable-files-to={directory}"
         try:
             session.set_flags(*flags, dump)
@@ -87,6 +89,7 @@ def compile_for_emulation(
         with collecting_compile(session, flags, mitigation, edits, decisions) as compiling:
             host, vmfb = _compile(*compiling, open_source(session, source))
         kernels, assembly = _read_kernels(Path(directory))
+        on_failure.pop_all()
     return EmulatedModule(host, kernels, assembly, vmfb, session)
 
 

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The read-only data of an assembly file: constants that a kernel addresses by a symbol.
+
+        .section    .rodata.cst32,"aM",@progbits,32
+        .p2align    6, 0x0
+    .L__constant_8xf32:
+        .long   0x3f800000
+        .zero   28
+
+All read-only sections of a file become one `DataImage`: bytes, symbols as offsets into them, and
+relocations, which are the places that hold the address of a symbol. An image has no address until
+it is put into the emulated memory. The directives are those that LLVM's assembly printer writes for
+initialized data ("Using as", chapter "Assembler Directives", says what they mean).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+class DataError(ValueError):
+    """A directive or symbol that cannot be read; the message does not say where it stands."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, or a place in the image: `number` bytes behind its start."""
+
+    number: int
+    in_image: bool = False
+
+
+@dataclass(frozen=True)
+class DataRelocation:
+    """`width` bytes at `offset` of an image that hold the address of its byte `target`."""
+
+    offset: int
+    width: int
+    target: int
+
+
+@dataclass(frozen=True, eq=False)
+class DataImage:
+    """The read-only data of one assembly file.
+
+    Attributes:
+        contents: the bytes, zeros where a relocation stands.
+        symbols: offsets into `contents`.
+        relocations: what depends on where the image lies.
+        table: for each symbol whose address is read from the global offset table, the offset of
+            its entry.
+    """
+
+    contents: bytes = b""
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    relocations: tuple[DataRelocation, ...] = ()
+    table: Mapping[str, int] = field(default_factory=dict)
+
+    def at(self, base: int) -> bytes:
+        """The bytes as they are when the image starts at address `base`."""
+        placed = bytearray(self.contents)
+        for relocation in self.relocations:
+            end = relocation.offset + relocation.width
+            placed[relocation.offset : end] = _bytes(base + relocation.target, relocation.width)
+        return bytes(placed)
+
+
+NO_DATA = DataImage()
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_LABEL = re.compile(rf"^({_QUOTED}|[.\w$]+):\s*")
+_SECTION = re.compile(rf"^({_QUOTED}|[^\s,]+)(?:,\s*\"([^\"]*)\")?")
+_COMMENT = re.compile(rf"({_QUOTED})|;.*|//.*")
+_READ_ONLY = (".rodata", ".data.rel.ro")
+# Sections that take part in a running program although a kernel may write them.
+_WRITABLE = (".data", ".bss", ".tbss", ".tdata")
+
+_WIDTHS = MappingProxyType(
+    {
+        **dict.fromkeys((".byte", ".1byte"), 1),
+        **dict.fromkeys((".short", ".hword", ".value", ".2byte"), 2),
+        **dict.fromkeys((".long", ".int", ".word", ".4byte"), 4),
+        **dict.fromkeys((".quad", ".8byte", ".xword"), 8),
+        ".octa": 16,
+    }
+)
+# What stands between data and says nothing of its bytes.
+_SILENT = frozenset(
+    {
+        *(".type", ".size", ".globl", ".global", ".local", ".weak", ".hidden", ".protected"),
+        *(".internal", ".ident", ".addrsig", ".addrsig_sym", ".file", ".loc", ".amdgpu_hsa_kernel"),
+    }
+)
+_KERNEL_DESCRIPTOR_BYTES = 64
+
+
+def uncommented(line: str) -> str:
+    """A line without its comment and surrounding blanks; quoted text is kept as it is."""
+    if ";" not in line and "//" not in line:
+        return line.strip()
+    return _COMMENT.sub(lambda match: match[1] or "", line).strip()
+
+
+class DataReader:
+    """Collects the read-only data of a file, line by line."""
+
+    def __init__(self) -> None:
+        self._contents = bytearray()
+        self._symbols: dict[str, int] = {}
+        self._elsewhere: dict[str, str] = {}
+        self._assigned: dict[str, str] = {}
+        self._relocations: list[DataRelocation] = []
+        self._table: dict[str, int] = {}
+        self._section = ".text"
+        self._inside_kernel_block = False
+        # Differences of symbols are known only when all symbols are.
+        self._open: list[tuple[int, int, str, int]] = []
+
+    @property
+    def in_data(self) -> bool:
+        """Whether the current section holds read-only data."""
+        return self._section.startswith(_READ_ONLY)
+
+    def read_line(self, line: str, number: int) -> None:
+        """Takes the next line, whose number counts from 1; DataError where it cannot be read."""
+        code = uncommented(line)
+        while match := _LABEL.match(code):
+            self._define(_unquoted(match[1]))
+            code = code[match.end() :]
+        if not code.startswith("."):
+            return
+        name, _, rest = code.replace("\t", " ").partition(" ")
+        rest = rest.strip()
+        if name == ".section":
+            self._enter(rest)
+        elif name in (".text", ".data", ".bss"):
+            self._section = name
+        elif name in (".set", ".equ"):
+            symbol, _, text = rest.partition(",")
+            self._assigned[_unquoted(symbol.strip())] = text.strip()
+        elif name == ".amdhsa_kernel":
+            self._inside_kernel_block = True
+        elif name == ".end_amdhsa_kernel":
+            self._inside_kernel_block = False
+            if self.in_data:
+                self._contents += bytes(_KERNEL_DESCRIPTOR_BYTES)
+        elif self.in_data and not self._inside_kernel_block and name not in _SILENT:
+            self._directive(name, rest, number)
+
+    def finish(self) -> None:
+        """Fills in what the symbols' places decide.
+
+        Raises:
+            DataError: a symbol is missing; the message starts with the line's number and a colon.
+        """
+        for offset, width, text, number in self._open:
+            try:
+                value = self._value(text)
+            except DataError as error:
+                raise DataError(f"{number}: {error}") from None
+            if value.in_image:
+                self._relocations.append(DataRelocation(offset, width, value.number))
+            else:
+                self._contents[offset : offset + width] = _bytes(value.number, width)
+
+    def refer(self, symbol: str, *, by_table: bool) -> None:
+        """Says that code refers to `symbol`, directly or through the global offset table.
+
+        Raises:
+            DataError: no read-only section of the file defines it.
+        """
+        place = self._lookup(symbol)
+        if not place.in_image:
+            raise DataError(f"the symbol '{symbol}' is a number, not an address")
+        self._symbols[symbol] = place.number
+        if by_table and symbol not in self._table:
+            self._align(8)
+            entry = len(self._contents)
+            self._table[symbol] = entry
+            self._relocations.append(DataRelocation(entry, 8, place.number))
+            self._contents += bytes(8)
+
+    def image(self) -> DataImage:
+        """All that was read."""
+        return DataImage(
+            bytes(self._contents),
+            MappingProxyType(self._symbols),
+            tuple(self._relocations),
+            MappingProxyType(self._table),
+        )
+
+    def _lookup(self, symbol: str) -> Value:
+        """What a symbol stands for: its place, or what `.set` says."""
+        if symbol in self._symbols:
+            return Value(self._symbols[symbol], in_image=True)
+        if symbol in self._assigned:
+            return self._value(self._assigned[symbol])
+        if symbol in self._elsewhere:
+            raise DataError(
+                f"the symbol '{symbol}' lies in section '{self._elsewhere[symbol]}'; the emulator "
+                "holds read-only data alone"
+            )
+        raise DataError(f"the file defines no symbol '{symbol}'")
+
+    def _define(self, symbol: str) -> None:
+        if self.in_data:
+            self._symbols[symbol] = len(self._contents)
+        elif self._section.startswith(_WRITABLE):
+            self._elsewhere[symbol] = self._section
+
+    def _enter(self, text: str) -> None:
+        match = _SECTION.match(text)
+        if match is None:
+            raise DataError(f"'.section {text}' names no section")
+        self._section = _unquoted(match[1])
+        if self.in_data:
+            # Sections of one name go on where they ended; here they only must not overlap.
+            self._align(256)
+
+    def _align(self, bytes_: int, fill: int = 0) -> None:
+        self._contents += bytes([fill]) * (-len(self._contents) % bytes_)
+
+    def _directive(self, name: str, rest: str, number: int) -> None:
+        if name in _WIDTHS:
+            for text in _arguments(rest):
+                self._open.append((len(self._contents), _WIDTHS[name], text, number))
+                self._contents += bytes(_WIDTHS[name])
+        elif name in (".ascii", ".asciz", ".string"):
+            for text in _arguments(rest):
+                self._contents += _string(text) + (b"" if name == ".ascii" else b"\0")
+        elif name in _REPEATS:
+            self._contents += _REPEATS[name]([self._number(text) for text in _arguments(rest)])
+        elif name in (".p2align", ".balign", ".align"):
+            self._aligned(name, rest)
+        else:
+            raise DataError(f"the emulator does not know the data directive '{name}'")
+
+    def _aligned(self, name: str, rest: str) -> None:
+        words = [self._number(text) for text in rest.split(",") if text.strip()]
+        size = words[0] if name == ".balign" else 1 << words[0]
+        missing = -len(self._contents) % size
+        if len(words) > 2 and missing > words[2]:
+            return
+        self._align(size, words[1] & 0xFF if len(words) > 1 else 0)
+
+    def _number(self, text: str) -> int:
+        value = self._value(text)
+        if value.in_image:
+            raise DataError(f"'{text}' is an address where a number is expected")
+        return value.number
+
+    def _value(self, text: str) -> Value:
+        return _Expression(text, self._lookup).value()
+
+
+def _zeros(words: list[int]) -> bytes:
+    """`.zero count, value`."""
+    count, value = [*words, 0][:2]
+    return bytes([value & 0xFF]) * count
+
+
+def _fill(words: list[int]) -> bytes:
+    """`.fill repeat, size, value`: of the value only 4 bytes count, the others are zeros."""
+    repeat, size, value = (words + [1, 0][len(words) - 1 :])[:3]
+    if size > 8:
+        raise DataError(f".fill writes up to 8 bytes at a time, not {size}")
+    return _bytes(value & 0xFFFFFFFF, 8)[:size] * repeat
+
+
+_REPEATS: Mapping[str, Callable[[list[int]], bytes]] = MappingProxyType(
+    {".zero": _zeros, ".space": _zeros, ".skip": _zeros, ".fill": _fill}
+)
+
+
+def _bytes(value: int, width: int) -> bytes:
+    return (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+
+
+def _unquoted(name: str) -> str:
+    return _string(name).decode(errors="replace") if name.startswith('"') else name
+
+
+def _arguments(text: str) -> list[str]:
+    """The parts of a directive between commas that no quotation marks hold."""
+    found = re.findall(rf"(?:{_QUOTED}|[^,\"])+", text)
+    return [part.strip() for part in found if part.strip()]
+
+
+_ESCAPE = re.compile(rb'\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|([bfnrt"\\]))')
+_LETTERS = {b"b": 8, b"f": 12, b"n": 10, b"r": 13, b"t": 9, b'"': 34, b"\\": 92}
+
+
+def _string(text: str) -> bytes:
+    """The bytes of a quoted string."""
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        raise DataError(f"'{text}' is no string")
+
+    def byte(match: re.Match[bytes]) -> bytes:
+        octal, hexadecimal, letter = match.groups()
+        if letter:
+            return bytes([_LETTERS[letter]])
+        return bytes([int(octal or hexadecimal, 8 if octal else 16) & 0xFF])
+
+    return _ESCAPE.sub(byte, text[1:-1].encode())
+
+
+# Expressions of symbols and numbers.
+
+_TOKEN = re.compile(rf"\s*(0[xX][0-9a-fA-F]+|\d+|{_QUOTED}|[.\w$]+|<<|>>|[-+*/%&|^~()])")
+# As LLVM's assembler parser has it, where `|` binds tighter than `+`.
+_PRECEDENCE = {"+": 1, "-": 1, "|": 2, "^": 2, "&": 2, "*": 3, "/": 3, "%": 3, "<<": 3, ">>": 3}
+
+
+def _quotient(a: int, b: int) -> int:
+    """Division towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_COMPUTE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {
+        "|": operator.or_,
+        "^": operator.xor,
+        "&": operator.and_,
+        "<<": operator.lshift,
+        ">>": operator.rshift,
+        "*": operator.mul,
+        "/": _quotient,
+        "%": lambda a, b: a - b * _quotient(a, b),
+    }
+)
+
+
+class _Expression:
+    """One expression of numbers and symbols, read from left to right."""
+
+    def __init__(self, text: str, lookup: Callable[[str], Value]) -> None:
+        self.text = text
+        self.lookup = lookup
+        self.tokens: list[str] = []
+        position = 0
+        while position < len(text.rstrip()):
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise self.error()
+            self.tokens.append(match[1])
+            position = match.end()
+
+    def value(self) -> Value:
+        result = self.binary(0)
+        if self.tokens:
+            raise self.error()
+        return result
+
+    def error(self) -> DataError:
+        return DataError(f"the expression '{self.text}' cannot be read")
+
+    def binary(self, least: int) -> Value:
+        """Operators that bind tighter than `least`, and their operands."""
+        left = self.unary()
+        while self.tokens and _PRECEDENCE.get(self.tokens[0], 0) > least:
+            sign = self.tokens.pop(0)
+            left = self.combine(sign, left, self.binary(_PRECEDENCE[sign]))
+        return left
+
+    def combine(self, sign: str, left: Value, right: Value) -> Value:
+        """An address plus or minus a number is an address, a difference of two is a number."""
+        if sign == "+" and not (left.in_image and right.in_image):
+            return Value(left.number + right.number, left.in_image or right.in_image)
+        if sign == "-" and left.in_image >= right.in_image:
+            return Value(left.number - right.number, left.in_image and not right.in_image)
+        if sign in "+-" or left.in_image or right.in_image:
+            raise self.error()
+        if (sign in "/%" and right.number == 0) or (sign in ("<<", ">>") and right.number < 0):
+            raise self.error()
+        return Value(_COMPUTE[sign](left.number, right.number))
+
+    def unary(self) -> Value:
+        if not self.tokens:
+            raise self.error()
+        token = self.tokens.pop(0)
+        if token == "(":
+            inner = self.binary(0)
+            if not self.tokens or self.tokens.pop(0) != ")":
+                raise self.error()
+            return inner
+        if token in ("+", "-", "~"):
+            inner = self.unary()
+            if inner.in_image and token != "+":
+                raise self.error()
+            value = {"+": inner.number, "-": -inner.number, "~": ~inner.number}[token]
+            return Value(value, inner.in_image)
+        if token[0].isdigit():
+            return Value(int(token, 0) if token.strip("0") else 0)
+        if token in _PRECEDENCE or token == ")":
+            raise self.error()
+        return self.lookup(_unquoted(token))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Puts a kernel's constants into memory and makes numbers of the addresses in its code.
+
+The compiler addresses a constant relative to the program counter, in two halves:
+
+    s_getpc_b64 s[0:1]
+    s_add_u32 s0, s0, .L__constant_8xf32@rel32@lo+4
+    s_addc_u32 s1, s1, .L__constant_8xf32@rel32@hi+12
+
+`s_getpc_b64` gives the address P of the next instruction. A linker puts S + A - Q into a `rel32`
+operand, where S is the symbol's address, A the addend in the text and Q the address of the operand
+itself ("User Guide for AMDGPU Backend", Relocation Records). An instruction has 4 bytes and its
+literal another 4, so that Q is P + 4 here in the first half and P + 12 in the second: both compute
+the 64 bits of S - P, and the sum is S. `gotpcrel32` has in place of S the address of an entry of
+the global offset table, which holds S; `abs32` is S + A.
+
+The emulator does not know the size of every instruction, and does not need it: between the
+`s_getpc_b64` and its uses the compiler puts scalar arithmetic alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .assembly import AssemblyError, Instruction, Kernel, Literal, Operand, Relocation
+from .data_sections import DataImage
+from .global_memory import GlobalMemory
+
+GET_PC = "s_getpc_b64"
+
+# Code is not in the emulated memory: this is only where addresses are counted from.
+_CODE_ADDRESS = 0x7E00_0000_0000
+_CODE_STRIDE = 1 << 12
+
+
+def link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
+    """The kernel with its file's read-only data in `memory`, and addresses in its operands.
+
+    Raises:
+        AssemblyError: an address that is relative to a program counter that is not known here;
+            the message starts with the file and the line.
+    """
+    indices = [i for i, each in enumerate(kernel.instructions) if _needs_link(each)]
+    if not indices:
+        return kernel
+    base = memory.place(kernel.data)
+    linked = list(kernel.instructions)
+    for index in indices:
+        try:
+            linked[index] = _linked(kernel.instructions, index, kernel.data, base)
+        except AssemblyError as error:
+            line = kernel.instructions[index].line
+            raise AssemblyError(f"{kernel.source}:{line}: {error}") from None
+    return replace(kernel, instructions=tuple(linked))
+
+
+def _needs_link(instruction: Instruction) -> bool:
+    return instruction.mnemonic == GET_PC or any(
+        isinstance(operand.value, Relocation) for operand in instruction.operands
+    )
+
+
+def _linked(code: Sequence[Instruction], index: int, data: DataImage, base: int) -> Instruction:
+    instruction = code[index]
+    if instruction.mnemonic == GET_PC:
+        address = Operand(Literal(_CODE_ADDRESS + _CODE_STRIDE * index))
+        return replace(instruction, operands=(*instruction.operands, address))
+
+    def number(operand: Operand) -> Operand:
+        if not isinstance(operand.value, Relocation):
+            return operand
+        return replace(operand, value=Literal(_resolved(operand.value, code, index, data, base)))
+
+    return replace(instruction, operands=tuple(map(number, instruction.operands)))
+
+
+def _resolved(
+    relocation: Relocation, code: Sequence[Instruction], index: int, data: DataImage, base: int
+) -> int:
+    places = data.table if relocation.kind == "gotpcrel32" else data.symbols
+    value = base + places[relocation.symbol] + relocation.addend
+    if relocation.kind != "abs32":
+        value -= _operand_address(code, index)
+    return value >> 32 & 0xFFFFFFFF if relocation.high else value & 0xFFFFFFFF
+
+
+def _operand_address(code: Sequence[Instruction], index: int) -> int:
+    """The address of the literal of instruction `index`, counted from the last `s_getpc_b64`."""
+    distance = 4
+    for before in range(index - 1, -1, -1):
+        instruction = code[before]
+        if instruction.mnemonic == GET_PC:
+            return _CODE_ADDRESS + _CODE_STRIDE * before + distance
+        size = _scalar_size(instruction)
+        if size is None:
+            break
+        distance += size
+    raise AssemblyError(
+        f"'{code[index].text}' is relative to a program counter, but no {GET_PC} stands before it "
+        "with nothing but scalar arithmetic between the two"
+    )
+
+
+def _scalar_size(instruction: Instruction) -> int | None:
+    """Bytes of a scalar arithmetic instruction: 4, and 4 for a literal; None for any other."""
+    name = instruction.mnemonic
+    if not name.startswith("s_") or name.startswith(_NO_ARITHMETIC):
+        return None
+    literal = any(_is_literal(operand) for operand in instruction.operands[1:])
+    return 8 if literal and not name.startswith(("s_nop", "s_movk", "s_addk", "s_mulk")) else 4
+
+
+_NO_ARITHMETIC = (
+    *("s_load", "s_store", "s_buffer", "s_scratch", "s_atomic", "s_dcache", "s_memtime"),
+    *("s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call", "s_endpgm", "s_setreg"),
+)
+_INLINE_FLOATS = frozenset({0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494})
+
+
+def _is_literal(operand: Operand) -> bool:
+    """Whether the operand takes 4 bytes of its own behind the instruction."""
+    value = operand.value
+    if isinstance(value, Relocation):
+        return True
+    if not isinstance(value, Literal):
+        return False
+    if isinstance(value.value, float):
+        return value.value not in _INLINE_FLOATS
+    return not -16 <= value.value <= 64

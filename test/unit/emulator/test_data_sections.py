@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Read-only data: what directives write, where symbols lie, and how code reaches them."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+import numpy as np
+import pytest
+
+from bankwise.bank_model.targets import target
+from bankwise.emulator.assembly import AssemblyError, Kernel, parse_assembly
+from bankwise.emulator.data_sections import DataError, DataImage, DataReader
+from bankwise.emulator.errors import EmulationError, LaunchError
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.kernel_launch import launch
+
+from .small_kernels import assembly
+
+
+def read(text: str) -> DataImage:
+    """The image of some lines in `.rodata`."""
+    reader = DataReader()
+    for number, line in enumerate(["\t.section\t.rodata", *text.splitlines()]):
+        reader.read_line(line, number)
+    reader.finish()
+    return reader.image()
+
+
+@pytest.mark.parametrize(
+    ("directives", "expected"),
+    [
+        (".byte 1, 0x80, -1", "0180ff"),
+        (".short 0x3c00 ; 0x3c00", "003c"),
+        (".long 0x3f800000 // one", "0000803f"),
+        (".quad -2", "feffffffffffffff"),
+        (".octa 0x0102030405060708090a0b0c0d0e0f10", "100f0e0d0c0b0a090807060504030201"),
+        ('.ascii "a;b\\n\\"\\\\\\001\\3777"', "613b620a225c01ff37"),
+        ('.ascii "a,b", "c"', "612c6263"),
+        ('.asciz "hi"', "686900"),
+        (".zero 3", "000000"),
+        (".zero 2, 255", "ffff"),
+        (".skip 1", "00"),
+        (".fill 3", "000000"),
+        (".fill 2, 2, 0x1234", "34123412"),
+        (".fill 1, 8, 0x112233445566", "6655443300000000"),
+        (".byte 1\n.p2align 2, 0xff\n.byte 2", "01ffffff02"),
+        (".byte 1\n.p2align 3, 0, 4\n.byte 2", "0102"),
+        (".byte 1\n.balign 2\n.byte 2", "010002"),
+        (".byte 1 + 2 * 3 - (1 << 2)", "03"),
+        # LLVM's `|` binds tighter than `+`.
+        (".byte 1 + 2 | 4", "07"),
+        (".byte ~0 & 0x0f, -7 / 2, -7 % 2", "0ffdff"),
+        (".set four, 4\n.byte four * 2", "08"),
+        (".byte end - start\nstart:\n.zero 2\nend:\n.byte 9", "02000009"),
+    ],
+)
+def test_directives_write_the_bytes_that_the_assembler_writes(directives: str, expected: str):
+    assert read(directives).contents.hex() == expected
+
+
+def test_addresses_in_data_follow_the_image():
+    image = read(".quad table + 8\n.long table\ntable:\n.quad 5, 6")
+    assert image.contents.hex() == "00" * 12 + "0500000000000000" + "0600000000000000"
+    placed = image.at(0x7F10_0000_0100)
+    assert struct.unpack_from("<QI", placed) == (0x7F10_0000_0114, 0x10C)
+    assert image.symbols["table"] == 12
+
+
+def test_code_and_debug_sections_are_no_data():
+    reader = DataReader()
+    lines = (
+        *("\t.text", "\t.long 1", "k:", '\t.section\t.debug_str,"MS",@progbits,1', "\t.long 2"),
+        *('\t.section\t".rodata.a b","a",@progbits', "here:", "\t.byte 3", "\t.amdhsa_kernel k"),
+        *("\t.amdhsa_next_free_vgpr 1", "\t.end_amdhsa_kernel", "there:"),
+    )
+    for number, line in enumerate(lines):
+        reader.read_line(line, number)
+    reader.finish()
+    image = reader.image()
+    assert image.contents == b"\3" + bytes(64)
+    assert dict(image.symbols) == {"here": 0, "there": 65}
+
+
+@pytest.mark.parametrize(
+    ("directives", "message"),
+    [
+        (".uleb128 3", "does not know the data directive '.uleb128'"),
+        (".long nowhere", "1: the file defines no symbol 'nowhere'"),
+        (".long 1 +", "1: the expression '1 +' cannot be read"),
+        ("a:\n.long a * 2", "2: the expression 'a * 2' cannot be read"),
+        ("a:\n.zero a", "'a' is an address where a number is expected"),
+        (".fill 1, 9", "up to 8 bytes at a time, not 9"),
+        (".ascii abc", "'abc' is no string"),
+        (".byte 1 / 0", "cannot be read"),
+    ],
+)
+def test_data_that_cannot_be_read_is_refused(directives: str, message: str):
+    with pytest.raises(DataError, match=re.escape(message)):
+        read(directives)
+
+
+# Code.
+
+NEAR = """\
+\ts_load_dwordx2 s[2:3], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
+\ts_getpc_b64 s[4:5]
+\ts_add_u32 s4, s4, {symbol}@rel32@lo+{low}
+\ts_addc_u32 s5, s5, {symbol}@rel32@hi+{high}
+"""
+TABLE = NEAR.format(symbol="table", low=4, high=12).replace("rel32", "gotpcrel32") + (
+    "\ts_load_dwordx2 s[4:5], s[4:5], 0x0\n\ts_waitcnt lgkmcnt(0)\n"
+)
+ABSOLUTE = """\
+\ts_load_dwordx2 s[2:3], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
+\ts_mov_b32 s4, table@abs32@lo
+\ts_mov_b32 s5, table@abs32@hi
+"""
+COPY = """\
+\tv_lshlrev_b32_e32 v1, 2, v0
+\tglobal_load_dword v2, v1, s[4:5]
+\ts_waitcnt vmcnt(0)
+\tglobal_store_dword v1, v2, s[2:3]"""
+DATA = '\t.section\t.rodata,"a",@progbits\n\t.p2align\t6\n.Lfiller:\n\t.zero\t{before}\ntable:\n'
+
+
+def parsed(code: str, before: int = 4) -> Kernel:
+    """A kernel with a table of 66 numbers from 100 on, `before` bytes into the data."""
+    values = "".join(f"\t.long {100 + number}\n" for number in range(66))
+    text = assembly(code, kernarg_bytes=8)
+    data = DATA.format(before=before) + values + "\t.data\nvariable:\n\t.long 1\n"
+    at = text.index("\t.amdgpu_metadata")
+    return parse_assembly(text[:at] + data + text[at:], "small.s")["k"]
+
+
+def launched(kernel: Kernel, memory: GlobalMemory) -> np.ndarray:
+    output = memory.allocate(256)
+    launch(kernel, target("gfx942"), (1, 1, 1), struct.pack("<Q", output), memory)
+    return memory.read(output, 256).view(np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("code", "first"),
+    [
+        (NEAR.format(symbol="table", low=4, high=12), 100),
+        # The compiler folds an offset of 8 bytes into both addends.
+        (NEAR.format(symbol="table", low=12, high=20), 102),
+        (NEAR.format(symbol=".Lfiller", low=8, high=16), 100),
+        (TABLE, 100),
+        (ABSOLUTE, 100),
+    ],
+)
+def test_code_reaches_a_constant(code: str, first: int):
+    result = launched(parsed(code + COPY), GlobalMemory())
+    np.testing.assert_array_equal(result, first + np.arange(64))
+
+
+def test_scalar_arithmetic_between_counts_its_bytes():
+    """A move of a literal has 8 bytes, one of an inline constant 4."""
+    code = NEAR.format(symbol="table", low=16, high=24).replace(
+        "\ts_add_u32", "\ts_mov_b32 s8, 0x12345\n\ts_mov_b32 s9, 64\n\ts_add_u32"
+    )
+    np.testing.assert_array_equal(launched(parsed(code + COPY), GlobalMemory())[:2], [100, 101])
+
+
+def test_the_data_are_placed_once_and_cannot_be_stored_to():
+    memory = GlobalMemory()
+    kernel = parsed(NEAR.format(symbol="table", low=4, high=12) + COPY)
+    launched(kernel, memory)
+    assert memory.place(kernel.data) == memory.place(kernel.data)
+    overwrite = COPY.replace("v1, v2, s[2:3]", "v1, v2, s[4:5]")
+    with pytest.raises(EmulationError, match="a store to the kernel's read-only data"):
+        launched(parsed(NEAR.format(symbol="table", low=4, high=12) + overwrite), memory)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [
+        (".Lnothing", "small.s:6: the file defines no symbol '.Lnothing'"),
+        ("variable", "small.s:6: the symbol 'variable' lies in section '.data'"),
+    ],
+)
+def test_a_symbol_without_data_is_located(symbol: str, message: str):
+    with pytest.raises(AssemblyError, match=message):
+        parsed(NEAR.format(symbol=symbol, low=4, high=12) + COPY)
+
+
+def test_an_address_relative_to_an_unknown_place_is_refused():
+    code = NEAR.format(symbol="table", low=4, high=12).replace(
+        "\ts_add_u32", "\tv_mov_b32_e32 v9, v0\n\ts_add_u32"
+    )
+    with pytest.raises(LaunchError, match=r"small\.s:7: 's_add_u32 s4.*no s_getpc_b64 stands"):
+        launched(parsed(code + COPY), GlobalMemory())
