@@ -132,9 +132,23 @@ def _run(arguments: Sequence[str]) -> int:
             print_in_pipeline(line.pipeline, error)
             return 1
     source = line.inputs[0] if line.inputs else "-"
-    embedding.set_process_flags(PROGRAM, line.library_flags)
+    embedding.set_process_flags(PROGRAM, _library_flags(line))
     settings = replace(line.settings, input=source, anchor=anchor, pieces=pieces)
     return 0 if optimize(settings) else 1
+
+
+_PRINT_OP = "mlir-print-op-on-diagnostic"
+
+
+def _library_flags(line: _CommandLine) -> list[str]:
+    """The flags for LLVM's option parser; where diagnostics are compared, no op is printed.
+
+    mlir-opt, too, switches the note "see current operation" off then, whatever the flag says.
+    """
+    if not line.settings.verify_diagnostics:
+        return line.library_flags
+    others = [word for word in line.library_flags if flag_of(word).lstrip("-") != _PRINT_OP]
+    return [*others, f"--{_PRINT_OP}=false"]
 
 
 def _read_pipeline(text: str) -> tuple[str, tuple[Piece, ...]]:

@@ -105,7 +105,6 @@ def test_invalid_ir_of_a_pass_is_an_error(
     error = capfd.readouterr().err
     assert "in.mlir:2:8: error: block with no terminator" in error
     assert "note: see current operation: " in error
-    assert "note: see current operation: " in error
     assert "Traceback" not in error
 
 
@@ -134,15 +133,15 @@ def test_expected_failure(tmp_path: Path, capfd: pytest.CaptureFixture[str], mes
     assert ("unexpected error: no way" in capfd.readouterr().err) == (not passed)
 
 
-def test_expected_diagnostics_of_native_passes_and_notes(tmp_path: Path) -> None:
+def test_expected_diagnostics_of_the_compiler_and_notes(tmp_path: Path) -> None:
     text = (
-        "// expected-error @+2 {{unsupported operation}}\n"
-        "// expected-note @+1 {{see current operation}}\n"
-        "module { func.func @f() { return } }\n"
+        "// expected-note @+1 {{prior use here}}\n"
+        "func.func @f(%x: i32) -> i64 {\n"
+        "  return %x : i64 // expected-error {{expects different type than prior uses}}\n"
+        "}\n"
     )
-    vector_alloc = NativeText("iree-codegen-gpu-vector-alloc")
-    assert run(tmp_path, text, vector_alloc, verify_diagnostics=True)[0]
-    assert not run(tmp_path, text, verify_diagnostics=True)[0]
+    assert run(tmp_path, text, verify_diagnostics=True)[0]
+    assert not run(tmp_path, text.replace("note", "remark"), verify_diagnostics=True)[0]
 
 
 def test_parts_are_checked_apart(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -315,6 +314,16 @@ def tool(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
 def test_empty_input_is_an_empty_module() -> None:
     done = tool()
     assert (done.returncode, done.stdout, done.stderr) == (0, "module {\n}\n\n", "")
+
+
+@pytest.mark.parametrize("flags", [(), ("--mlir-print-op-on-diagnostic=true",)])
+def test_no_op_is_printed_where_diagnostics_are_compared(flags: tuple[str, ...]) -> None:
+    text = "module { func.func @f() { return } } // expected-error {{unsupported operation}}\n"
+    native = "--pass-pipeline=any(iree-codegen-gpu-vector-alloc)"
+    done = tool("--verify-diagnostics", native, *flags, text=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = tool(native, *flags, text=text)
+    assert "note: see current operation: " in done.stderr
 
 
 def test_malformed_stdin_is_located() -> None:
