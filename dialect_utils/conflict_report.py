@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -161,11 +161,20 @@ class FunctionReport:
     """Why the function was not read; empty when it was."""
     unread: bool = False
     """Whether the function may use LDS that is not listed, as `note` says."""
+    uncompiled: bool = False
+    """Whether the function computes on tensors that no compile has distributed to lanes yet."""
 
     @property
     def has_conflicts(self) -> bool:
         """Whether the function as it stands has conflict cycles, or may have."""
-        return self.unread or any(each.has_conflicts for each in self.allocations)
+        return (
+            self.unread or self.uncompiled or any(each.has_conflicts for each in self.allocations)
+        )
+
+    @property
+    def is_device_code(self) -> bool:
+        """Whether the function says how it is launched, or has LDS."""
+        return self.launch is not None or bool(self.allocations)
 
 
 def functions_in(module: ir.Operation) -> list[ir.Operation]:
@@ -191,6 +200,34 @@ def function_name(function: ir.Operation) -> str:
 def function_location(function: ir.Operation) -> str:
     """The function's `file:line:column`; empty without one."""
     return str(SourceLocation.of(function.location) or "")
+
+
+_HOST_DIALECTS = frozenset({"flow", "func", "hal", "stream", "util"})
+"""What calls a kernel, rather than computes."""
+
+
+def computes_on_tensors(function: ir.Operation) -> bool:
+    """Returns whether an op of `function` makes a tensor out of tensors, other than for a call.
+
+    Such a function that says nothing of its launch has not been compiled: which LDS it will use
+    is not decided yet.
+    """
+    found = False
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        op = op.operation
+        if op.name.partition(".")[0] in _HOST_DIALECTS:
+            return ir.WalkResult.ADVANCE
+        found = _has_tensor(op.operands) and _has_tensor(op.results)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    function.walk(look)
+    return found
+
+
+def _has_tensor(values: Iterable[ir.Value]) -> bool:
+    return any(str(value.type).startswith(("tensor<", "!torch.vtensor<")) for value in values)
 
 
 def report_function(

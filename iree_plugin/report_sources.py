@@ -5,16 +5,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
-from ..dialect_utils.conflict_report import FunctionReport, functions_in, report_function
+from ..bank_model.targets import known_targets, target
+from ..dialect_utils.conflict_report import (
+    FunctionReport,
+    computes_on_tensors,
+    functions_in,
+    report_function,
+)
 from .compile_driver import DriverError
 from .embedding import SteppedInvocation
 from .opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
 
 _BYTECODE_MAGIC = b"ML\xefR"
+ASK_FOR_A_COMPILE = (
+    "to compile it, name the device, such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
+)
 
 
 def report_files(
@@ -65,6 +76,26 @@ def _report_part(
         if not invocation.parse(source):
             return None
         module = invocation.export()
-        return [report_function(function, arch) for function in functions_in(module)]
+        return [_report(function, arch) for function in functions_in(module)]
     finally:
         invocation.close()
+
+
+def how_to_name_the_gpu(report: FunctionReport) -> str:
+    """The flag that gives a function a GPU, with the GPUs that have waves of its size."""
+    waves = report.launch.subgroup_size if report.launch else 0
+    fitting = [arch for arch in known_targets() if target(arch).wave_size == waves]
+    return f"name one with --target= ({', '.join(fitting or known_targets())})"
+
+
+def _report(function: ir.Operation, arch: str | None) -> FunctionReport:
+    """The report on one function, with a note where nothing could be counted at all."""
+    report = report_function(function, arch)
+    if report.allocations and not report.arch:
+        return replace(
+            report, note=f"not counted, because it names no GPU; {how_to_name_the_gpu(report)}"
+        )
+    if report.is_device_code or not computes_on_tensors(function):
+        return report
+    note = f"not compiled, so that its LDS is not known; {ASK_FOR_A_COMPILE}"
+    return replace(report, note=note, uncompiled=True)

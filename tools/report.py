@@ -55,7 +55,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 
     from ..iree_plugin.compile_driver import DriverError
     from ..iree_plugin.pipeline_edit import PipelineEditError
-    from .report_contents import Contents, SelectionError, has_conflicts, number_report, why_failed
+    from .report_contents import Contents, SelectionError, number_report, why_failed
 
     try:
         reports = _reports(settings)
@@ -71,9 +71,11 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
         write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))
     except (DriverError, PipelineEditError, SelectionError) as error:
         return fail(PROGRAM, str(error))
-    found = [report for _, report in reports]
-    if settings.fail_on_conflicts and has_conflicts(found):
-        return fail(PROGRAM, f"{why_failed(found)} (--fail-on-conflicts)")
+    if settings.fail_on_conflicts:
+        found = [report for _, report in reports]
+        reason = why_failed(found, compiled=settings.compile is not None)
+        if reason:
+            return fail(PROGRAM, f"--fail-on-conflicts: {reason}")
     return 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..bank_model.layout_counts import LayoutCount
 from ..dialect_utils.conflict_report import AccessGroup, AllocationReport, FunctionReport
+from ..iree_plugin.report_sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
 
 NO_ALLOCATIONS = "no workgroup allocations"
 
@@ -157,24 +158,31 @@ class Sums:
         )
 
 
-def has_conflicts(reports: Sequence[FunctionReport]) -> bool:
-    """Whether any function as it stands has conflict cycles, or accesses that cannot be read."""
-    return any(report.has_conflicts for report in reports)
+def why_failed(reports: Sequence[FunctionReport], *, compiled: bool) -> str:
+    """What `--fail-on-conflicts` objects to, in one line; empty where it objects to nothing.
 
-
-def why_failed(reports: Sequence[FunctionReport]) -> str:
-    """What `--fail-on-conflicts` objects to, in one line."""
+    IR without a single kernel is objected to unless it was compiled: nothing has been counted.
+    """
+    if not compiled and not any(report.is_device_code for report in reports):
+        return f"nothing was compiled and the input holds no kernel; {ASK_FOR_A_COMPILE}"
     allocations = [each for report in reports for each in report.allocations]
     cycles = Sums.of(allocations).standing[0]
-    unknown = sum(bool(each.unknown) for each in allocations)
+    nameless = [report for report in reports if report.allocations and not report.arch]
+    unknown = sum(bool(a.unknown) for report in reports if report.arch for a in report.allocations)
     unread = sum(report.unread for report in reports)
+    uncompiled = sum(report.uncompiled for report in reports)
     parts: list[str] = []
     if cycles:
         parts.append(f"{cycles:,} conflict cycles in the code as it stands")
+    if nameless:
+        count = _plural(len(nameless), "function")
+        parts.append(f"{count} with LDS but no GPU; {how_to_name_the_gpu(nameless[0])}")
     if unknown:
         parts.append(f"{_plural(unknown, 'allocation')} with uses that are not known")
     if unread:
         parts.append(f"{_plural(unread, 'function')} with LDS that is not read")
+    if uncompiled:
+        parts.append(f"{_plural(uncompiled, 'function')} not compiled; {ASK_FOR_A_COMPILE}")
     return "; ".join(parts)
 
 

@@ -48,7 +48,7 @@ def test_other_mitigations_are_only_observed(
     assert totals(tool, attention, *GFX942, flag)["chosen"]["conflict_cycles"] == cycles
     failed = tool("bankwise-report", attention, *GFX942, flag, "--fail-on-conflicts", "-o=r.txt")
     assert failed.returncode == 1
-    assert f"error: {cycles:,} conflict cycles in the code as it stands" in failed.stderr
+    assert f"conflicts: {cycles:,} conflict cycles in the code as it stands" in failed.stderr
     assert (attention.parent / "r.txt").read_text().startswith("Bank conflicts of attention.mlir")
 
 

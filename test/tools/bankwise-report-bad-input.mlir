@@ -11,7 +11,7 @@
 // RUN: not bankwise-report %s -o %t.missing/out 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 // RUN: not bankwise-report %s -o %S 2>&1 | FileCheck %s --check-prefix=DIRECTORY
 // RUN: not bankwise-report %s --compile -o %S 2>&1 | FileCheck %s --check-prefix=DIRECTORY
-// RUN: echo 'module {}' | bankwise-report - --fail-on-conflicts | FileCheck %s --check-prefix=EMPTY
+// RUN: echo 'module {}' | not bankwise-report - --fail-on-conflicts 2>&1 | FileCheck %s --check-prefix=EMPTY
 
 // PARSE: bankwise-report-bad-input.mlir:{{[0-9]+:[0-9]+}}: error: custom op 'this' is unknown
 // MISSING: bankwise-report: error: cannot open input '{{.*}}.missing': No such file or directory
@@ -30,5 +30,6 @@
 // DIRECTORY: bankwise-report: error: cannot write '{{.*}}': Is a directory
 // DIRECTORY-NOT: unknown
 // EMPTY: <stdin>: no workgroup allocations
+// EMPTY: bankwise-report: error: --fail-on-conflicts: nothing was compiled and the input holds no kernel
 
 this is not MLIR
