@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrix instructions (`v_mfma_*`): D = A B + C on blocks that are spread over the lanes of a wave.
+"""Matrix instructions (`v_mfma_*`, `v_smfmac_*`): D = A B + C on blocks that are spread over the
+lanes of a wave.
 
 Where an element lies follows from the shape alone (CDNA3 ISA, chapter 7; the same as AMD's matrix
 instruction calculator prints). With `blocks` independent products of M x K by K x N,
@@ -18,6 +19,9 @@ The 16x16x128 and 32x32x64 instructions on 8-bit types place k otherwise (AMD, "
 Programming on CDNA3 and CDNA4"), in A and B alike: the products that are summed are the same ones.
 That is not so for an 8-bit A and a 4-bit B, which are refused.
 
+Sparse instructions (`v_smfmac_*`) hold two of every four consecutive elements of a row of A, and a
+register of 2-bit numbers says which two. `_multiply_sparse` explains where these numbers lie.
+
 Numerics: products of the narrow types are exact in f64; their sum with C is formed in f64, and
 rounded once to the type of D. That is at least as exact as the hardware, whose order of summation
 is not documented. Integers are exact, and wrap. Denormals are kept. EXEC is ignored.
@@ -27,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -76,23 +80,43 @@ class Shape:
 # Rows of (shapes, source types, chips); a shape is MxNxK and its number of blocks.
 _BOTH = ("gfx942", "gfx950")
 _CDNA4 = ("gfx950",)
+_EIGHT_BITS = ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8")
 _TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
     ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", _BOTH),
     ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _BOTH),
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
     ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", _BOTH),
     ("i32", ("i8",), "16x16x64 32x32x32", _CDNA4),
-    ("f32", ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8"), "16x16x32 32x32x16", _BOTH),
+    ("f32", _EIGHT_BITS, "16x16x32 32x32x16", _BOTH),
     ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
     ("f64", ("f64",), "16x16x4 4x4x4_4b", _BOTH),
+)
+_SPARSE_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
+    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _BOTH),
+    ("i32", ("i8",), "16x16x64 32x32x32", _BOTH),
+    ("f32", _EIGHT_BITS, "16x16x64 32x32x32", _BOTH),
+    ("f32", ("f16", "bf16"), "16x16x64 32x32x32", _CDNA4),
+    ("i32", ("i8",), "16x16x128 32x32x64", _CDNA4),
+    ("f32", _EIGHT_BITS, "16x16x128 32x32x64", _CDNA4),
 )
 _SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
 
 
 def shapes(arch: str) -> dict[str, Shape]:
-    """The matrix instructions of a chip, by mnemonic."""
+    """The dense matrix instructions of a chip, by mnemonic."""
+    return _shapes(arch, "v_mfma", _TABLE)
+
+
+def sparse_shapes(arch: str) -> dict[str, Shape]:
+    """The sparse matrix instructions of a chip, by mnemonic; K counts the elements of B."""
+    return _shapes(arch, "v_smfmac", _SPARSE_TABLE)
+
+
+def _shapes(
+    arch: str, prefix: str, table: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...]
+) -> dict[str, Shape]:
     found: dict[str, Shape] = {}
-    for result, sources, sizes, chips in _TABLE:
+    for result, sources, sizes, chips in table:
         if arch not in chips:
             continue
         for size in sizes.split():
@@ -101,25 +125,28 @@ def shapes(arch: str) -> dict[str, Shape]:
             m, n, k, blocks = (int(part or 1) for part in match.groups())
             for source in sources:
                 shape = Shape(m, n, k, blocks, result, source)
-                found[f"v_mfma_{result}_{size}_{source}"] = shape
-                if source == "bf16":
-                    found[f"v_mfma_{result}_{size}_bf16_1k"] = shape
+                found[f"{prefix}_{result}_{size}_{source}"] = shape
+                if source == "bf16" and prefix == "v_mfma":
+                    found[f"{prefix}_{result}_{size}_bf16_1k"] = shape
     return found
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """The step of a matrix instruction; None for any other."""
     name = instruction.mnemonic
-    if not name.startswith("v_mfma_"):
+    if not name.startswith(("v_mfma_", "v_smfmac_")):
         return None
-    shape = shapes(context.target.arch).get(name)
+    sparse = name.startswith("v_smfmac_")
+    known = sparse_shapes if sparse else shapes
+    shape = known(context.target.arch).get(name)
     if shape is None:
         if name.endswith("_xf32"):
             raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
         raise UnknownInstructionError(
             instruction, f"the emulator does not know '{name}' on {context.target.arch}"
         )
-    return _multiply(instruction, shape, *_formats(context, instruction, shape))
+    formats = _formats(context, instruction, shape, () if sparse else ("cbsz", "abid"))
+    return (_multiply_sparse if sparse else _multiply)(instruction, shape, *formats)
 
 
 @dataclass(frozen=True)
@@ -135,9 +162,12 @@ class Format:
 
 
 def _formats(
-    context: BuildContext, instruction: Instruction, shape: Shape
+    context: BuildContext, instruction: Instruction, shape: Shape, refused: tuple[str, ...]
 ) -> tuple[Format, Format]:
-    """Formats of A and B; refuses modifiers that would change where elements come from."""
+    """Formats of A and B; refuses modifiers that would change where elements come from.
+
+    `refused` names these modifiers, besides `blgp`, which is refused for all narrow types.
+    """
     small = fp8_formats(context.target.arch)
     if shape.source == "f8f6f4":
         codes = (instruction.integer("cbsz"), instruction.integer("blgp"))
@@ -150,7 +180,7 @@ def _formats(
             return _fp4_format(), _fp4_format()
         a, b = (_small_format(small[names[code]]) for code in codes)
         return a, b
-    for modifier in ("cbsz", "abid", "blgp"):
+    for modifier in (*refused, "blgp"):
         if instruction.integer(modifier):
             raise UnknownInstructionError(
                 instruction, f"no model of {modifier} on this instruction"
@@ -207,6 +237,66 @@ def _multiply(instruction: Instruction, shape: Shape, a_format: Format, b_format
         group.set_block(group.machine.vector_index(first), words, lanes)
 
     return step
+
+
+def _multiply_sparse(
+    instruction: Instruction, shape: Shape, a_format: Format, b_format: Format
+) -> Step:
+    """D = A B + D, where A holds two of every four elements of its rows of length K.
+
+    Element c of the K / 2 that are there is element 4 (c // 2) + index of the whole row. A lane
+    holds E of them, and their E indices of 2 bits in consecutive bits of the index register, the
+    first element's lowest. The register has room for 16 / E such sets, of which `abid` names one,
+    and the first counts where `cbsz` is not 0 (CDNA3 ISA, 7.2; AMD's matrix instruction calculator
+    prints the places; llvm/llvm-project 193541 says the same of the longer rows of CDNA4).
+
+    Worked example: v_smfmac_f32_16x16x32_f16 has E = 4. Lane 17 holds the elements c = 4..7 of row
+    1; with the indices 0, 3, 1, 2 these are A[1, 8], A[1, 11], A[1, 13] and A[1, 14].
+    """
+    destination, a, b, index = instruction.operands
+    compressed = replace(shape, k=shape.k // 2)
+    read_a = _factor(a, shape.m, compressed, a_format, transposed=False)
+    read_b = _factor(b, shape.n, shape, b_format, transposed=True)
+    read_c = _addend(destination, shape)
+    read_index = _sparse_indices(instruction, index, compressed)
+    to_lanes = _to_lanes(shape)
+    first = destination.register
+    _expect(destination, _result_registers(shape))
+
+    def step(group: WaveGroup) -> None:
+        # Elements of B that no index names take no part, be they infinite.
+        waves = np.arange(group.count)[:, None, None]
+        picked = read_b(group)[:, 0][waves, read_index(group)]
+        product = np.matmul(read_a(group)[:, 0, :, None, :], picked)[:, None, :, 0]
+        total = to_lanes(np.ascontiguousarray(product)) + read_c(group)
+        words = _round(total, shape)
+        lanes = None if group.active is None else np.ones((group.count, LANES), bool)
+        group.set_block(group.machine.vector_index(first), words, lanes)
+
+    return step
+
+
+def _sparse_indices(
+    instruction: Instruction, operand: Operand, compressed: Shape
+) -> Callable[[WaveGroup], npt.NDArray[np.intp]]:
+    """For each element of A, of the shape `compressed`, its column in the whole row: [n, M, K]."""
+    elements = compressed.m * compressed.k // LANES
+    sets = 16 // elements
+    chosen = 0 if instruction.integer("cbsz") else instruction.integer("abid")
+    if not 0 <= chosen < sets:
+        raise AssemblyError(f"abid:{chosen} where the index register has {sets} sets of indices")
+    _expect(operand, 1)
+    register = operand.register
+    shifts = (2 * (elements * chosen + np.arange(elements))).astype(np.uint32)
+    start = 4 * (np.arange(compressed.k) // 2)
+
+    def read(group: WaveGroup) -> npt.NDArray[np.intp]:
+        (words,) = group.block(group.machine.vector_index(register), 1, every_lane=True)
+        fields = words.reshape(group.count, -1, compressed.m, 1) >> shifts & np.uint32(3)
+        by_row = fields.swapaxes(1, 2).reshape(group.count, compressed.m, compressed.k)
+        return by_row.astype(np.intp) + start
+
+    return read
 
 
 def _result_registers(shape: Shape) -> int:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.emulator.errors import EmulationError, UndefinedReadError
-from bankwise.emulator.matrix import Shape, shapes
+from bankwise.emulator.matrix import Shape, shapes, sparse_shapes
 from bankwise.emulator.small_floats import FP4, SmallFloat, fp8_formats
 
 from .small_kernels import LANES, run
@@ -113,6 +113,75 @@ def test_products_by_the_tables_of_the_isa(arch: str, name: str):
     expected = (a @ b + c).astype(dtype)
     for (block, i, j), place in places.items():
         assert result[place] == expected[block, i, j], (block, i, j)
+
+
+SPARSE = [(arch, name) for arch in ("gfx942", "gfx950") for name in sparse_shapes(arch)]
+
+
+@pytest.mark.parametrize(("arch", "name"), SPARSE, ids=lambda x: str(x))
+def test_sparse_products(arch: str, name: str):
+    """Against the dense product, for each set of indices."""
+    shape = sparse_shapes(arch)[name]
+    a_kind, b_kind = source_kinds(shape)
+    per_lane = shape.m * shape.k // 128
+    places = np.sort(RANDOM.random((shape.m, shape.k // 4, 4)).argsort(axis=-1)[..., :2], axis=-1)
+    places = places.reshape(shape.m, shape.k // 2)
+    codes, values = random_factor(arch, a_kind, places.shape)
+    b_codes, b = random_factor(arch, b_kind, (shape.k, shape.n))
+    dense = np.zeros((shape.m, shape.k))
+    columns = 4 * (np.arange(shape.k // 2) // 2) + places
+    np.put_along_axis(dense, columns, values, axis=1)
+    dtype = {"f32": np.float32, "i32": np.int32}[shape.result]
+    c = RANDOM.integers(-99, 99, (shape.m, shape.n)).astype(dtype)
+    # [lanes, elements]: rows first, then runs of K.
+    held_a = codes.reshape(shape.m, -1, per_lane).swapaxes(0, 1).reshape(64, per_lane)
+    held_b = np.ascontiguousarray(b_codes.T).reshape(shape.n, -1, 2 * shape.n * shape.k // 128)
+    held_b = held_b.swapaxes(0, 1).reshape(64, -1)
+    fields = places.reshape(shape.m, -1, per_lane).swapaxes(0, 1).reshape(64, per_lane)
+    index = (fields << 2 * np.arange(per_lane)).sum(axis=1)
+    lanes_c = np.zeros((64, shape.m * shape.n // 64), dtype)
+    at = {(i, j): result_place(shape, i, j, 0) for i in range(shape.m) for j in range(shape.n)}
+    for (i, j), place in at.items():
+        lanes_c[place] = c[i, j]
+    words = [np.ascontiguousarray(x).view(np.uint32) for x in (held_a, held_b, lanes_c)]
+    starts = np.cumsum([0, *(x.shape[1] for x in words)])
+    vectors = {
+        int(start) + k: x[:, k]
+        for start, x in zip(starts, words, strict=False)
+        for k in range(x.shape[1])
+    }
+    at_a, at_b, at_c = (
+        registers("v", int(s), x.shape[1]) for s, x in zip(starts, words, strict=False)
+    )
+    sets = 16 // per_lane
+    for chosen in range(sets):
+        vectors[63] = index << 2 * per_lane * chosen
+        modifier = f" abid:{chosen}" if chosen else ""
+        code = f"\t{name} {at_c}, {at_a}, {at_b}, v63{modifier}"
+        machine = run(code, arch=arch, vectors=vectors, active=3)
+        count = words[2].shape[1]
+        result = machine.vgpr[starts[2] : starts[2] + count, 0].T.copy().view(dtype)
+        expected = (dense @ b + c).astype(dtype)
+        for (i, j), place in at.items():
+            assert result[place] == expected[i, j], (chosen, i, j)
+    with pytest.raises(EmulationError, match=f"abid:{sets} where the index register has {sets}"):
+        run(f"\t{name} {at_c}, {at_a}, {at_b}, v63 abid:{sets}", arch=arch, vectors=vectors)
+
+
+def test_sparse_products_take_only_what_the_indices_name():
+    """A holds ones at columns 1 and 2 of each four; B is infinite in all others."""
+    columns = np.arange(32)
+    b = np.where((columns % 4 == 1) | (columns % 4 == 2), 0x3C00, 0x7C00).astype(np.uint16)
+    halves = b.reshape(4, 8).repeat(16, axis=0).copy().view(np.uint32)
+    ones = 0x3C003C00
+    vectors = {0: ones, 1: ones, 8: 0, 9: 0, 10: 0, 11: 0, 12: 0b10011001 << 8}
+    vectors |= {2 + k: halves[:, k] for k in range(4)}
+    code = "\tv_smfmac_f32_16x16x32_f16 v[8:11], v[0:1], v[2:5], v12 "
+    machine = run(code + "abid:1", vectors=vectors)
+    assert (machine.vgpr[8:12].view(np.float32) == 16).all()
+    # With `cbsz` the first set counts, here zeros: both elements are column 0.
+    machine = run(code + "cbsz:1 abid:1", vectors=vectors)
+    assert np.isinf(machine.vgpr[8:12].view(np.float32)).all()
 
 
 def test_result_layout_of_32x32():
