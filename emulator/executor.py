@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from . import (
     cross_lane,
     float8,
+    indexed_registers,
     lds_instructions,
     matrix,
     memory_instructions,
@@ -88,10 +90,15 @@ class Program:
         self.flow: dict[int, tuple[_Flow, Condition | None, int]] = {}
         # For each instruction the first one from there on that `flow` holds, or the end.
         self.next_flow: list[int] = []
+        try:
+            indexed = indexed_registers.indexed_instructions(self.kernel)
+        except AssemblyError as error:
+            raise EmulationError(str(error)) from error
         for index, instruction in enumerate(self.kernel.instructions):
             try:
                 flow = self._flow(instruction)
-                self.steps.append(_no_effect if flow else _build(context, instruction))
+                make = _build_indexed if index in indexed else _build
+                self.steps.append(_no_effect if flow else make(context, instruction))
                 if flow:
                     self.flow[index] = flow
                     self.next_flow += [index] * (index + 1 - len(self.next_flow))
@@ -143,7 +150,14 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
         step = family.build(context, instruction)
         if step is not None:
             return step
-    raise UnknownInstructionError(instruction)
+    step = indexed_registers.build(instruction, partial(_build, context))
+    if step is None:
+        raise UnknownInstructionError(instruction)
+    return step
+
+
+def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:
+    return indexed_registers.indexed(instruction, partial(_build, context))
 
 
 class _Run:
