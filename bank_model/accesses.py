@@ -50,7 +50,9 @@ class LdsAccess:
     All issues are the same op of the program: they are split into machine accesses alike.
 
     `instruction` names the instruction of an access that only one can do, such as a transposing
-    read: it cannot be split.
+    read: it cannot be split. `alignment` is the number of elements of which every lane's offset
+    must be a multiple in every layout, because the instruction needs it or the backend was promised
+    it.
     """
 
     kind: AccessKind
@@ -60,9 +62,11 @@ class LdsAccess:
     active: npt.NDArray[np.bool_] | None = None
     location: str = ""
     instruction: str = ""
+    alignment: int = 1
 
     def __post_init__(self) -> None:
         require_positive("count", self.count)
+        require_positive("alignment", self.alignment)
         if self.weight < 0:
             raise InvalidParameterError("weight", self.weight, "integers >= 0")
         elements = np.asarray(self.elements, dtype=np.int64)

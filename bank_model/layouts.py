@@ -190,6 +190,18 @@ def _runs(group: int, count: int, starts: IntArray) -> tuple[tuple[int, int], ..
     return tuple((a, b - a) for a, b in pairwise([*sorted(cuts), count]))
 
 
+def misaligned_element(tile: LdsTile, layout: Layout, access: LdsAccess) -> int | None:
+    """The first logical element at which a lane has an offset that `access` cannot take, if any.
+
+    Elements count from an address that is aligned to everything.
+    """
+    if access.alignment == 1:
+        return None
+    starts = access.elements if access.active is None else access.elements[access.active]
+    wrong = starts[layout.offsets(tile, starts) % access.alignment != 0]
+    return int(wrong[0]) if wrong.size else None
+
+
 def machine_accesses(
     target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
 ) -> tuple[MachineAccess, ...]:

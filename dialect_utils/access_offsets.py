@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from iree.compiler import ir
 
+from .element_types import element_bits
 from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess, Chain
 from .index_bits import IndexBits
 from .lane_values import LaneEvaluator, Unknown
 from .lds_accesses import LDMATRIX
+from .required_alignment import in_elements, is_indivisible, required_alignment
 from .swizzle_legality import AccessFootprint, placement
 
 
@@ -35,6 +37,12 @@ def element_count(access: BufferAccess) -> int:
     return 1 if vector is None else vector.shape[0]
 
 
+def _alignment(access: BufferAccess) -> int:
+    """Elements of which the offset of an access must be a multiple in every layout."""
+    bits = element_bits(ir.MemRefType(access.buffer.type).element_type)
+    return 1 if bits is None else in_elements(required_alignment(access.operation), bits)
+
+
 @dataclass(frozen=True)
 class KnownOffsets:
     """What is known of the offsets of accesses in one function."""
@@ -50,8 +58,14 @@ class KnownOffsets:
         together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
         """
         found = self.bits.of(access.offset).congruence
-        whole = access.operation.name in (TRANSPOSE_LOAD, LDMATRIX)
-        footprint = AccessFootprint(element_count(access), found.modulus, found.residue, whole)
+        whole = is_indivisible(access.operation)
+        footprint = AccessFootprint(
+            element_count(access),
+            found.modulus,
+            found.residue,
+            whole,
+            _alignment(access) if whole else 1,
+        )
         if self.lanes is None or placement(run, footprint) is not None:
             return footprint
         exact = self.lanes.evaluate(access.offset)

@@ -15,8 +15,8 @@ from math import gcd, prod
 from iree.compiler import ir
 
 from .carried_memory import FOR_BOUNDS, carried_values
+from .element_types import element_bits
 from .index_bits import Congruence, IndexBits
-from .lds_accesses import element_bits
 from .swizzle_hint import HINT_NAME, is_hint
 
 _WORKGROUP = "#gpu.address_space<workgroup>"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's element types as NumPy dtypes, bf16 and 8-bit floats by way of `ml_dtypes`."""
+"""MLIR's element types: their bits, and as NumPy dtypes, those of `ml_dtypes` included."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from iree.compiler import ir
 
 _FLOATS: Mapping[str, type[Any]] = MappingProxyType(
     {
@@ -64,3 +65,12 @@ def element_type_of(dtype: np.dtype[Any]) -> str:
     if dtype.kind in "iu" and dtype.itemsize in (1, 2, 4, 8):
         return f"i{dtype.itemsize * 8}"
     raise ElementTypeError(f"arrays of {dtype} have no element type")
+
+
+def element_bits(kind: ir.Type) -> int | None:
+    """Bits of a scalar element type (an index has 64, IREE's default); None for other types."""
+    if isinstance(kind, ir.IndexType):
+        return 64
+    if isinstance(kind, ir.IntegerType | ir.FloatType):
+        return kind.width
+    return None

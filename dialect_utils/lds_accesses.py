@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain, repeat
 from math import gcd, prod
 from types import MappingProxyType
 
@@ -36,6 +37,7 @@ from ..bank_model.targets import AccessKind
 from .carried_memory import carried_values
 from .diagnostics import SourceLocation
 from .dynamic_sizes import DYNAMIC
+from .element_types import element_bits
 from .lane_values import (
     LaneEvaluator,
     LaneValues,
@@ -46,6 +48,7 @@ from .lane_values import (
     constant,
     existing_lanes,
 )
+from .required_alignment import in_elements, required_alignment
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
 from .swizzle_legality import DirectStore, contiguous_run
 
@@ -163,15 +166,6 @@ def is_lds_allocation(operation: ir.Operation) -> bool:
     return str(kind.memory_space) == "#gpu.address_space<workgroup>"
 
 
-def element_bits(kind: ir.Type) -> int | None:
-    """Bits of a scalar element type (an index has 64, IREE's default); None for other types."""
-    if isinstance(kind, ir.IndexType):
-        return 64
-    if isinstance(kind, ir.IntegerType | ir.FloatType):
-        return kind.width
-    return None
-
-
 def shown_type(allocation: ir.Operation) -> str:
     """The allocation's memref type without its memory space and layout, for messages."""
     kind = ir.MemRefType(allocation.results[0].type)
@@ -271,6 +265,8 @@ class _Footprint:
     where the hardware puts them: no swizzle applies."""
     lanes: int = 0
     """If not 0, only the first so many lanes of a wave take part."""
+    alignment: int = 1
+    """Elements of which its first offset must be a multiple in every layout."""
 
 
 @dataclass(frozen=True)
@@ -699,7 +695,12 @@ def _footprint(operation: ir.Operation, operand_number: int) -> _Footprint | Unk
         base, read = sum(len(segment) for segment in _segments(operation)[:2]), _gather_to_lds
     if read is None or operand_number != base:
         return Unknown(f"used by {operation.name}")
-    return read(operation)
+    found = read(operation)
+    needed = required_alignment(operation)
+    if isinstance(found, Unknown) or needed == 1:
+        return found
+    bits = element_bits(ir.MemRefType(operation.operands[base].type).element_type)
+    return found if bits is None else replace(found, alignment=in_elements(needed, bits))
 
 
 def _surroundings(
@@ -837,7 +838,12 @@ class _Lanes:
             return gathered
         firsts, runs = gathered
         mask = None if active[issued].all() else active[issued]
-        written = [LdsAccess(footprint.kind, e, n, weight, mask, self.location) for e, n in runs]
+        # Where a swizzle parts what a lane stores, only the first part is as aligned as the whole.
+        needed = chain((footprint.alignment,), repeat(1))
+        written = [
+            LdsAccess(footprint.kind, e, n, weight, mask, self.location, alignment=alignment)
+            for (e, n), alignment in zip(runs, needed, strict=False)
+        ]
         store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
         return _Stored(store, tuple(map(_without_repetition, written) if repeats else written))
 
@@ -870,7 +876,14 @@ class _Lanes:
             if mask is not None:
                 elements = np.where(mask, elements, used[0])
             access = LdsAccess(
-                footprint.kind, elements, count, weight, mask, self.location, footprint.instruction
+                footprint.kind,
+                elements,
+                count,
+                weight,
+                mask,
+                self.location,
+                footprint.instruction,
+                footprint.alignment if offset == 0 else 1,
             )
             found.append(_without_repetition(access) if repeats else access)
         return found

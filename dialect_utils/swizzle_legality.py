@@ -46,13 +46,16 @@ class AccessFootprint(NamedTuple):
     """What is known of one access: `count` contiguous elements from an offset.
 
     The offset is congruent to `residue` modulo `multiple`; `multiple` 0 means that it equals
-    `residue`, 1 that nothing is known. An access that is `whole` cannot be split.
+    `residue`, 1 that nothing is known. An access that is `whole` cannot be split, and moves by
+    multiples of `alignment` elements only: that is what its instruction needs
+    (`required_alignment.py`). Of other accesses the rewriter restates how they are aligned.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     multiple: int
     residue: int = 0
     whole: bool = False
+    alignment: int = 1
 
 
 class Placement(Enum):
@@ -116,6 +119,11 @@ def illegality(
         access = each if isinstance(each, AccessFootprint) else AccessFootprint(*each)
         if access.count < 1:
             return f"access of {access.count} elements"
+        if run % access.alignment:
+            return (
+                f"access of {access.count} elements needs an offset that is a multiple of "
+                f"{access.alignment} elements, and the swizzle moves runs of {run}"
+            )
         placed = placement(run, access)
         if placed is None:
             return _why_not_placed(run, access)
@@ -166,16 +174,21 @@ def behind_swizzles(
 
 def footprints_of(accesses: Iterable[LdsAccess]) -> list[AccessFootprint]:
     """What the offsets of all accesses of each width have in common."""
-    alike: dict[tuple[int, bool], list[LdsAccess]] = {}
+    alike: dict[tuple[int, bool, int], list[LdsAccess]] = {}
     for access in accesses:
-        alike.setdefault((access.count, bool(access.instruction)), []).append(access)
+        whole = bool(access.instruction)
+        key = (access.count, whole, access.alignment if whole else 1)
+        alike.setdefault(key, []).append(access)
     return [_footprint(*key, members) for key, members in sorted(alike.items())]
 
 
-def _footprint(count: int, whole: bool, accesses: Sequence[LdsAccess]) -> AccessFootprint:
+def _footprint(
+    count: int, whole: bool, alignment: int, accesses: Sequence[LdsAccess]
+) -> AccessFootprint:
     first = int(accesses[0].elements[0, 0])
     multiple = int(np.gcd.reduce([np.gcd.reduce(a.elements - first, None) for a in accesses]))
-    return AccessFootprint(count, multiple, first % multiple if multiple else first, whole)
+    residue = first % multiple if multiple else first
+    return AccessFootprint(count, multiple, residue, whole, alignment)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,9 @@ from iree.compiler import ir
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, element_count, vector_type
+from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
-from .lds_accesses import element_bits, is_lds_allocation
+from .lds_accesses import is_lds_allocation
 from .swizzle_arithmetic import SwizzledOffsets
 from .swizzle_legality import Placement, contiguous_run, placement
 

@@ -2,7 +2,8 @@
 """LDS instructions (`ds_*`): loads, stores, transposing loads, atomics and lane exchange.
 
 Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 11 and 12.
-Addresses may have any alignment, as under amdhsa; only atomics need their natural one.
+Loads and stores may have any alignment, because amdhsa runs waves in the unaligned access mode.
+That mode does not cover atomics and transposing loads, which need their natural alignment.
 
 Conflict cycles are counted by the bank model, per wave: the costs of all phases beyond one cycle
 each. `read2` and `write2` are two accesses, one after the other, each with its own phases. Lane
@@ -242,6 +243,11 @@ def merge_half(old: U32, values: U32, half: int) -> U32:
     return old & np.uint32(0xFFFF0000) | values & np.uint32(0xFFFF)
 
 
+def _expect_alignment(access: LdsAccess, needed: int, what: str) -> None:
+    if access.place.alignment % needed:
+        raise EmulationError(f"{what} is not aligned to {needed} bytes")
+
+
 def _expect_words(count: int, width: int) -> None:
     if count != max(1, width // 4):
         raise AssemblyError(f"{count} data registers for {width} bytes")
@@ -325,6 +331,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
         if group.active is not None and not group.active.all():
             raise EmulationError("a transposing load with inactive lanes")
         access = accessor.access(group)
+        _expect_alignment(access, 8, "a transposing load of 8 bytes")
         words = group.machine.lds.load(access).reshape(2, group.count, 4, 16)
         loaded = np.ascontiguousarray(np.moveaxis(words, 0, -1))
         values = _unpack(loaded, bits)[:, :, source_lane, source_element]
@@ -369,8 +376,7 @@ def _atomic(
 
     def step(group: WaveGroup) -> None:
         access = accessor.access(group)
-        if access.place.alignment % width:
-            raise EmulationError(f"an LDS atomic on {width} bytes that are not aligned to them")
+        _expect_alignment(access, width, f"an LDS atomic on {width} bytes")
         lds = group.machine.lds
         lds.begin_update(access)
         words = [values(group, access).reshape(width // 4, -1) for values in data]

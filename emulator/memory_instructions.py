@@ -408,7 +408,9 @@ def _load_to_lds(
 ) -> Step:
     """Lane i's data goes to LDS byte M0 + offset + i * width; the offset counts for both sides.
 
-    It is no LDS instruction, and its lanes store to consecutive words: no conflicts are counted.
+    It is no LDS instruction, and its lanes store to consecutive words: no conflicts are counted. M0
+    and the offset count dwords: their two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to
+    LDS").
     """
     if width > 4 and context.target.arch != "gfx950":
         raise UnknownInstructionError(
@@ -421,7 +423,10 @@ def _load_to_lds(
         target = place(group)
         values = _fetch(group, target, width)
         traffic.count(group, target, width)
-        base = group.s(M0.index)[:, None] + lane
+        start = group.s(M0.index)
+        if ((start + np.uint32(offsets[0])) & 3).any():
+            raise EmulationError("a load to the LDS does not start at a multiple of 4 bytes")
+        base = start[:, None] + lane
         lds = group.machine.lds
         access = lds.access(group.pc, group.waves, base, offsets, width, group.active)
         lds.store(access, values if access.active is None else values[:, access.active])

@@ -14,6 +14,10 @@ padding would use: any number of whole elements, the fewest conflict cycles. Sev
 share that LDS so that the sum of their conflict cycles is least (`bank_model/paddings.py`). With a
 number it is that many bits for every allocation, as the stock pass
 `iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
+
+Some operations need aligned addresses in every layout (`dialect_utils/required_alignment.py`).
+Rows that these access are padded by multiples of what they need, by more bits than asked for if
+need be, or not at all; a warning says so where the bits were asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -32,20 +36,22 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_confl
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.targets import Target, UnknownTargetError, target
+from ..dialect_utils.allocations import reach_of
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.dynamic_sizes import DYNAMIC
+from ..dialect_utils.element_types import element_bits
 from ..dialect_utils.gpu_target import gpu_target_of, lds_model
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     SWIZZLE_HINT,
     AllocationAccesses,
-    element_bits,
     is_hinted,
     lds_allocations,
     shown_type,
     tile_of,
     trace_allocation,
 )
+from ..dialect_utils.required_alignment import in_elements, required_alignment, why_not_aligned
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import PAD_PASS, Action, Decision
 
@@ -81,10 +87,19 @@ class PadUnhintedAllocs(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Pads what can be padded; every allocation gets a decision."""
-        for plan in self.plan(function, context):
+        plans = self.plan(function, context)
+        for plan in plans:
             _record(plan, function.operation, context)
             if plan.rewrite is not None:
                 _pad(plan, keep_alignment=self.padding_bits == AUTO)
+        if not any(plan.rewrite for plan in plans):
+            return
+        for allocation in lds_allocations(function.operation):
+            # The allocation before it may have become longer.
+            needed = _needed_alignment(allocation)
+            if needed > max(_alignment(allocation), 1):
+                kind = ir.IntegerType.get_signless(64, allocation.context)
+                allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, needed)
 
     def plan(self, function: ir.Operation, context: PassContext) -> list[PaddingPlan]:
         """What `run` does to each LDS allocation, in the order of the function's text."""
@@ -124,6 +139,8 @@ class PaddingPlan:
     conflicts_after: int | None = None
     decision: LayoutDecision | None = None
     """The solver's, with its proof; None where it had nothing to decide."""
+    warning: str = ""
+    """How the padding is another than what was asked for, if it is."""
 
 
 @dataclass(frozen=True)
@@ -170,19 +187,26 @@ class _Planner:
     def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[PaddingPlan]:
         """The stock pass's plan: all or none by the limit, then each one that can be."""
         refusal = self._stock_refusal(allocations, padding_bits)
+        room = self.limit - (self.lds_bytes or 0)
+        room -= sum(_extra_bytes(a, _stock_elements(a, padding_bits)) for a in allocations)
         plans: list[PaddingPlan] = []
         for allocation in allocations:
             reason = refusal or _why_never(allocation)
             if reason is not None:
                 plans.append(PaddingPlan(allocation, reason))
                 continue
-            rewrite = _plan_rewrite(allocation, _stock_elements(allocation, padding_bits))
+            wanted = _stock_elements(allocation, padding_bits)
+            padding = _aligned_elements(allocation, wanted)
+            more = _extra_bytes(allocation, padding) - _extra_bytes(allocation, wanted)
+            rewrite = _plan_rewrite(allocation, padding if more <= room else wanted)
+            warning = _shown_change(allocation, wanted, rewrite) if padding != wanted else ""
             if isinstance(rewrite, Unknown):
-                plans.append(PaddingPlan(allocation, rewrite.reason))
+                plans.append(PaddingPlan(allocation, rewrite.reason, warning=warning))
             else:
+                room -= more
                 reason = f"padding-bits={padding_bits}"
                 counted = self._count_both(allocation, rewrite) or (None, None)
-                plans.append(PaddingPlan(allocation, reason, rewrite, *counted))
+                plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
         return plans
 
     def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
@@ -195,9 +219,8 @@ class _Planner:
         stock_refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS)
         stock_extra = used_extra = 0
         for allocation in allocations:
-            stock_rewrite = _plan_rewrite(
-                allocation, _stock_elements(allocation, STOCK_PADDING_BITS)
-            )
+            stock_elements = _stock_elements(allocation, STOCK_PADDING_BITS)
+            stock_rewrite = _plan_rewrite(allocation, _aligned_elements(allocation, stock_elements))
             stock_bytes = 0
             if is_hinted(allocation):
                 stock_extra += _extra_bytes_before_hints(allocation)
@@ -217,7 +240,7 @@ class _Planner:
                 plans[allocation] = PaddingPlan(allocation, analysis.reason)
             elif stock_refusal is not None:
                 plans[allocation] = PaddingPlan(allocation, f"{analysis.reason}; {stock_refusal}")
-            elif not stock_bytes:
+            elif not stock_bytes or self.lds_bytes + used_extra + stock_bytes > self.limit:
                 plans[allocation] = PaddingPlan(allocation, analysis.reason)
             else:
                 assert isinstance(stock_rewrite, _Rewrite)
@@ -407,6 +430,42 @@ def _stock_elements(allocation: ir.Operation, padding_bits: int) -> int:
     return padding_bits // bits if bits else 0
 
 
+def _needed_alignment(allocation: ir.Operation) -> int:
+    """Bytes of which the addresses of everything that accesses it must be multiples."""
+    return lcm(*(required_alignment(user) for user, _ in reach_of(allocation.results[0]).uses))
+
+
+def _aligned_elements(allocation: ir.Operation, padding_elements: int) -> int:
+    """As many elements or more that keep every row as aligned as its accesses need it.
+
+    A single row stays where it is, whatever is behind it.
+    """
+    if not _bits(allocation) or prod(_type(allocation).shape[:-1]) == 1:
+        return padding_elements
+    unit = in_elements(_needed_alignment(allocation), _bits(allocation))
+    return -(-padding_elements // unit) * unit
+
+
+def _shown_change(allocation: ir.Operation, wanted: int, rewrite: _Rewrite | Unknown) -> str:
+    """What padding was used instead of `wanted` elements, or why none was."""
+    asked = f"{wanted * _bits(allocation) // 8} bytes of padding were asked for"
+    why = _why_misaligned(allocation, wanted)
+    if isinstance(rewrite, Unknown):
+        more = _aligned_elements(allocation, wanted) * _bits(allocation) // 8
+        left = f"the allocation is not padded, because {more} bytes exceed the LDS limit"
+        return f"{asked}; {why}, so that {left if why == rewrite.reason else rewrite.reason}"
+    return f"{asked}; {why}, so that {rewrite.padding_elements * _bits(allocation) // 8} are used"
+
+
+def _why_misaligned(allocation: ir.Operation, padding_elements: int) -> str | None:
+    """Which access such padding would leave with an address that it cannot take; or None."""
+    if prod(_type(allocation).shape[:-1]) == 1:
+        return None
+    moved = padding_elements * _bits(allocation) // 8
+    reasons = (why_not_aligned(user, moved) for user, _ in reach_of(allocation.results[0]).uses)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
 def _extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
     shape = _type(allocation).shape
     if not shape:
@@ -508,6 +567,9 @@ def _plan_rewrite(allocation: ir.Operation, padding_elements: int) -> _Rewrite |
         return Unknown("it has rank 0")
     if not old.has_static_shape:
         return Unknown("its shape is dynamic")
+    misaligned = _why_misaligned(allocation, padding_elements)
+    if misaligned is not None:
+        return Unknown(misaligned)
     pitches = (*old.shape[:-1], old.shape[-1] + padding_elements)
     root = _strided(old, tuple(old.shape), _row_major_strides(pitches), 0)
     types: list[tuple[ir.Value, ir.MemRefType]] = []
@@ -712,6 +774,8 @@ def _record(plan: PaddingPlan, function: ir.Operation, context: PassContext) -> 
     else:
         message = f"allocation of {text} not padded: {plan.reason}"
     context.sink.remark(allocation.location, message)
+    if plan.warning:
+        context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
     if is_hinted(allocation):
         return
     named = "sym_name" in function.attributes

@@ -4,7 +4,8 @@
 Runs on the final IR, where every access has one flat offset; hints on it are honoured as
 `bankwise-resolve-swizzle-hints` resolves them. An access is judged by one
 execution of one wave, the worst of all waves and trips. An access that cannot be evaluated fails
-too: a check that was not made has not been passed.
+too: a check that was not made has not been passed. So does one at an address that its instruction
+cannot take (`dialect_utils/required_alignment.py`), whoever has chosen the layout.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..bank_model.layouts import (
     PlainLayout,
     SwizzledLayout,
     machine_accesses,
+    misaligned_element,
 )
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import PassFailure
@@ -84,6 +86,10 @@ class VerifyLdsConflicts(FunctionPass):
                 f"an access to {allocation.type} cannot be verified: {use.reason}",
             )
         for access, machines in standing_accesses(allocation, chip):
+            text = _misalignment(allocation, access)
+            if text is not None:
+                yield _Fault(access.location or allocation.location, text, misaligned=True)
+                continue
             if isinstance(machines, InvalidParameterError):
                 text = f"an access to {allocation.type} cannot be counted: {machines}"
                 yield _Fault(access.location or allocation.location, text)
@@ -118,11 +124,13 @@ class _Fault:
     message: str
     cycles: int | None = None
     """None for an access that is not known."""
+    misaligned: bool = False
+    """The access is at an address that its instruction cannot take."""
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """What is known to conflict counts more than what is not known."""
-        return self.cycles is not None, self.cycles or 0
+    def rank(self) -> tuple[bool, bool, int]:
+        """What cannot run counts most, what conflicts more than what is not known."""
+        return self.misaligned, self.cycles is not None, self.cycles or 0
 
 
 def _standing(allocation: ReadAllocation, tile: LdsTile) -> Layout:
@@ -132,6 +140,23 @@ def _standing(allocation: ReadAllocation, tile: LdsTile) -> Layout:
         dropped = illegality(layout.swizzles, tile.elements, footprints_of(allocation.accesses))
         return layout if dropped is None else PlainLayout()
     return layout
+
+
+def _misalignment(allocation: ReadAllocation, access: LdsAccess) -> str | None:
+    """Why an access faults in the layout that the allocation has; None if it is aligned."""
+    assert allocation.tile is not None
+    tile, layout = allocation.tile, _standing(allocation, allocation.tile)
+    element = misaligned_element(tile, layout, access)
+    if element is None:
+        return None
+    bits = tile.element_bits
+    byte = int(layout.offsets(tile, np.array(element))) * bits // 8
+    what = access.instruction or f"{access.kind.value} of {access.count} elements a lane"
+    return (
+        f"{what} of {allocation.type} needs addresses that are multiples of "
+        f"{access.alignment * bits // 8} bytes; element {element} is at byte {byte} of the "
+        "allocation. Use rows, padding and offsets that keep that alignment"
+    )
 
 
 def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:

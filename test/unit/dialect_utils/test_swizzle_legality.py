@@ -119,6 +119,15 @@ def test_what_cannot_be_split_must_lie_inside_a_run():
     assert found == "access of 8 elements cannot be split into runs of 4"
 
 
+def test_what_needs_an_alignment_moves_by_multiples_of_it():
+    """Groups of 12 elements keep 8 of them together, and move them to element 12."""
+    chain = (RotateRows(24, 12),)
+    assert illegality(chain, 48, [AccessFootprint(8, 0, 0, whole=True)]) is None
+    found = illegality(chain, 48, [AccessFootprint(8, 0, 0, whole=True, alignment=8)])
+    assert found is not None
+    assert "a multiple of 8 elements, and the swizzle moves runs of 12" in found
+
+
 @pytest.mark.parametrize(
     "swizzle",
     [XorShuffle(64, 8), XorShuffle(64, 8, 128, 2), RotateRows(12, 4)],

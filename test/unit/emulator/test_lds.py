@@ -234,6 +234,16 @@ def test_an_atomic_needs_its_alignment():
         run(f"{FILL}\tds_add_u64 v4, v[2:3]", vectors=FILLED | {4: 4}, lds_bytes=512)
 
 
+def test_a_transposing_load_needs_its_alignment():
+    with pytest.raises(EmulationError, match="transposing load of 8 bytes is not aligned"):
+        run(
+            f"{FILL}\tds_read_b64_tr_b16 v[10:11], v4 offset:4",
+            arch="gfx950",
+            vectors=FILLED | {4: 8 * LANES},
+            lds_bytes=1024,
+        )
+
+
 def test_backward_permute_reads_the_named_lane():
     source = RANDOM.integers(0, 200, 64)
     machine = run(

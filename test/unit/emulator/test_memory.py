@@ -309,6 +309,18 @@ def test_global_load_to_the_lds(memory: GlobalMemory):
         run("\tglobal_load_lds_dwordx4 v1, s[4:5]", memory=memory)
 
 
+def test_a_load_to_the_lds_starts_at_a_word(memory: GlobalMemory):
+    low, high = pair(address(memory))
+    with pytest.raises(EmulationError, match="start at a multiple of 4 bytes"):
+        run(
+            "\tglobal_load_lds_dword v1, s[4:5]",
+            vectors={1: 8 * LANES},
+            scalars={4: low, 5: high, 124: 2},
+            lds_bytes=512,
+            memory=memory,
+        )
+
+
 def test_transactions_are_64_byte_blocks(memory: GlobalMemory):
     """Stride 8: each wave touches 512 bytes, half of them useful; the second issue is masked."""
     machine = run(

@@ -614,3 +614,104 @@ def test_accesses_of_real_waves_are_arrays_of_lanes(context: ir.Context, attenti
             for access in traced.accesses:
                 assert access.elements.shape == (4, 64)
                 assert access.elements.dtype == np.int64
+
+
+# Alignment that an access needs in every layout.
+
+_ALIGNED = {
+    "nvgpu.ldmatrix": (
+        16,
+        "%v = nvgpu.ldmatrix %m[%r, %c0] numTiles = 1 transpose = false"
+        " : MEMREF -> vector<1x2xf16>",
+    ),
+    "nvgpu.device_async_copy of 16 bytes": (
+        16,
+        "%v = nvgpu.device_async_copy %from[%r, %c0], %m[%r, %c0], 8 : memref<32x64xf16> to MEMREF",
+    ),
+    "nvgpu.device_async_copy of 4 bytes": (
+        4,
+        "%v = nvgpu.device_async_copy %from[%r, %c0], %m[%r, %c0], 2 : memref<32x64xf16> to MEMREF",
+    ),
+    "memref.atomic_rmw": (2, "%v = memref.atomic_rmw addf %x, %m[%r, %c0] : (f16, MEMREF) -> f16"),
+    "vector.load": (
+        16,
+        "%v = vector.load %m[%r, %c0] alignment = 16 : MEMREF, vector<8xf16>",
+    ),
+    "vector.store": (
+        8,
+        "vector.store %w, %m[%r, %c0] alignment = 8 : MEMREF, vector<8xf16>",
+    ),
+    "memref.load": (4, "%v = memref.load %m[%r, %c0] alignment(4) : MEMREF"),
+    "vector.load without a promise": (1, "%v = vector.load %m[%r, %c0] : MEMREF, vector<8xf16>"),
+}
+
+
+def _access_to_rows(access: str) -> str:
+    return f"""
+#launch = #iree_codegen.translation_info<
+    pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+func.func @aligned(%from: memref<32x64xf16>, %x: f16, %w: vector<8xf16>, %q: index)
+    attributes {{translation_info = #launch}} {{
+  %c0 = arith.constant 0 : index
+  %r = gpu.thread_id x upper_bound 32
+  %m = memref.alloc() : memref<32x64xf16, {WS}>
+  {access.replace("MEMREF", f"memref<32x64xf16, {WS}>")}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("bits", ["auto", *map(str, range(16, 289, 16))])
+@pytest.mark.parametrize("name", _ALIGNED)
+def test_no_padding_takes_the_alignment_that_an_access_needs(
+    context: ir.Context, name: str, bits: str
+) -> None:
+    needed, access = _ALIGNED[name]
+    found: list[str] = []
+    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
+    with context:
+        module = ir.Module.parse(_access_to_rows(access))
+        function = module.body.operations[0].operation
+        PadUnhintedAllocs.from_options(f"padding-bits={bits}").run(
+            function, PassContext(sink, test_target="sm_80")
+        )
+        module.operation.verify()
+        (allocation,) = lds_allocations(function)
+        padding = 2 * (ir.MemRefType(allocation.results[0].type).shape[-1] - 64)
+        aligned = "alignment" in allocation.attributes
+    assert padding % needed == 0
+    if bits == "auto":
+        assert not found
+        return
+    wanted = int(bits) // 8
+    assert padding == -(-wanted // needed) * needed
+    assert aligned == (needed > 1)
+    assert bool(found) == (padding != wanted)
+    for warning in found:
+        assert f"{wanted} bytes of padding were asked for; " in warning
+        assert f"multiples of {needed} bytes, so that {padding} are used" in warning
+
+
+def test_padding_that_would_exceed_the_limit_when_aligned_is_left_out(context: ir.Context) -> None:
+    found: list[str] = []
+    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
+    with context:
+        module = ir.Module.parse(_access_to_rows(_ALIGNED["nvgpu.ldmatrix"][1]))
+        function = module.body.operations[0].operation
+        PadUnhintedAllocs.from_options("padding-bits=64 lds-limit-bytes=4352").run(
+            function, PassContext(sink, test_target="sm_80")
+        )
+        (allocation,) = lds_allocations(function)
+        assert list(ir.MemRefType(allocation.results[0].type).shape) == [32, 64]
+    (warning,) = found
+    assert "not padded, because 16 bytes exceed the LDS limit" in warning
+
+
+def test_an_access_that_is_not_known_still_keeps_its_alignment(context: ir.Context) -> None:
+    """Where `auto` falls back to stock's 8 bytes, they become 16 under `ldmatrix`."""
+    text = _access_to_rows(_ALIGNED["nvgpu.ldmatrix"][1])
+    text = text.replace("gpu.thread_id x upper_bound 32", "arith.addi %q, %c0 : index")
+    with context:
+        module = ir.Module.parse(text)
+        (decision,) = padded(module, target="sm_80")
+    assert decision.detail == "16 bytes per row"
+    assert decision.reason.startswith("stock's amount, because")
