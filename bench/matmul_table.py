@@ -18,29 +18,30 @@ import csv
 import hashlib
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from joblib import Parallel, delayed
-from rich.console import Console
-from rich.progress import track
 
 from ..iree_plugin.atomic_file import write_output
-from ..passes.decisions import DecisionLog
 from .emulated_products import TOLERANCE, Run, emulate, largest_error
+from .emulated_rows import (
+    CONFLICTS,
+    COUNTERS,
+    FIGURES_HEAD,
+    INTERRUPTED,
+    MITIGATIONS,
+    RESULTS,
+    Figures,
+    KeptRows,
+    figures_line,
+    fill_rows,
+    first_line,
+    reasons_of,
+)
 from .kernels import Convolution, Matmul, Product, random_operands
-from .matmul_rows import CONFLICTS, INSTRUCTIONS, Figures, KeptRows, Reason, Row, first_line
+from .matmul_rows import Row
 from .sweep_rows import installed_versions
 from .sweep_tables import markdown_lines
-
-_INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C ended."""
-
-RESULTS = Path(__file__).parent / "results"
-MITIGATIONS = ("none", "stock", "auto")
-COUNTERS = (CONFLICTS, INSTRUCTIONS, "LDS_CYCLES", "SQ_INSTS_VALU", "GLOBAL_TRANSACTIONS_64B")
 
 DTYPES = {
     "gfx942": ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
@@ -80,7 +81,7 @@ def empty_row(case: Case) -> Row:
     source = hashlib.sha256(kernel.source().encode()).hexdigest()[:12]
     tolerance = TOLERANCE[kernel.accumulator]
     code = installed_versions().code
-    return Row(kernel.name, kernel.dtype, chip, source, code, tolerance)
+    return Row(kernel.name, chip, source, code, tolerance, dtype=kernel.dtype)
 
 
 def measure(case: Case) -> Row:
@@ -107,27 +108,13 @@ def measure(case: Case) -> Row:
         unwritten=max((int((~run.written).sum()) for run in whole), default=0),
         equal=len(distinct) == 1,
         error=max(largest_error(kernel, operands, run) for run in distinct.values()),
-        reasons=_reasons(runs["auto"].decisions) if "auto" in runs else (),
+        reasons=reasons_of(runs["auto"].decisions) if "auto" in runs else (),
     )
 
 
 def _figures(run: Run) -> Figures:
     counters = {name: run.counters[name] for name in COUNTERS}
     return Figures(counters, run.lds_bytes, run.workgroups, run.emulated)
-
-
-def _reasons(log: DecisionLog) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(
-            d.allocation,
-            f"{d.action.value} {d.detail}".strip(),
-            d.reason,
-            d.conflict_cycles_before,
-            d.conflict_cycles_after,
-        )
-        for d in log
-        if log.stands(d)
-    )
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -146,16 +133,6 @@ def summary(rows: Sequence[Row]) -> str:
     )
 
 
-_FIGURES: tuple[tuple[str, Callable[[Figures], int]], ...] = (
-    ("conflict cycles", lambda figures: figures.counters[CONFLICTS]),
-    ("LDS instructions", lambda figures: figures.counters[INSTRUCTIONS]),
-    ("LDS bytes", lambda figures: figures.lds_bytes),
-    ("LDS cycles", lambda figures: figures.counters["LDS_CYCLES"]),
-    ("VALU instructions", lambda figures: figures.counters["SQ_INSTS_VALU"]),
-    ("64-byte blocks", lambda figures: figures.counters["GLOBAL_TRANSACTIONS_64B"]),
-)
-
-
 def markdown_table(rows: Sequence[Row]) -> str:
     """The figures, then what is to be said about single rows."""
     parts = [
@@ -168,8 +145,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
         summary(rows),
     ]
     for chip in dict.fromkeys(row.chip for row in rows):
-        head = ["kernel", "result", "workgroups run", *(name for name, _ in _FIGURES), "error"]
-        lines = [head, *(_markdown_line(row) for row in rows if row.chip == chip)]
+        lines = [FIGURES_HEAD, *(figures_line(row) for row in rows if row.chip == chip)]
         parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
     notes = (
         ("Failed", [(row, fault) for row in rows for fault in row.faults]),
@@ -189,22 +165,6 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 def _notes(rows: Sequence[Row], chosen: Callable[[Row], bool]) -> list[tuple[Row, str]]:
     return [(row, str(reason)) for row in rows if chosen(row) for reason in row.reasons]
-
-
-def _markdown_line(row: Row) -> list[str]:
-    known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
-    extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)
-    cells = [
-        " / ".join("-" if f is None else f"{figure(f):,}" for f in known) for _, figure in _FIGURES
-    ]
-    error = f"{row.error:.1e}" if row.figures else "-"
-    return [row.kernel, _result(row), ", ".join(extents) or "-", *cells, error]
-
-
-def _result(row: Row) -> str:
-    if row.faults:
-        return f"FAILED: {'; '.join(row.faults)}"
-    return "bitwise equal" if row.uses_lds else "bitwise equal, no LDS"
 
 
 def csv_table(rows: Sequence[Row]) -> str:
@@ -236,13 +196,6 @@ def csv_table(rows: Sequence[Row]) -> str:
     return file.getvalue()
 
 
-def _measured(open_cases: Sequence[Case], jobs: int) -> Iterator[Row]:
-    rows: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(measure)(case) for case in open_cases
-    )
-    yield from rows
-
-
 def main() -> int:
     """Measures all kernels; exits with 1 when a row fails."""
     parser = argparse.ArgumentParser(
@@ -260,28 +213,13 @@ def main() -> int:
         parser.error(f"--every={arguments.every}: expects a number from 1")
     chosen = cases(chips)[:: arguments.every]
     arguments.output.mkdir(parents=True, exist_ok=True)
-    kept = KeptRows(arguments.output / "matmul_table.json", installed_versions().code)
-    keys = [empty_row(case).key for case in chosen]
-    found = [kept.find(key) for key in keys]
-    open_cases = [case for case, row in zip(chosen, found, strict=True) if not row or row.errors]
-    console = Console(stderr=True)
-    if len(open_cases) < len(chosen):
-        console.print(f"{len(chosen) - len(open_cases)} of {len(chosen)} rows are finished")
-    interrupted = False
-    try:
-        measured = _measured(open_cases, arguments.jobs)
-        for row in track(measured, "matmuls", total=len(open_cases), console=console):
-            kept.add(row)
-            for fault in row.faults:
-                console.print(f"{row.chip} {row.kernel}: {fault}", markup=False, soft_wrap=True)
-    except KeyboardInterrupt:
-        interrupted = True
-    rows = [row for row in map(kept.find, keys) if row]
+    kept = KeptRows(arguments.output / "matmul_table.json", installed_versions().code, Row)
+    rows, interrupted = fill_rows(kept, chosen, empty_row, measure, "matmuls", arguments.jobs)
     for suffix, text in (("md", markdown_table(rows)), ("csv", csv_table(rows))):
         write_output(str(arguments.output / f"matmul_table.{suffix}"), text.encode())
     print(summary(rows))
     if interrupted:
-        return _INTERRUPTED
+        return INTERRUPTED
     return 1 if any(row.faults for row in rows) else 0
 
 

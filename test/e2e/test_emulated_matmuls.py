@@ -14,8 +14,8 @@ import pytest
 
 from bankwise.bench.emulated_products import TOLERANCE, Run, largest_error
 from bankwise.bench.emulated_products import emulate as emulate_product
+from bankwise.bench.emulated_rows import CONFLICTS, INSTRUCTIONS
 from bankwise.bench.kernels import Matmul, random_operands
-from bankwise.bench.matmul_rows import CONFLICTS, INSTRUCTIONS
 from bankwise.bench.matmul_table import DTYPES
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.iree_plugin import embedding

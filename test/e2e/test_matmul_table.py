@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench.emulated_products import emulate, largest_error
+from bankwise.bench.emulated_rows import CONFLICTS, KeptRows, Reason
 from bankwise.bench.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
-from bankwise.bench.matmul_rows import CONFLICTS, KeptRows, Reason, Row
+from bankwise.bench.matmul_rows import Row
 from bankwise.bench.matmul_table import cases, csv_table, markdown_table, measure, summary
 
 MATMUL = Matmul(64, 64, 128, "f16")
@@ -94,11 +95,11 @@ def test_samples_compare_what_they_wrote(kernel: Product):
 
 def test_rows_are_kept_for_the_same_sources(row: Row, tmp_path: Path):
     path = tmp_path / "rows.json"
-    KeptRows(path, row.code).add(row)
-    found = KeptRows(path, row.code).find(row.key)
+    KeptRows(path, row.code, Row).add(row)
+    found = KeptRows(path, row.code, Row).find(row.key)
     assert found is not None
     assert asdict(found) == asdict(row)
-    assert KeptRows(path, "other").find(row.key) is None
+    assert KeptRows(path, "other", Row).find(row.key) is None
 
 
 def test_the_table_covers_ten_shapes_and_all_types():
