@@ -89,9 +89,7 @@ def emulate(
         device=partial(MarkingDevice, whole_grid=whole_grid),
     )
     (output,) = run.outputs
-    workgroups = sum(math.prod(record.workgroups) for record in run.records)
-    emulated = sum(record.emulated for record in run.records)
-    if len(run.records) > 1 and emulated < workgroups:
+    if len(run.records) > 1 and run.emulated < run.workgroups:
         # A later dispatch would have read what an earlier one did not write.
         raise HostProgramError(f"{len(run.records)} dispatches cannot be sampled")
     marks = np.full(output.itemsize, _UNWRITTEN, np.uint8).view(output.dtype)
@@ -100,8 +98,8 @@ def emulate(
         written=output.view(f"u{output.itemsize}") != marks.view(f"u{output.itemsize}"),
         counters=run.counters,
         lds_bytes=run.lds_bytes,
-        workgroups=workgroups,
-        emulated=emulated,
+        workgroups=run.workgroups,
+        emulated=run.emulated,
         decisions=log,
     )
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,32 @@ def compile_kernel(kernel: Kernel, target: str, mitigation: str | None) -> Compi
     Raises:
         RuntimeError: the compile fails; the message is the tool's.
     """
+    return compile_source(kernel.name, kernel.source(), target, mitigation)
+
+
+def compile_source(
+    kernel: str, text: str, target: str, mitigation: str | None, flags: Sequence[str] = ()
+) -> Compiled:
+    """Compiles as `compile_kernel` does, from MLIR text.
+
+    Args:
+        kernel: the name that the module's file gets.
+        flags: of the compiler, beside those that name the target.
+
+    Raises:
+        RuntimeError: the compile fails; the message is the tool's.
+    """
     with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
         directory = Path(name)
-        source = directory / f"{kernel.name}.mlir"
-        source.write_text(kernel.source())
+        source = directory / f"{kernel}.mlir"
+        source.write_text(text)
         dumps = directory / "dump"
         decisions = directory / "decisions.json"
         command = [str(BIN / "iree-compile")]
         if mitigation is not None:
             command = [str(BIN / "bankwise-compile"), f"--bankwise-mitigation={mitigation}"]
             command.append(f"--bankwise-decisions={decisions}")
-        command += [str(source), *TARGET_FLAGS[target]]
+        command += [str(source), *TARGET_FLAGS[target], *flags]
         command.append(f"--iree-hal-dump-executable-files-to={dumps}")
         _run(kernel, target, [*command, "-o", str(directory / "module.vmfb")])
         files = sorted([*dumps.glob("*.rocmasm"), *dumps.glob("*.ptx")])
@@ -84,7 +100,7 @@ def compile_kernel(kernel: Kernel, target: str, mitigation: str | None) -> Compi
         return Compiled({f.name: f.read_bytes() for f in files}, summaries, lds, entries)
 
 
-def _run(kernel: Kernel, target: str, command: list[str]) -> None:
+def _run(kernel: str, target: str, command: list[str]) -> None:
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
-        raise RuntimeError(f"{kernel.name} for {target}: {run.stderr.strip()[-2000:]}")
+        raise RuntimeError(f"{kernel} for {target}: {run.stderr.strip()[-2000:]}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +30,12 @@ class EmulatedRun:
 
     Attributes:
         records: one for each dispatch, in order.
+        assembly: the text of each kernel's file, by the kernel's name.
     """
 
     outputs: list[Array]
     records: Sequence[DispatchRecord]
+    assembly: Mapping[str, str]
 
     @property
     def counters(self) -> dict[str, int]:
@@ -41,6 +44,16 @@ class EmulatedRun:
         for record in self.records:
             counted.update(totals(record.kernel, record.counters))
         return dict(counted)
+
+    @property
+    def workgroups(self) -> int:
+        """Of the whole grids of all dispatches."""
+        return sum(math.prod(record.workgroups) for record in self.records)
+
+    @property
+    def emulated(self) -> int:
+        """How many workgroups ran."""
+        return sum(record.emulated for record in self.records)
 
     @property
     def lds_bytes(self) -> int:
@@ -79,4 +92,4 @@ def run_emulated(
         if not function and len(names) != 1:
             raise HostProgramError(f"name a function; the module exports {', '.join(names)}")
         outputs = program.call(function or names[0], inputs)
-    return EmulatedRun(outputs, emulator.records)
+    return EmulatedRun(outputs, emulator.records, module.assembly)

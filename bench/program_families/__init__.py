@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs of `bench/programs.py`: one file a family, and `.mlir` files under `sources/`."""
+
+from __future__ import annotations
+
+from . import attention, convolutions, matmuls
+from .program import Program
+
+_FAMILIES = (attention, matmuls, convolutions)
+
+
+def all_programs() -> list[Program]:
+    """Every program, family by family; the names are distinct."""
+    return [program for family in _FAMILIES for program in family.programs()]

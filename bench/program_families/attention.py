@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions as models have them: odd heads and sequences, masks, decoding, grouped queries.
+
+The iteration space of `iree_linalg_ext.attention` has the batch dimensions, then m (a query's
+row), n (a column of V), k1 (the head) and k2 (a row of K and V). Each operand is described by the
+dimensions that index it, as in "b m k1".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .program import TOLERANCE, Array, Input, Program, normal, tensor
+
+
+@dataclass(frozen=True)
+class Attention:
+    """softmax(scale q k^T + mask) v.
+
+    Attributes:
+        sizes: the extent of each dimension, in the order of the iteration space.
+        query, key, value, output: the dimensions of each operand.
+        mask: the dimensions of a mask that is added to the scores, or nothing.
+        causal: whether the program itself makes the mask: a row sees only the rows up to its own.
+    """
+
+    name: str
+    dtype: str
+    sizes: Mapping[str, int]
+    query: str = "b m k1"
+    key: str = "b k2 k1"
+    value: str = "b k2 n"
+    output: str = "b m n"
+    mask: str = ""
+    mask_dtype: str = "f16"
+    causal: bool = False
+    output_dtype: str = ""
+    targets: tuple[str, ...] = ("gfx942", "gfx950")
+
+    @property
+    def scale(self) -> float:
+        """The factor of the scores."""
+        return self.sizes["k1"] ** -0.5
+
+    def program(self) -> Program:
+        """The attention with its inputs and its reference."""
+        return Program(
+            name=self.name,
+            source=self._source(),
+            inputs=self._inputs(),
+            reference=self._reference,
+            tolerance=TOLERANCE.get(self.dtype, _F8_TOLERANCE),
+            targets=self.targets,
+        )
+
+    def _shape(self, operand: str) -> tuple[int, ...]:
+        return tuple(self.sizes[dim] for dim in operand.split())
+
+    @property
+    def _operands(self) -> list[tuple[str, str]]:
+        """The dimensions and the element type of q, k, v, and of a mask that is an input."""
+        found = [(dims, self.dtype) for dims in (self.query, self.key, self.value)]
+        return [*found, (self.mask, self.mask_dtype)] if self.mask and not self.causal else found
+
+    def _inputs(self) -> tuple[Input, ...]:
+        return tuple(normal(dtype, *self._shape(dims)) for dims, dtype in self._operands)
+
+    def _map(self, dims: str) -> str:
+        space, results = ", ".join(self.sizes), ", ".join(dims.split())
+        return f"affine_map<({space}) -> ({results})>"
+
+    def _source(self) -> str:
+        types = [tensor(dtype, *self._shape(dims)) for dims, dtype in self._operands]
+        names = ["%q", "%k", "%v", "%mask"][: len(types)]
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in zip(names, types, strict=True))
+        result = tensor(self.output_dtype or self.dtype, *self._shape(self.output))
+        # Scales of 8-bit floats are not exact enough, so those attentions take theirs as f32.
+        scale_type = "f32" if self.dtype.startswith("f8") else self.dtype
+        ins, kinds = [*names[:3], "%scale", *names[3:]], [*types[:3], scale_type, *types[3:]]
+        made = ""
+        if self.causal:
+            made = _causal_mask(self.mask_dtype, *self._shape(self.mask))
+            ins.append("%mask")
+            kinds.append(tensor(self.mask_dtype, *self._shape(self.mask)))
+        described = (self.query, self.key, self.value, "", *filter(None, [self.mask]), self.output)
+        maps = ",\n      ".join(map(self._map, described))
+        return f"""func.func @attention({arguments}) -> {result} {{
+  %scale = arith.constant {self.scale:.9e} : {scale_type}
+{made}  %empty = tensor.empty() : {result}
+  %out = iree_linalg_ext.attention <{{indexing_maps = [
+      {maps}]}}>
+      ins({", ".join(ins)} : {", ".join(kinds)})
+      outs(%empty : {result}) {{
+    ^bb0(%score: f32):
+      iree_linalg_ext.yield %score : f32
+  }} -> {result}
+  return %out : {result}
+}}
+"""
+
+    def _reference(self, q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
+        letters = {dim: chr(ord("a") + i) for i, dim in enumerate(self.sizes)}
+
+        def index(dims: str) -> str:
+            return "".join(letters[dim] for dim in dims.split())
+
+        batches = " ".join(dim for dim in self.output.split() if dim not in ("m", "n"))
+        scored = f"{batches} m k2"
+        scores = self.scale * np.einsum(
+            f"{index(self.query)},{index(self.key)}->{index(scored)}", q, k, optimize=True
+        )
+        if self.causal:
+            rows, columns = np.indices(self._shape("m k2"))
+            scores = np.where(columns <= rows, scores, -np.inf)
+        elif mask is not None:
+            scores = scores + np.einsum(f"{index(self.mask)},{index(scored)}->{index(scored)}",
+                                        mask, np.ones_like(scores))  # fmt: skip
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        spec = f"{index(scored)},{index(self.value)}->{index(self.output)}"
+        return np.einsum(spec, weights, v, optimize=True)
+
+
+_F8_TOLERANCE = 2.0**-2
+"""Attentions in f8 round the weights to 8 bits with 3 bits of mantissa before they multiply V."""
+
+
+def _causal_mask(dtype: str, rows: int, columns: int) -> str:
+    """MLIR that makes the mask: 0 on and below the diagonal, minus infinity above."""
+    kind = tensor(dtype, rows, columns)
+    minus_infinity = {"f16": "0xFC00", "f32": "0xFF800000"}[dtype]
+    return f"""  %seen = arith.constant 0.0 : {dtype}
+  %hidden = arith.constant {minus_infinity} : {dtype}
+  %blank = tensor.empty() : {kind}
+  %mask = linalg.generic {{indexing_maps = [affine_map<(m, k2) -> (m, k2)>],
+      iterator_types = ["parallel", "parallel"]}} outs(%blank : {kind}) {{
+    ^bb0(%unused: {dtype}):
+      %row = linalg.index 0 : index
+      %column = linalg.index 1 : index
+      %past = arith.cmpi ule, %column, %row : index
+      %value = arith.select %past, %seen, %hidden : {dtype}
+      linalg.yield %value : {dtype}
+  }} -> {kind}
+"""
+
+
+def _sizes(batch: int, rows: int, head: int, seen: int = 0, width: int = 0) -> dict[str, int]:
+    """The sizes of a plain attention; K and V have `seen` rows, V has `width` columns."""
+    return {"b": batch, "m": rows, "n": width or head, "k1": head, "k2": seen or rows}
+
+
+def _plain(dtype: str, batch: int, rows: int, head: int, seen: int = 0) -> Attention:
+    seen_text = f"x{seen}" if seen else ""
+    name = f"attention_{dtype}_{batch}x{rows}{seen_text}x{head}"
+    return Attention(name, dtype, _sizes(batch, rows, head, seen))
+
+
+def _grouped(name: str, dtype: str, rows: int) -> Attention:
+    """Four query heads share each of two heads of K and V."""
+    sizes = {"b": 1, "h": 2, "g": 4, "m": rows, "n": 64, "k1": 64, "k2": 128}
+    return Attention(name, dtype, sizes, "b h g m k1", "b h k2 k1", "b h k2 n", "b h g m n")
+
+
+def programs() -> list[Program]:
+    """All attentions."""
+    masked = _sizes(2, 128, 64, 256)
+    f8 = _sizes(1, 128, 64)
+    attentions = [
+        *(_plain("f16", 1, 128, head) for head in (40, 64, 72, 80, 96, 128, 160, 192, 256)),
+        *(_plain("f32", 1, 128, head) for head in (64, 80)),
+        _plain("bf16", 1, 128, 128),
+        _plain("f16", 1, 513, 63),
+        _plain("f16", 1, 77, 64),
+        _plain("f16", 4, 1, 128, seen=512),
+        _plain("f16", 1, 64, 64, seen=320),
+        Attention("attention_f16_mask_f16", "f16", masked, mask="b m k2"),
+        Attention("attention_f32_mask_f32", "f32", masked, mask="b m k2", mask_dtype="f32"),
+        Attention("attention_f16_causal", "f16", _sizes(2, 128, 64), mask="m k2", causal=True),
+        replace(_plain("f16", 1, 128, 64), name="attention_f16_value_transposed", value="b n k2"),
+        _grouped("attention_f16_grouped_queries", "f16", 64),
+        _grouped("attention_f16_grouped_decode", "f16", 1),
+        Attention("attention_f8_fnuz", "f8E4M3FNUZ", f8, output_dtype="f32", targets=("gfx942",)),
+        Attention("attention_f8_fn", "f8E4M3FN", f8, output_dtype="f32", targets=("gfx950",)),
+        Attention("attention_f8_fnuz_value_transposed", "f8E4M3FNUZ", f8, value="b n k2",
+                  output_dtype="f32", targets=("gfx942",)),
+    ]  # fmt: skip
+    return [attention.program() for attention in attentions]

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls as models have them: skinny, ragged, batched, dynamic, transposed, with epilogues.
+
+Each operand is described by the dimensions that index it: "m k" and "k n" are a plain matmul,
+"n k" is a transposed right operand, a "b" in front is a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .program import TARGETS, TOLERANCE, Array, Input, Program, integers, normal, tensor
+
+_ERF = np.vectorize(math.erf)
+
+_EPILOGUE_LINES: Mapping[str, tuple[str, ...]] = {
+    "bias": ("%{out} = arith.addf %{x}, %bias : f32",),
+    "residual": ("%{out} = arith.addf %{x}, %residual : f32",),
+    "relu": ("%{out} = arith.maximumf %{x}, %zero : f32",),
+    "gelu": (
+        "%scaled = arith.mulf %{x}, %root_half : f32",
+        "%erf = math.erf %scaled : f32",
+        "%erf1 = arith.addf %erf, %one : f32",
+        "%half_x = arith.mulf %{x}, %half : f32",
+        "%{out} = arith.mulf %half_x, %erf1 : f32",
+    ),
+}
+"""What each step of an epilogue computes from `x`; `bias` is indexed by n, `residual` as the
+output."""
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A sum of products over the dimensions that the output lacks, as `linalg.generic`.
+
+    Attributes:
+        sizes: the extent of each dimension.
+        left, right, output: the dimensions of each operand.
+        epilogue: steps of `_EPILOGUE_LINES` on the f32 output.
+        dynamic: whether all sizes become known only when the program runs.
+        accumulator: the type of the sums; by default f32, for integers i32.
+        flags: of the compiler, beside those that name the target.
+    """
+
+    name: str
+    dtype: str
+    sizes: Mapping[str, int]
+    left: str = "m k"
+    right: str = "k n"
+    output: str = "m n"
+    epilogue: tuple[str, ...] = ()
+    dynamic: bool = False
+    accumulator: str = ""
+    targets: tuple[str, ...] = TARGETS
+    flags: tuple[str, ...] = ()
+
+    @property
+    def sum_type(self) -> str:
+        """The type of the sums and of the output."""
+        return self.accumulator or ("i32" if self.dtype.startswith("i") else "f32")
+
+    def program(self) -> Program:
+        """The contraction with its inputs and its reference."""
+        exact = self.sum_type.startswith("i")
+        return Program(
+            name=self.name,
+            source=self._source(),
+            inputs=self._inputs(),
+            reference=self.reference,
+            tolerance=TOLERANCE["exact" if exact else self.sum_type],
+            flags=self.flags,
+            targets=self.targets,
+        )
+
+    def shape(self, dims: str) -> tuple[int, ...]:
+        """The extents of an operand."""
+        return tuple(self.sizes[dim] for dim in dims.split())
+
+    def _type(self, dims: str, element_type: str) -> str:
+        shape = self.shape(dims)
+        return tensor(element_type, *([-1] * len(shape) if self.dynamic else shape))
+
+    @property
+    def _extras(self) -> list[tuple[str, str]]:
+        """The operands of the epilogue and their dimensions."""
+        dims = {"bias": "n", "residual": self.output}
+        return [(step, dims[step]) for step in self.epilogue if step in dims]
+
+    def _inputs(self) -> tuple[Input, ...]:
+        shapes = [self.shape(dims) for dims in (self.left, self.right)]
+        if self.dtype.startswith("i"):
+            bits = int(self.dtype[1:])
+            bounds = {"low": -(2 ** (bits - 1)), "high": 2 ** (bits - 1)}
+            return tuple(integers(self.dtype, *shape, **bounds) for shape in shapes)
+        operands = tuple(normal(self.dtype, *shape) for shape in shapes)
+        return (*operands, *(normal("f32", *self.shape(dims)) for _, dims in self._extras))
+
+    def _map(self, dims: str, space: str = "") -> str:
+        of = ", ".join(space.split() or self.sizes)
+        return f"affine_map<({of}) -> ({', '.join(dims.split())})>"
+
+    def _source(self) -> str:
+        a, b = (self._type(dims, self.dtype) for dims in (self.left, self.right))
+        c, extras = self._type(self.output, self.sum_type), self._extras
+        arguments = [f"%a: {a}", f"%b: {b}"]
+        arguments += [f"%{name}_in: {self._type(dims, 'f32')}" for name, dims in extras]
+        zero = "0" if self.sum_type.startswith("i") else "0.0"
+        out_dims = self.output.split()
+        kinds = ['"parallel"' if dim in out_dims else '"reduction"' for dim in self.sizes]
+        result = "%sum" if not self.epilogue else "%out"
+        return f"""func.func @matmul({", ".join(arguments)}) -> {c} {{
+  %zero = arith.constant {zero} : {self.sum_type}
+{self._empty(c)}  %init = linalg.fill ins(%zero : {self.sum_type}) outs(%empty : {c}) -> {c}
+  %sum = linalg.generic {{indexing_maps = [
+      {self._map(self.left)},
+      {self._map(self.right)},
+      {self._map(self.output)}],
+      iterator_types = [{", ".join(kinds)}]}}
+      ins(%a, %b : {a}, {b}) outs(%init : {c}) {{
+    ^bb0(%x: {self.dtype}, %y: {self.dtype}, %acc: {self.sum_type}):
+{_product_lines(self.dtype, self.sum_type)}
+      linalg.yield %next : {self.sum_type}
+  }} -> {c}
+{self._epilogue_source(c)}  return {result} : {c}
+}}
+"""
+
+    def _empty(self, kind: str) -> str:
+        if not self.dynamic:
+            return f"  %empty = tensor.empty() : {kind}\n"
+        lines: list[str] = []
+        sizes: list[str] = []
+        for dim in self.output.split():
+            operand, dims = ("a", self.left) if dim in self.left.split() else ("b", self.right)
+            place = dims.split().index(dim)
+            lines.append(f"  %{dim}_place = arith.constant {place} : index\n")
+            lines.append(f"  %{dim} = tensor.dim %{operand}, %{dim}_place : "
+                         f"{self._type(dims, self.dtype)}\n")  # fmt: skip
+            sizes.append(f"%{dim}")
+        return "".join(lines) + f"  %empty = tensor.empty({', '.join(sizes)}) : {kind}\n"
+
+    def _epilogue_source(self, kind: str) -> str:
+        if not self.epilogue:
+            return ""
+        extras = self._extras
+        maps = [self._map(dims, self.output) for dims in ("", *(dims for _, dims in extras), "")]
+        maps[0] = maps[-1] = self._map(self.output, self.output)
+        ins = ["%sum", *(f"%{name}_in" for name, _ in extras)]
+        types = [kind, *(self._type(dims, "f32") for _, dims in extras)]
+        block = ["%x0: f32", *(f"%{name}: f32" for name, _ in extras), "%unused: f32"]
+        lines = [
+            f"      {line.format(x=f'x{i}', out=f'x{i + 1}')}"
+            for i, step in enumerate(self.epilogue)
+            for line in _EPILOGUE_LINES[step]
+        ]
+        parallel = ", ".join(['"parallel"'] * len(self.output.split()))
+        return f"""  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %root_half = arith.constant 0.70710678118 : f32
+  %out = linalg.generic {{indexing_maps = [
+      {("," + chr(10) + "      ").join(maps)}],
+      iterator_types = [{parallel}]}}
+      ins({", ".join(ins)} : {", ".join(types)}) outs(%empty : {kind}) {{
+    ^bb0({", ".join(block)}):
+{chr(10).join(lines)}
+      linalg.yield %x{len(self.epilogue)} : f32
+  }} -> {kind}
+"""
+
+    def reference(self, a: Array, b: Array, *extras: Array) -> Array:
+        """The output in float64, or exactly."""
+        letters = {dim: chr(ord("a") + i) for i, dim in enumerate(self.sizes)}
+        spec = [
+            "".join(letters[dim] for dim in dims.split())
+            for dims in (self.left, self.right, self.output)
+        ]
+        x = np.einsum(f"{spec[0]},{spec[1]}->{spec[2]}", a, b, optimize=True)
+        operands = iter(extras)
+        for step in self.epilogue:
+            if step in ("bias", "residual"):
+                x = x + next(operands)
+            elif step == "relu":
+                x = np.maximum(x, 0)
+            else:
+                x = 0.5 * x * (1 + _ERF(x / math.sqrt(2)))
+        return x
+
+
+def _product_lines(dtype: str, sum_type: str) -> str:
+    """MLIR that adds the product of `x` and `y`, widened to the sum's type, to `acc`."""
+    kind, suffix = ("ext" + ("si" if dtype.startswith("i") else "f"), dtype)
+    lines: list[str] = []
+    left, right = "%x", "%y"
+    if dtype != sum_type:
+        lines += [f"%wide_{v} = arith.{kind} %{v} : {suffix} to {sum_type}" for v in "xy"]
+        left, right = "%wide_x", "%wide_y"
+    letter = "i" if sum_type.startswith("i") else "f"
+    lines += [
+        f"%product = arith.mul{letter} {left}, {right} : {sum_type}",
+        f"%next = arith.add{letter} %acc, %product : {sum_type}",
+    ]
+    return "\n".join(f"      {line}" for line in lines)
+
+
+_KEEP_F64 = ("--iree-input-demote-f64-to-f32=false",)
+"""Without this flag IREE computes in f32 what a program says in f64."""
+
+
+def _mnk(m: int, n: int, k: int) -> dict[str, int]:
+    return {"m": m, "n": n, "k": k}
+
+
+def _named(name: str, dtype: str, sizes: Mapping[str, int], **how: object) -> Contraction:
+    extents = "x".join(map(str, sizes.values()))
+    return Contraction(f"matmul_{name}_{dtype}_{extents}", dtype, sizes, **how)  # type: ignore[arg-type]
+
+
+def programs() -> list[Program]:
+    """All matmuls."""
+    batched = {"left": "b m k", "right": "b k n", "output": "b m n"}
+    contractions = [
+        _named("plain", "f16", _mnk(128, 128, 128)),
+        _named("plain", "bf16", _mnk(128, 128, 128)),
+        _named("plain", "f32", _mnk(128, 128, 64)),
+        _named("plain", "f64", _mnk(64, 64, 64), accumulator="f64", flags=_KEEP_F64),
+        _named("plain", "i8", _mnk(128, 128, 256)),
+        _named("plain", "f8E4M3FNUZ", _mnk(128, 128, 128), targets=("gfx942",)),
+        _named("plain", "f8E4M3FN", _mnk(128, 128, 128), targets=("gfx950",)),
+        _named("vector_times_matrix", "f16", _mnk(1, 512, 512), right="n k"),
+        _named("matrix_times_vector", "f32", _mnk(256, 1, 512)),
+        _named("skinny", "f16", _mnk(4, 256, 512), right="n k"),
+        _named("skinny", "bf16", _mnk(16, 128, 1024)),
+        _named("narrow", "f16", _mnk(512, 4, 256)),
+        _named("ragged", "f16", _mnk(100, 130, 70)),
+        _named("ragged", "f32", _mnk(67, 45, 33)),
+        _named("ragged", "i8", _mnk(99, 65, 130), right="n k"),
+        _named("dynamic", "f32", _mnk(70, 50, 40), dynamic=True),
+        _named("batched", "f16", {"b": 4, "m": 64, "n": 64, "k": 64}, **batched),
+        _named("batched", "bf16", {"b": 3, "m": 48, "n": 80, "k": 96}, **batched),
+        _named("left_transposed", "f16", _mnk(128, 128, 128), left="k m"),
+        _named("both_transposed", "f16", _mnk(128, 64, 128), left="k m", right="n k"),
+        _named("right_transposed", "i8", _mnk(64, 128, 256), right="n k"),
+        _named("bias_relu", "f16", _mnk(128, 128, 64), epilogue=("bias", "relu")),
+        _named("bias_gelu", "bf16", _mnk(64, 128, 128), epilogue=("bias", "gelu")),
+        _named("bias_residual", "f32", _mnk(64, 64, 64), epilogue=("bias", "residual")),
+    ]
+    return [contraction.program() for contraction in contractions]

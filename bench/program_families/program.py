@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a real-life program is: its MLIR, inputs drawn from a seed, and NumPy's result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dialect_utils.element_types import dtype_of
+
+Array = npt.NDArray[Any]
+Input = Callable[[np.random.Generator], Array]
+Reference = Callable[..., "Array | Sequence[Array]"]
+
+SOURCES = Path(__file__).parent / "sources"
+TARGETS = ("gfx942", "gfx950")
+_SEED = 11
+
+TOLERANCE = {"f64": 2.0**-45, "f32": 2.0**-18, "f16": 2.0**-8, "bf16": 2.0**-5, "exact": 0.0}
+"""The largest error by the least precise type that a float result passes through: a few of its
+last bits. `exact` is for integers, and for programs that only move or compare values."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program, with everything that is needed to run it and to judge its outputs.
+
+    Attributes:
+        source: the module as MLIR.
+        inputs: each makes one input of the function from a random generator.
+        reference: computes the outputs from the inputs, which it gets as float64 or int64 arrays.
+        tolerance: the largest `largest_error` that an output may have.
+        flags: of the compiler, beside those that name the target.
+        targets: the chips that the program is for.
+    """
+
+    name: str
+    source: str
+    inputs: tuple[Input, ...]
+    reference: Reference
+    tolerance: float
+    flags: tuple[str, ...] = ()
+    targets: tuple[str, ...] = TARGETS
+
+    def draw_inputs(self) -> list[Array]:
+        """The same inputs each time."""
+        random = np.random.default_rng(_SEED)
+        return [draw(random) for draw in self.inputs]
+
+    def expected(self, inputs: Sequence[Array]) -> list[Array]:
+        """What the outputs must be, in float64 or as integers."""
+        outputs = self.reference(*map(_widened, inputs))
+        return [outputs] if isinstance(outputs, np.ndarray) else list(outputs)
+
+
+def _widened(array: Array) -> Array:
+    """Returns the values in a type in which NumPy computes without loss."""
+    if array.dtype.kind == "b":
+        return array
+    return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
+
+
+def largest_error(output: Array, expected: Array) -> float:
+    """The largest difference of an element, relative to the larger of two magnitudes.
+
+    These are the element's own magnitude and the root mean square of all elements: a sum that
+    happens to be small has the rounding errors of its large terms. The error is infinite where
+    the shapes differ or an element is not finite.
+    """
+    if output.shape != expected.shape:
+        return math.inf
+    if np.array_equal(output, expected):
+        return 0.0
+    wanted = expected.astype(np.float64)
+    difference = np.abs(output.astype(np.float64) - wanted)
+    typical = math.sqrt(float(np.mean(wanted**2))) or 1.0
+    relative = difference / np.maximum(np.abs(wanted), typical)
+    return float(relative.max()) if np.isfinite(relative).all() else math.inf
+
+
+def normal(element_type: str, *shape: int, scale: float = 1.0) -> Input:
+    """Values of a normal distribution with the standard deviation `scale`."""
+    return lambda random: (scale * random.standard_normal(shape)).astype(dtype_of(element_type))
+
+
+def uniform(element_type: str, *shape: int, low: float = 0.0, high: float = 1.0) -> Input:
+    """Values that are spread evenly over [low, high)."""
+    return lambda random: random.uniform(low, high, shape).astype(dtype_of(element_type))
+
+
+def integers(element_type: str, *shape: int, low: int, high: int) -> Input:
+    """Integers from `low` up to, and without, `high`."""
+    return lambda random: random.integers(low, high, shape).astype(dtype_of(element_type))
+
+
+def file_source(name: str) -> str:
+    """The text of one of the `.mlir` files that come with this package."""
+    return (SOURCES / f"{name}.mlir").read_text()
+
+
+def tensor(element_type: str, *shape: int) -> str:
+    """A tensor type as MLIR spells it, such as `tensor<4x8xf16>`; -1 is a dynamic size."""
+    sizes = ("?" if size < 0 else str(size) for size in shape)
+    return f"tensor<{'x'.join([*sizes, element_type])}>"

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Real-life programs under each mitigation, run on the emulated chips, as one table.
+
+python -m bankwise.bench.programs [--jobs 1] [--targets=gfx942,gfx950] [--only=REGEX] [--list]
+    [-o bench/results]
+
+Every program of `program_families` is compiled with `none`, `stock` and `auto`, and all its
+workgroups run. A row fails where a compile or a run fails, outputs differ, a result is not what
+NumPy computes, `auto` has more conflicts, more LDS cycles or more LDS bytes than `stock`, or the
+assembly of `stock` is not byte for byte that of iree-compile. Finished rows are kept in
+DIR/programs.json at once, and the same command goes on from there; rows of other sources of the
+passes or the emulator do not count. programs.md is written at the end, for the rows of the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from ..iree_plugin.atomic_file import write_output
+from ..iree_plugin.emulated_run import EmulatedRun, run_emulated
+from ..passes.decisions import DecisionLog
+from .emulated_products import MarkingDevice
+from .emulated_rows import (
+    CONFLICTS,
+    COUNTERS,
+    FIGURES_HEAD,
+    INTERRUPTED,
+    LDS_CYCLES,
+    MITIGATIONS,
+    RESULTS,
+    EmulatedRow,
+    Figures,
+    KeptRows,
+    figures_line,
+    fill_rows,
+    reasons_of,
+)
+from .program_families import all_programs
+from .program_families.program import TARGETS, Array, Program, largest_error
+from .runs import TARGET_FLAGS, compile_source
+from .sweep_rows import installed_versions
+from .sweep_tables import markdown_lines
+
+Case = tuple[Program, str]
+
+
+@dataclass(frozen=True)
+class ProgramRow(EmulatedRow):
+    """One program on one chip. The error is that of `program_families.program.largest_error`.
+
+    Attributes:
+        stock_identical: whether the assembly of `stock` is iree-compile's; None where `stock`
+            failed.
+    """
+
+    stock_identical: bool | None = None
+
+    @property
+    def faults(self) -> list[str]:
+        """Why the row fails; empty if it does not."""
+        found = super().faults
+        for counter, what in ((CONFLICTS, "conflict cycles"), (LDS_CYCLES, "LDS cycles")):
+            stock, auto = (self.count(m, counter) for m in ("stock", "auto"))
+            if stock is not None and auto is not None and auto > stock:
+                found.append(f"auto has {auto:,} {what}, stock {stock:,}")
+        if self.stock_identical is False:
+            found.append("stock's assembly is not that of iree-compile")
+        return found
+
+
+def cases(targets: Sequence[str], only: str = "") -> list[Case]:
+    """Programs whose name the regular expression `only` finds, and the chips to run them on."""
+    chosen = [program for program in all_programs() if re.search(only, program.name)]
+    return [(p, target) for target in targets for p in chosen if target in p.targets]
+
+
+def empty_row(case: Case) -> ProgramRow:
+    """The row of a program that has not run."""
+    program, target = case
+    text = "\0".join([program.source, *program.flags])
+    source = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return ProgramRow(
+        program.name, target, source, installed_versions().code, tolerance=program.tolerance
+    )
+
+
+def measure(case: Case) -> ProgramRow:
+    """The row of one program; what fails is in the row too."""
+    program = case[0]
+    inputs = program.draw_inputs()
+    log = DecisionLog()
+    runs: dict[str, EmulatedRun] = {}
+    errors: dict[str, str] = {}
+    for mitigation in MITIGATIONS:
+        decisions = log if mitigation == "auto" else None
+        try:
+            runs[mitigation] = _run(case, mitigation, inputs, decisions)
+        except Exception as error:
+            # Whatever fails, the other figures are wanted.
+            errors[mitigation] = f"{type(error).__name__}: {error}"
+    row = replace(empty_row(case), errors=errors)
+    if not runs:
+        return row
+    expected = program.expected(inputs)
+    distinct = {tuple(out.tobytes() for out in run.outputs): run for run in runs.values()}
+    identical = None
+    try:
+        identical = _is_stock(case, runs["stock"]) if "stock" in runs else None
+    except RuntimeError as error:
+        errors["iree-compile"] = str(error)
+    return replace(
+        row,
+        figures={mitigation: _figures(run) for mitigation, run in runs.items()},
+        equal=len(distinct) == 1,
+        error=max(_error(run.outputs, expected) for run in distinct.values()),
+        reasons=reasons_of(log) if "auto" in runs else (),
+        stock_identical=identical,
+    )
+
+
+def _run(
+    case: Case, mitigation: str, inputs: Sequence[Array], decisions: DecisionLog | None
+) -> EmulatedRun:
+    program, target = case
+    return run_emulated(
+        program.source,
+        (*TARGET_FLAGS[target], *program.flags),
+        mitigation,
+        inputs,
+        decisions=decisions,
+        # Memory that no kernel writes holds marks, so that it does not pass for a result.
+        device=partial(MarkingDevice, whole_grid=sys.maxsize),
+    )
+
+
+def _is_stock(case: Case, run: EmulatedRun) -> bool:
+    program, target = case
+    compiled = compile_source(program.name, program.source, target, None, program.flags)
+    return set(compiled.assembly.values()) == {text.encode() for text in run.assembly.values()}
+
+
+def _figures(run: EmulatedRun) -> Figures:
+    counters = run.counters
+    known = {name: counters.get(name, 0) for name in COUNTERS}
+    return Figures(known, run.lds_bytes, run.workgroups, run.emulated)
+
+
+def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
+    if len(outputs) != len(expected):
+        return float("inf")
+    return max(largest_error(*pair) for pair in zip(outputs, expected, strict=True))
+
+
+def summary(rows: Sequence[ProgramRow]) -> str:
+    """One line about all rows."""
+    with_lds = [row for row in rows if row.uses_lds]
+    fewer = [row for row in with_lds if (row.count("auto", CONFLICTS) or 0) == 0]
+    stock = [row for row in with_lds if (row.count("stock", CONFLICTS) or 0) == 0]
+    return (
+        f"{len(rows)} rows, {len(with_lds)} with LDS: {len(fewer)} of these without conflicts "
+        f"under auto, {len(stock)} under stock; "
+        f"{sum(row.stock_identical is True for row in rows)} with stock's assembly identical to "
+        f"iree-compile's; {sum(bool(row.faults) for row in rows)} failed"
+    )
+
+
+def markdown_table(rows: Sequence[ProgramRow]) -> str:
+    """The summary, the figures of each chip, and what is to be said about single rows."""
+    parts = [
+        "# Real-life programs on the emulated chips",
+        "`python -m bankwise.bench.programs`: each program compiled with the mitigations "
+        f"{' / '.join(MITIGATIONS)}, in this order in each cell. Counters are sums over all "
+        "workgroups of all dispatches, LDS bytes those of the largest workgroup. The error is the "
+        "largest of an output's elements against NumPy in float64 or exact integers, relative to "
+        "the larger of the element's magnitude and the root mean square of the output; a row "
+        "fails above the tolerance that its program states.",
+        summary(rows),
+    ]
+    for chip in dict.fromkeys(row.chip for row in rows):
+        lines = [
+            [*FIGURES_HEAD, "tolerance"],
+            *([*figures_line(row), f"{row.tolerance:.1e}"] for row in rows if row.chip == chip),
+        ]
+        parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
+    failed = [[row.chip, row.kernel, fault] for row in rows for fault in row.faults]
+    if failed:
+        parts += ["## Failed", markdown_lines([["chip", "program", "what"], *failed], 3)]
+    left = [
+        [row.chip, row.kernel, str(reason)]
+        for row in rows
+        if row.count("auto", CONFLICTS)
+        for reason in row.reasons
+    ]
+    if left:
+        head = ["chip", "program", "allocation"]
+        parts += ["## Conflicts left, and why", markdown_lines([head, *left], 3)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--targets", default=",".join(TARGETS), help="of gfx942 and gfx950")
+    parser.add_argument("--only", default="", metavar="REGEX", help="programs it finds in a name")
+    parser.add_argument("--list", action="store_true", help="print the names and run nothing")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
+    return parser
+
+
+def main() -> int:
+    """Measures all programs; exits with 1 when a row fails."""
+    parser = _parser()
+    arguments = parser.parse_args()
+    targets = arguments.targets.split(",")
+    if unknown := [target for target in targets if target not in TARGETS]:
+        parser.error(f"--targets: {', '.join(unknown)} cannot be emulated; use {','.join(TARGETS)}")
+    try:
+        chosen = cases(targets, arguments.only)
+    except re.error as error:
+        parser.error(f"--only={arguments.only}: this is no regular expression: {error}")
+    if not chosen:
+        parser.error(f"--only={arguments.only}: no program has such a name; --list shows all")
+    if arguments.list:
+        print("\n".join(dict.fromkeys(program.name for program, _ in chosen)))
+        return 0
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    kept = KeptRows(arguments.output / "programs.json", installed_versions().code, ProgramRow)
+    rows, interrupted = fill_rows(kept, chosen, empty_row, measure, "programs", arguments.jobs)
+    write_output(str(arguments.output / "programs.md"), markdown_table(rows).encode())
+    print(summary(rows))
+    if interrupted:
+        return INTERRUPTED
+    return 1 if any(row.faults for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fast programs of bench/programs, a few of each family, and what makes a row of its table fail."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankwise.bench.emulated_rows import CONFLICTS, LDS_CYCLES, KeptRows
+from bankwise.bench.program_families import all_programs
+from bankwise.bench.program_families.program import Program, largest_error
+from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
+
+FAST = (
+    ("attention_f16_1x128x64", "gfx942"),
+    ("attention_f16_1x64x320x64", "gfx950"),
+    ("matmul_vector_times_matrix_f16_1x512x512", "gfx942"),
+    ("matmul_batched_f16_4x64x64x64", "gfx950"),
+    ("conv_1d_f16", "gfx942"),
+)
+
+
+def program(name: str) -> Program:
+    (found,) = (each for each in all_programs() if each.name == name)
+    return found
+
+
+@pytest.mark.parametrize(("name", "target"), FAST)
+def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
+    row = measure((program(name), target))
+    assert row.faults == []
+    assert row.equal
+    assert row.stock_identical
+    assert list(row.figures) == ["none", "stock", "auto"]
+
+
+@pytest.fixture(scope="module")
+def row() -> ProgramRow:
+    return measure((program("conv_1d_f16"), "gfx950"))
+
+
+def test_a_row_is_shown_and_kept(row: ProgramRow, tmp_path: Path):
+    assert summary([row]).startswith("1 rows, 1 with LDS: 1 of these without conflicts under auto")
+    assert "| conv_1d_f16 | bitwise equal |" in markdown_table([row])
+    path = tmp_path / "rows.json"
+    KeptRows(path, row.code, ProgramRow).add(row)
+    found = KeptRows(path, row.code, ProgramRow).find(row.key)
+    assert found is not None
+    assert asdict(found) == asdict(row)
+
+
+def test_what_is_worse_than_stock_fails_a_row(row: ProgramRow):
+    auto, stock = row.figures["auto"], row.figures["stock"]
+    more = stock.counters[LDS_CYCLES] + 1
+    slower = replace(auto, counters=auto.counters | {LDS_CYCLES: more})
+    worse = replace(row, figures=row.figures | {"auto": slower})
+    assert worse.faults == [f"auto has {more:,} LDS cycles, stock {more - 1:,}"]
+    stalled = replace(auto, counters=auto.counters | {CONFLICTS: stock.counters[CONFLICTS] + 1})
+    worse = replace(row, figures=row.figures | {"auto": stalled})
+    assert any("conflict cycles, stock" in fault for fault in worse.faults)
+    assert replace(row, stock_identical=False).faults != []
+
+
+def test_a_wrong_reference_fails_a_row():
+    right = program("conv_1d_f16")
+    wrong = replace(right, reference=lambda *inputs: 1.001 * np.asarray(right.reference(*inputs)))
+    (fault,) = measure((wrong, "gfx942")).faults
+    assert fault.startswith("results are wrong")
+
+
+def test_a_program_that_does_not_compile_is_a_row_that_fails():
+    row = measure((replace(program("conv_1d_f16"), source="func.func @f(\n"), "gfx942"))
+    assert [fault.split(":")[0] for fault in row.faults] == [
+        "none fails",
+        "stock fails",
+        "auto fails",
+    ]
+
+
+def test_the_error_of_an_element():
+    """Errors are relative to the element, but small elements may err as typical ones do."""
+    expected = np.array([2.0, -2.0, 0.0, 4.0])
+    typical = np.sqrt(6.0)
+    assert largest_error(expected + np.array([0, 0, 0.01, 0]), expected) == pytest.approx(
+        0.01 / typical
+    )
+    assert largest_error(expected + np.array([0, 0, 0, 0.01]), expected) == pytest.approx(0.01 / 4)
+    assert largest_error(expected[:3], expected) == np.inf
+    assert largest_error(np.array([2.0, -2.0, np.nan, 4.0]), expected) == np.inf
+    assert largest_error(np.array([1, 3]), np.array([1, 2])) > 0
+
+
+def test_names_are_distinct_and_select_programs():
+    names = [each.name for each in all_programs()]
+    assert len(set(names)) == len(names)
+    assert {p.name for p, _ in cases(["gfx942"], "^conv_1d")} == {"conv_1d_f16"}
+    assert not [case for case in cases(["gfx942"]) if "gfx942" not in case[0].targets]
