@@ -104,6 +104,30 @@ class Matmul(_Products):
 
 
 @dataclass(frozen=True)
+class PackedMatmul(_Products):
+    """`linalg.mmt4d`: [m, k, 16, 16] x [n, k, 16, 16], matrices packed in tiles of 16 x 16."""
+
+    m: int
+    n: int
+    k: int
+    dtype: str
+
+    @property
+    def name(self) -> str:
+        """A name fit for a file."""
+        return f"mmt4d_{self.m}x{self.n}x{self.k}_{self.dtype}"
+
+    @property
+    def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of the two inputs."""
+        return (self.m, self.k, 16, 16), (self.n, self.k, 16, 16)
+
+    def source(self) -> str:
+        """The kernel as MLIR."""
+        return _product_source(self, (self.m, self.n, 16, 16), "mmt4d", "linalg.mmt4d")
+
+
+@dataclass(frozen=True)
 class Convolution(_Products):
     """[batch, height, width, channels] by [window, window, channels, filters], without padding."""
 
@@ -165,7 +189,9 @@ def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
     return [each.astype(dtype_of(kernel.dtype)) for each in values]
 
 
-def _product_source(kernel: Product, shape: tuple[int, ...], function: str, operation: str) -> str:
+def _product_source(
+    kernel: Product | PackedMatmul, shape: tuple[int, ...], function: str, operation: str
+) -> str:
     accumulator = kernel.accumulator
     zero = "0" if accumulator == "i32" else "0.0"
     a, b = (f"tensor<{'x'.join(map(str, each))}x{kernel.dtype}>" for each in kernel.operands)
@@ -181,6 +207,7 @@ def _product_source(kernel: Product, shape: tuple[int, ...], function: str, oper
 
 
 Kernel = Attention | Matmul
+AnyKernel = Kernel | PackedMatmul | Convolution
 
 
 def swept_attentions(dtype: str) -> list[Attention]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.assembly import AssemblySummary
-from .kernels import Kernel
+from .kernels import AnyKernel
 
 BIN = Path(sys.executable).parent
 
@@ -54,7 +54,7 @@ class Compiled:
     decisions: list[dict[str, Any]]
 
 
-def compile_kernel(kernel: Kernel, target: str, mitigation: str | None) -> Compiled:
+def compile_kernel(kernel: AnyKernel, target: str, mitigation: str | None) -> Compiled:
     """Compiles with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
 
     Raises:

@@ -12,22 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from rich.console import Console
 from rich.progress import track
 
-from .kernels import Kernel, Matmul, swept_attentions
+from .kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
 from .runs import compile_kernel, compile_parser
 
 
-def cases(every: int) -> list[tuple[Kernel, str]]:
-    """Every `every`-th attention in f16 and f32 for gfx942, and matmuls with and without edges."""
+def cases(every: int) -> list[tuple[AnyKernel, str]]:
+    """Every `every`-th attention in f16 and f32 for gfx942, and matmuls.
+
+    The matmuls are with and without edges, and of packed operands, which bufferization copies.
+    """
     attentions = [a for dtype in ("f16", "f32") for a in swept_attentions(dtype)[::every]]
     matmuls = [
         (Matmul(*shape, dtype), target)
         for shape, dtype in (((2048, 2048, 2048), "f16"), ((100, 130, 70), "bf16"))
         for target in ("gfx942", "gfx950")
     ]
-    return [*((attention, "gfx942") for attention in attentions), *matmuls]
+    packed = [(PackedMatmul(4, 4, 8, dtype), "gfx942") for dtype in ("f16", "f32")]
+    return [*((attention, "gfx942") for attention in attentions), *matmuls, *packed]
 
 
-def is_identical(case: tuple[Kernel, str]) -> bool:
+def is_identical(case: tuple[AnyKernel, str]) -> bool:
     """Whether both compilers emit the same assembly for `case`."""
     kernel, target = case
     ours, stock = (compile_kernel(kernel, target, m).assembly for m in ("stock", None))

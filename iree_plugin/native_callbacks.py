@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the stock pipelines give their passes as C++ callbacks, which no textual pipeline can carry.
 
-Both replayed pipelines bufferize with an allocation callback (`gpuRequireMemSpaceAllocationFn` in
-IREE's LLVMGPU/Passes.cpp). Memory in the private address space, or in none, becomes a private
-`memref.alloca`; any other a `memref.alloc` in workgroup memory. By its text the pass makes a
-`memref.alloc` of them all, in the address space that was inferred.
+Both replayed pipelines bufferize with two callbacks (`addGPUBufferizePasses` in IREE's
+LLVMGPU/Passes.cpp):
+
+* Its allocations (`gpuRequireMemSpaceAllocationFn`): memory in the private address space, or in
+  none, becomes a private `memref.alloca`; any other a `memref.alloc` in workgroup memory. By its
+  text the pass makes a `memref.alloc` of them all, in the address space that was inferred.
+* Its copies: a buffer is copied by a `memref.copy`. By its text the pass makes a `linalg.generic`
+  that yields its input, which later passes lower to the same loads and stores in another order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 
 from iree.compiler import ir
@@ -29,6 +34,71 @@ _VIEWS = frozenset(
         "iree_codegen.swizzle_hint",
     }
 )
+
+_OF_THE_PROGRAM = "bankwise.of_the_program"
+"""Unit attribute of the `linalg.generic`s that were there before bufferization."""
+
+
+@contextmanager
+def bufferizing_as_stock(function: ir.Operation) -> Iterator[None]:
+    """Makes of what the body's bufferization has made in `function` what stock's would have made.
+
+    Raises:
+        PassFailure: see `allocate_as_stock`.
+    """
+    for generic in _generics(function):
+        generic.attributes[_OF_THE_PROGRAM] = ir.UnitAttr.get(function.context)
+    yield
+    copy_as_stock(function)
+    allocate_as_stock(function)
+
+
+def copy_as_stock(function: ir.Operation) -> None:
+    """Makes a `memref.copy` of every copy that bufferization has inserted as a `linalg.generic`.
+
+    Bufferization keeps the attributes of the program's own `linalg.generic`s, so that these, marked
+    before it, are told apart: stock leaves a copy that the program makes as it is.
+    """
+    for generic in _generics(function):
+        if _OF_THE_PROGRAM in generic.attributes:
+            del generic.attributes[_OF_THE_PROGRAM]
+        elif _is_copy(generic):
+            source, target = generic.operands
+            ir.Operation.create(
+                "memref.copy",
+                operands=[source, target],
+                loc=generic.location,
+                ip=ir.InsertionPoint(generic),
+            )
+            generic.erase()
+
+
+def _generics(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == "linalg.generic":
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
+
+
+def _is_copy(generic: ir.Operation) -> bool:
+    """Whether it copies one memref to another, element by element in the same places."""
+    operands = list(generic.operands)
+    if len(operands) != 2 or not all(isinstance(o.type, ir.MemRefType) for o in operands):
+        return False
+    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(generic.attributes[_MAPS])]
+    if any(each != ir.AffineMap.get_identity(each.n_dims, each.context) for each in maps):
+        return False
+    block = generic.regions[0].blocks[0]
+    (terminator, *others) = reversed(list(block.operations))
+    return not others and list(terminator.operation.operands) == [block.arguments[0]]
+
+
+_MAPS = "indexing_maps"
 
 
 def allocate_as_stock(function: ir.Operation) -> None:
@@ -86,11 +156,13 @@ def _replace_by_alloca(allocation: ir.Operation) -> None:
             attributes={name: attributes[name] for name in attributes},
             ip=ir.InsertionPoint(allocation),
         )
-    allocation.results[0].replace_all_uses_with(on_stack.results[0])
+    # Later passes visit uses in their order, the newest first: it must be that of the allocation.
+    for use in reversed(list(allocation.results[0].uses)):
+        use.owner.operation.operands[use.operand_number] = on_stack.results[0]
     allocation.erase()
 
 
-AFTER_NATIVE_PASS: Mapping[str, Callable[[ir.Operation], None]] = MappingProxyType(
-    {"iree-codegen-iree-comprehensive-bufferize": allocate_as_stock}
+AROUND_NATIVE_PASS: Mapping[str, Callable[[ir.Operation], AbstractContextManager[None]]] = (
+    MappingProxyType({"iree-codegen-iree-comprehensive-bufferize": bufferizing_as_stock})
 )
-"""What to do to a function after a native pass, by the pass's name."""
+"""What to do to a function before and after a native pass, by the pass's name."""

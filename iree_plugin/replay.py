@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..dialect_utils.diagnostics import PassFailure
 from ..passes.base import FunctionPass, PassContext
 from .device_functions import children
 from .embedding import function_passes
-from .native_callbacks import AFTER_NATIVE_PASS
+from .native_callbacks import AROUND_NATIVE_PASS
 from .pipeline_edit import NativePass, PipelineStep
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
@@ -96,17 +97,19 @@ class PassRunner:
                 self.run_native_passes(function, step)
 
     def run_native_passes(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
-        """Runs adjacent passes of the compiler, and what the last one does by callbacks."""
+        """Runs adjacent passes of the compiler, of which one with callbacks is alone."""
+        around = AROUND_NATIVE_PASS.get(passes[0].name)
+        try:
+            with nullcontext() if around is None else around(function):
+                self._run_natively(function, passes)
+        except PassFailure as error:
+            error.location.emit_error(error.message)
+            raise ReplayError(f"{passes[0].name} failed") from error
+
+    def _run_natively(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
         with function_passes(self.session, function) as invocation:
             if not invocation.run_passes(",".join(map(str, passes))):
                 raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
-        after = AFTER_NATIVE_PASS.get(passes[-1].name)
-        if after is not None:
-            try:
-                after(function)
-            except PassFailure as error:
-                error.location.emit_error(error.message)
-                raise ReplayError(f"{passes[-1].name} failed") from error
 
     def run_python_pass(self, function: ir.Operation, step: FunctionPass) -> None:
         """Runs one of our passes as an MLIR pass, with MLIR's verification behind it."""
@@ -169,14 +172,17 @@ def _segments(
 ) -> Iterator[FunctionPass | _PatternSet | list[NativePass]]:
     """Groups adjacent native passes, so that each group is parsed and run once.
 
-    A pass with callbacks ends its group.
+    A pass with callbacks is a group of its own.
     """
     group: list[NativePass] = []
     for step in steps:
-        if isinstance(step, NativePass) and step.name not in _PATTERN_SETS:
+        if (
+            isinstance(step, NativePass)
+            and step.name not in _PATTERN_SETS
+            and step.name not in AROUND_NATIVE_PASS
+        ):
             group.append(step)
-            if step.name not in AFTER_NATIVE_PASS:
-                continue
+            continue
         if group:
             yield group
             group = []
@@ -184,6 +190,8 @@ def _segments(
             yield step
         elif step.name in _PATTERN_SETS:
             yield _PatternSet(step.name)
+        else:
+            yield [step]
     if group:
         yield group
 

@@ -7,7 +7,7 @@ import pytest
 
 from bankwise.bench.compile_sweep import cases as sweep_cases
 from bankwise.bench.compile_sweep import measure
-from bankwise.bench.kernels import Attention, Kernel, Matmul
+from bankwise.bench.kernels import AnyKernel, Attention, Matmul, PackedMatmul
 from bankwise.bench.runs import compile_kernel
 from bankwise.bench.stock_identity import cases as identity_cases
 from bankwise.bench.stock_identity import is_identical
@@ -19,6 +19,7 @@ MATMUL = Matmul(512, 512, 512, "f16")
     "case",
     [
         *identity_cases(every=55)[:4],
+        (PackedMatmul(4, 4, 8, "f16"), "gfx942"),
         (MATMUL, "gfx942"),
         (MATMUL, "gfx950"),
         (MATMUL, "gfx90a"),
@@ -29,13 +30,13 @@ MATMUL = Matmul(512, 512, 512, "f16")
     ],
     ids=lambda case: f"{case[0].name}-{case[1]}",
 )
-def test_stock_mitigation_is_byte_identical_to_iree_compile(case: tuple[Kernel, str]) -> None:
+def test_stock_mitigation_is_byte_identical_to_iree_compile(case: tuple[AnyKernel, str]) -> None:
     assert is_identical(case)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", identity_cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
-def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[Kernel, str]) -> None:
+def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[AnyKernel, str]) -> None:
     assert is_identical(case)
 
 

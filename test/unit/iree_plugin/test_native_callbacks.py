@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Allocations as stock's bufferization callback makes them."""
+"""Allocations and copies as stock's bufferization callbacks make them."""
 
 import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
+from iree.compiler.passmanager import PassManager
 
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.iree_plugin.native_callbacks import allocate_as_stock
+from bankwise.iree_plugin.native_callbacks import (
+    AROUND_NATIVE_PASS,
+    allocate_as_stock,
+    copy_as_stock,
+)
+
+(BUFFERIZE,) = AROUND_NATIVE_PASS
 
 
 @pytest.fixture
@@ -81,3 +88,91 @@ def test_a_buffer_that_a_loop_carries_is_refused(context):
             """,
             context,
         )
+
+
+COPY = """
+          linalg.generic {
+              indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (MAP)>],
+              iterator_types = ["parallel", "parallel"]}
+              ins(%a : memref<4x4xf32>) outs(%b : memref<4x4xf32>) MARK {
+          ^bb0(%in: f32, %out: f32):
+            linalg.yield %VALUE : f32
+          }
+"""
+
+
+@pytest.mark.parametrize(
+    ("map_", "value", "mark", "copies"),
+    [
+        ("i, j", "in", "", True),
+        ("i, j", "in", "attrs = {bankwise.of_the_program}", False),
+        ("j, i", "in", "", False),
+        ("i, j", "out", "", False),
+    ],
+    ids=["inserted", "of the program", "transpose", "keeps its output"],
+)
+def test_inserted_copies_become_memref_copies(context, map_, value, mark, copies):
+    generic = COPY.replace("MAP", map_).replace("VALUE", value).replace("MARK", mark)
+    with context:
+        module = ir.Module.parse(
+            f"func.func @f(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {{{generic} return }}"
+        )
+        copy_as_stock(module.body.operations[0].operation)
+        module.operation.verify()
+        text = str(module)
+    assert ("memref.copy %arg0, %arg1" in text) == copies
+    assert ("linalg.generic" in text) != copies
+    assert "of_the_program" not in text
+
+
+def test_the_uses_of_private_memory_keep_their_order(context):
+    with context:
+        module = ir.Module.parse(
+            """
+            func.func @f(%v: f32, %i: index) {
+              %p = memref.alloc() : memref<4xf32>
+              memref.store %v, %p[%i] {first} : memref<4xf32>
+              memref.store %v, %p[%i] {second} : memref<4xf32>
+              return
+            }
+            """
+        )
+        function = module.body.operations[0].operation
+
+        def users():
+            allocation = function.regions[0].blocks[0].operations[0].operation
+            return [
+                [each for each in ("first", "second") if each in use.owner.attributes]
+                for use in allocation.results[0].uses
+            ]
+
+        before = users()
+        allocate_as_stock(function)
+        assert users() == before
+
+
+def test_the_programs_own_copies_stay_generic_across_bufferization(context):
+    text = """
+        func.func @f(%a: tensor<4x4xf32>, %b: memref<4x4xf32>) {
+          %e = bufferization.alloc_tensor() : tensor<4x4xf32>
+          %r = linalg.generic {
+              indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+              iterator_types = ["parallel", "parallel"]}
+              ins(%a : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+          ^bb0(%in: f32, %out: f32):
+            linalg.yield %in : f32
+          } -> tensor<4x4xf32>
+          iree_codegen.store_to_buffer %r, %b : tensor<4x4xf32> into memref<4x4xf32>
+          return
+        }
+        """
+    with context:
+        module = ir.Module.parse(text)
+        function = module.body.operations[0].operation
+        manager = PassManager.parse(f"func.func({BUFFERIZE})", context)
+        with AROUND_NATIVE_PASS[BUFFERIZE](function):
+            manager.run(function)
+        module.operation.verify()
+        assert str(module).count("linalg.generic") == 1
+        assert str(module).count("memref.copy") == 1
+        assert "of_the_program" not in str(module)
