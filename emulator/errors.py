@@ -3,11 +3,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .assembly import Instruction
 
 
 class EmulationError(RuntimeError):
-    """A kernel did something undefined, or something that the emulator does not know."""
+    """A kernel did something undefined, or something that the emulator does not know.
+
+    Where an error is raised, the place in the text is mostly not known. Who knows it adds it to the
+    error itself with `locate`, and raises the same object on; so it does not matter what the
+    constructor of an error's class takes.
+
+    Attributes:
+        message: what is wrong.
+        place: `file:line` of the instruction, empty while it is not known.
+        details: lines that follow the message, such as the instruction's text.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = ""
+        self.details: tuple[str, ...] = ()
+
+    def locate(self, place: str, *details: str) -> None:
+        """Adds the place and the lines of details; an error that has a place keeps it."""
+        if not self.place:
+            self.place, self.details = place, details
+
+    def __str__(self) -> str:
+        first = f"{self.place}: {self.message}" if self.place else self.message
+        return "\n".join([first, *(f"  {line}" for line in self.details)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default a copy in another process is made by the constructor, from the message alone.
+        return _copy, (type(self), self.args, self.__dict__)
+
+
+def _copy(kind: type[EmulationError], args: tuple[Any, ...], state: Any) -> EmulationError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UnknownInstructionError(EmulationError):

@@ -2,8 +2,9 @@
 """Runs a kernel: groups of waves, branches, barriers.
 
 All waves start as one group. A branch on which they disagree parts the group; groups that come to
-the same instruction again are joined. Among several groups the one that is furthest behind in the
-text goes first, so that the two arms of a condition join right after it.
+the same instruction again are joined, if they have the same float mode. Among several groups the
+one that is furthest behind in the text goes first, so that the two arms of a condition join right
+after it.
 
 A wave that comes to `s_barrier` waits until all waves of its workgroup that have not ended are
 there.
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from . import (
     cross_lane,
     float8,
+    float_mode,
     indexed_registers,
     lds_instructions,
     matrix,
@@ -36,6 +38,7 @@ from .step import BuildContext, Step
 
 _FAMILIES = (
     scalar_alu,
+    float_mode,
     vector_alu,
     packed_math,
     float8,
@@ -45,10 +48,12 @@ _FAMILIES = (
     memory_instructions,
 )
 
-# Waits, hints and cache control: the emulator executes in order and has no caches.
+# Waits, hints and cache control: the emulator executes in order and has no caches. What barriers
+# and the end of a wave do, the executor does itself.
 _NO_EFFECT = frozenset(
     {
         *("s_nop", "s_waitcnt", "s_waitcnt_vscnt", "s_setprio", "s_sleep", "s_sethalt"),
+        *("s_barrier", "s_endpgm"),
         *("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_inst_prefetch"),
         *("buffer_inv", "buffer_wbl2", "buffer_gl0_inv", "buffer_wbinvl1"),
     }
@@ -58,7 +63,10 @@ Waves = npt.NDArray[np.intp]
 
 
 class _Flow(Enum):
+    """Where a straight run of instructions ends; after MODE the group's modes may differ."""
+
     BRANCH = "branch"
+    MODE = "mode"
     BARRIER = "barrier"
     END = "end"
 
@@ -98,20 +106,23 @@ class Program:
             try:
                 flow = self._flow(instruction)
                 make = _build_indexed if index in indexed else _build
-                self.steps.append(_no_effect if flow else make(context, instruction))
+                self.steps.append(make(context, instruction))
                 if flow:
                     self.flow[index] = flow
                     self.next_flow += [index] * (index + 1 - len(self.next_flow))
             except (AssemblyError, UnknownInstructionError, ValueError, IndexError) as error:
-                raise EmulationError(self.located(instruction, str(error))) from error
+                located = EmulationError(str(error))
+                self.locate(located, instruction)
+                raise located from error
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
 
-    def located(self, instruction: Instruction, message: str) -> str:
-        """`message` with the place of `instruction` before and its text behind."""
-        return (
-            f"{self.kernel.source}:{instruction.line}: {message}\n"
-            f"  in kernel '{self.kernel.name}': {instruction.text}"
+    def locate(self, error: EmulationError, instruction: Instruction, *details: str) -> None:
+        """Adds the place of `instruction`, its text and more lines of details to an error."""
+        error.locate(
+            f"{self.kernel.source}:{instruction.line}",
+            f"in kernel '{self.kernel.name}': {instruction.text}",
+            *details,
         )
 
     def _flow(self, instruction: Instruction) -> tuple[_Flow, Condition | None, int] | None:
@@ -120,6 +131,8 @@ class Program:
             return _Flow.END, None, 0
         if name == "s_barrier":
             return _Flow.BARRIER, None, 0
+        if name in float_mode.MODE_CHANGES:
+            return _Flow.MODE, None, 0
         if name in _CONDITIONS:
             target = instruction.operands[0].value
             if not isinstance(target, Name) or target.text not in self.kernel.labels:
@@ -144,7 +157,7 @@ def _no_effect(group: WaveGroup) -> None:
 
 
 def _build(context: BuildContext, instruction: Instruction) -> Step:
-    if instruction.mnemonic in _NO_EFFECT:
+    if instruction.mnemonic in _NO_EFFECT or instruction.mnemonic in _CONDITIONS:
         return _no_effect
     for family in _FAMILIES:
         step = family.build(context, instruction)
@@ -165,10 +178,11 @@ class _Run:
         self.program = program
         self.machine = machine
         self.left = max_branches
-        # Groups by program counter; their waves are ascending.
-        self.ready: dict[int, Waves] = {program.kernel.entry: np.arange(machine.waves)}
+        # Groups by program counter and number of their mode; their waves are ascending.
+        self.ready: dict[tuple[int, int], Waves] = {}
         self.waiting: dict[int, list[Waves]] = {}
         self.ended = np.zeros(machine.waves, bool)
+        self.enqueue(program.kernel.entry, np.arange(machine.waves))
 
     def run(self) -> None:
         # What the hardware does without an exception, it does silently.
@@ -176,8 +190,8 @@ class _Run:
             while self.ready or self.waiting:
                 if not self.ready:
                     self.release_barrier()
-                pc = min(self.ready)
-                self.run_group(pc, self.ready.pop(pc))
+                first = min(self.ready)
+                self.run_group(first[0], self.ready.pop(first))
         self.check_races(self.machine.lds.check_races)
 
     def check_races(self, check: Callable[[], None]) -> None:
@@ -188,20 +202,18 @@ class _Run:
             program = self.program
             instructions = program.kernel.instructions
             other = instructions[error.other_instruction]
-            raise LdsRaceError(
-                f"{program.located(instructions[error.instruction], str(error))}\n"
-                f"  and before, {error.other} at line {other.line}: {other.text}",
-                error.instruction,
-                error.other,
-                error.other_instruction,
-            ) from error
+            before = f"and before, {error.other} at line {other.line}: {other.text}"
+            program.locate(error, instructions[error.instruction], before)
+            raise
 
     def enqueue(self, pc: int, waves: Waves) -> None:
-        if not len(waves):
-            return
-        if pc in self.ready:
-            waves = np.sort(np.concatenate([self.ready[pc], waves]))
-        self.ready[pc] = waves
+        """Lets `waves` go on at `pc`, together with those of the same mode that wait there."""
+        modes = self.machine.mode_of[waves]
+        for mode in np.unique(modes).tolist():
+            alike = waves[modes == mode]
+            if (pc, mode) in self.ready:
+                alike = np.sort(np.concatenate([self.ready[pc, mode], alike]))
+            self.ready[pc, mode] = alike
 
     def release_barrier(self) -> None:
         """Lets workgroups go on whose live waves all wait."""
@@ -227,22 +239,23 @@ class _Run:
         self.check_races(lambda: self.machine.lds.pass_barrier(complete))
 
     def run_group(self, pc: int, waves: Waves) -> None:
-        """Runs one group up to a branch that parts it, a barrier, its end, or another group."""
+        """Runs a group up to a branch that parts it, a barrier, a new mode, its end, or another."""
         program, machine = self.program, self.machine
         instructions = program.kernel.instructions
-        group = WaveGroup(machine, waves)
+        group, mode = WaveGroup(machine, waves), int(machine.mode_of[waves[0]])
         executions = machine.workgroup_counters.executions
         # Where the straight run of instructions began that is not counted yet.
         start = pc
         while pc < len(instructions):
-            # A group that waits ahead is met there, and joined.
-            stop = min([program.next_flow[pc], *(other for other in self.ready if other >= pc)])
+            # A group of the same mode that waits ahead is met there, and joined.
+            ahead = [other for other, its_mode in self.ready if its_mode == mode and other >= pc]
+            stop = min([program.next_flow[pc], *ahead])
             try:
                 while pc < stop:
                     group.pc = pc
                     program.steps[pc](group)
                     pc += 1
-                if pc in self.ready:
+                if (pc, mode) in self.ready:
                     executions[start:pc] += group.waves_of_workgroups
                     self.enqueue(pc, waves)
                     return
@@ -250,11 +263,17 @@ class _Run:
                     break
                 kind, condition, target = program.flow[pc]
                 taken = condition(group) if condition else np.ones(0, bool)
+                if kind is _Flow.MODE:
+                    program.steps[pc](group)
             except EmulationError as error:
-                raise type(error)(program.located(instructions[pc], str(error))) from error
+                program.locate(error, instructions[pc])
+                raise
             executions[start : pc + 1] += group.waves_of_workgroups
             if kind is _Flow.END:
                 self.ended[waves] = True
+                return
+            if kind is _Flow.MODE:
+                self.enqueue(pc + 1, waves)
                 return
             if kind is _Flow.BARRIER:
                 self.waiting.setdefault(pc + 1, []).append(waves)
@@ -268,7 +287,7 @@ class _Run:
                 self.enqueue(target, waves[taken])
                 self.enqueue(pc + 1, waves[~taken])
                 return
-            if self.ready and min(self.ready) < pc:
+            if self.ready and min(self.ready)[0] < pc:
                 # Someone is behind: let them catch up.
                 self.enqueue(pc, waves)
                 return

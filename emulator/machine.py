@@ -10,7 +10,7 @@ Whatever has not been written is known as such: reading it is an error, not a ze
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
 from .counters import Counters, WorkgroupCounters
 from .errors import UndefinedReadError
+from .float_mode import FloatMode
 from .floats import flush_denormals
 from .global_memory import GlobalMemory
 from .lds import LdsState
@@ -28,16 +29,6 @@ U32 = npt.NDArray[np.uint32]
 LaneMask = npt.NDArray[np.bool_]
 _U32, _F32 = np.dtype(np.uint32), np.dtype(np.float32)
 Rows = slice | npt.NDArray[np.intp]
-
-
-@dataclass
-class FloatMode:
-    """The wave's MODE register: rounding is to nearest even; the rest may change as it runs."""
-
-    flush_f32: bool
-    flush_f64_f16: bool
-    ieee: bool
-    dx10_clamp: bool
 
 
 @dataclass(eq=False)
@@ -50,6 +41,8 @@ class Machine:
         sgpr: [128, waves]; `vcc`, `m0` and `exec` lie where the ISA encodes them.
         vgpr: [registers, waves, 64]; accumulation register a_i lies at `accum_offset + i`.
         scc: [waves].
+        modes: the float modes that waves have had so far.
+        mode_of: [waves], which of `modes` each wave has.
     """
 
     kernel: Kernel
@@ -61,7 +54,8 @@ class Machine:
     vgpr: U32 = field(init=False)
     scc: npt.NDArray[np.bool_] = field(init=False)
     lds: LdsState = field(init=False)
-    mode: FloatMode = field(init=False)
+    modes: list[FloatMode] = field(init=False)
+    mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: WorkgroupCounters = field(init=False)
     accum_offset: int = field(init=False)
 
@@ -83,13 +77,8 @@ class Machine:
         self._v_complete = [False] * vectors
         # Known to hold no denormal f32 in any lane of any wave.
         self._v_normal = [False] * vectors
-        d = kernel.directives
-        self.mode = FloatMode(
-            flush_f32=d.get("float_denorm_mode_32", 0) == 0,
-            flush_f64_f16=d.get("float_denorm_mode_16_64", 3) == 0,
-            ieee=bool(d.get("ieee_mode", 1)),
-            dx10_clamp=bool(d.get("dx10_clamp", 1)),
-        )
+        self.modes = [FloatMode.of_directives(kernel.directives)]
+        self.mode_of = np.zeros(self.waves, np.intp)
 
     @property
     def counters(self) -> Counters:
@@ -123,13 +112,13 @@ def _vectors_used(machine: Machine) -> int:
 
 
 class WaveGroup:
-    """Waves that are at the same instruction.
+    """Waves that are at the same instruction and have the same float mode.
 
     Attributes:
         rows: which waves: indexes the wave dimension of the machine's arrays. A slice means all.
         active: [n, 64] lanes that EXEC enables, or None where it enables all of them.
         pc: index of the instruction that runs, for the counters.
-        mode: the float mode, shared by all waves.
+        mode: the float mode of all of its waves.
         waves_of_workgroups: [workgroups of the machine], how many waves are of each.
     """
 
@@ -143,7 +132,7 @@ class WaveGroup:
             self.workgroup_index, minlength=len(machine.workgroups)
         )
         self.pc = 0
-        self.mode = machine.mode
+        self.mode = machine.modes[machine.mode_of[waves[0]]]
         self.active: LaneMask | None = None
         self.refresh_exec()
 
@@ -165,6 +154,17 @@ class WaveGroup:
             self.active = None
         else:
             self.active = lanes_of(low, high)
+
+    def set_modes(self, modes: Sequence[FloatMode], which: npt.NDArray[np.intp]) -> None:
+        """Gives wave i of the group mode `modes[which[i]]`.
+
+        If these are several, the group must part before its next instruction.
+        """
+        machine = self.machine
+        machine.modes += [mode for mode in modes if mode not in machine.modes]
+        numbers = np.array([machine.modes.index(mode) for mode in modes], np.intp)
+        machine.mode_of[self.rows] = numbers[which]
+        self.mode = machine.modes[machine.mode_of[self.waves[0]]]
 
     # -- scalar registers: [n] ---------------------------------------------------------------
 

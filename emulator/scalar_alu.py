@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import EXEC, Instruction, Name
-from .errors import UnknownInstructionError
+from .assembly import EXEC, Instruction
 from .lane_ops import leading_copies, leading_zeros, reverse_bits, trailing_zeros
 from .machine import WaveGroup
 from .operands import DTYPES, Array, Source, scalar_destination, scalar_source
@@ -443,36 +442,6 @@ def _mulk(instruction: Instruction) -> Step:
     return lambda group: destination(group, source(group) * number)
 
 
-def _set_mode(instruction: Instruction) -> Step:
-    """s_setreg_imm32_b32 hwreg(HW_REG_MODE, offset, size): denormal modes of the MODE register.
-
-    Bits 1:0 and 3:2 are rounding modes, 5:4 the f32 denormals, 7:6 those of f64 and f16 (CDNA3 ISA,
-    table 4). 3 keeps denormals, 0 flushes them.
-    """
-    target = instruction.operands[0].value
-    text = target.text if isinstance(target, Name) else ""
-    if not (text.startswith("hwreg(HW_REG_MODE,") and text.endswith(")")):
-        raise UnknownInstructionError(instruction, f"no model of '{text}'")
-    offset, size = (int(word, 0) for word in text[:-1].split(",")[1:])
-    value = int(str(instruction.operands[1].value), 0)
-
-    def step(group: WaveGroup) -> None:
-        if not group.all_waves:
-            raise UnknownInstructionError(
-                instruction, "the MODE register is set by some waves and not by others"
-            )
-        mode = group.mode
-        old = (0 if mode.flush_f32 else 3) << 4 | (0 if mode.flush_f64_f16 else 3) << 6
-        mask = ((1 << size) - 1) << offset
-        new = old & ~mask | value << offset & mask
-        if new & 0xF or (new >> 4 & 3) in (1, 2) or (new >> 6 & 3) in (1, 2) or new >> 8:
-            raise UnknownInstructionError(instruction, f"no model of MODE = {new:#x}")
-        mode.flush_f32 = not new >> 4 & 3
-        mode.flush_f64_f16 = not new >> 6 & 3
-
-    return step
-
-
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
     {
         "s_cmov_b32": _conditional_move,
@@ -491,7 +460,6 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
         "s_movk_i32": _movk,
         "s_addk_i32": _addk,
         "s_mulk_i32": _mulk,
-        "s_setreg_imm32_b32": _set_mode,
     }
 )
 SPECIAL_MNEMONICS = frozenset(_SPECIAL)

@@ -46,7 +46,6 @@ _APPROXIMATE = "the hardware approximates; the text says nothing of the rounding
 _FREXP = "the text takes the exponent field, which says nothing about zeros and subnormal numbers"
 _LDEXP = "the text multiplies by 2 ** n, which leaves the range before the product does"
 _ROUND = "the text rounds x + 0.5 down, which is wrong next to 0.5 and loses the sign of zero"
-_MODE = "sets the MODE register; no arithmetic"
 _DIVIDE = "the text forgets f32's range or the direction; checked by whole divisions"
 _OTHER = "the text has operands that are no registers; checked by a test of its own"
 
@@ -77,7 +76,6 @@ SKIPPED: Mapping[str, str] = {
     "v_pk_mov_b32": _OTHER,
     "v_bitop3_b32": _OTHER,
     "v_bitop3_b16": _OTHER,
-    "s_setreg_imm32_b32": _MODE,
 }
 
 # -- running the text ------------------------------------------------------------------------------
