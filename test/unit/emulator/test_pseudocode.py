@@ -76,6 +76,7 @@ SKIPPED: Mapping[str, str] = {
     "v_pk_mov_b32": _OTHER,
     "v_bitop3_b32": _OTHER,
     "v_bitop3_b16": _OTHER,
+    "s_getpc_b64": _OTHER,
 }
 
 # -- running the text ------------------------------------------------------------------------------
