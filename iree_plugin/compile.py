@@ -143,13 +143,30 @@ def _compile_in_child(
     source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
 ) -> bytes:
     with tempfile.TemporaryDirectory(prefix="bankwise-") as directory:
-        path = Path(source) if not _is_text(source) else Path(directory) / "source.mlir"
-        if _is_text(source):
-            path.write_text(str(source))
         output = Path(directory) / "module.vmfb"
-        command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
-        command += [f"--bankwise-mitigation={mitigation.value}", *flags]
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        if run.returncode != 0:
-            raise CompileError(run.stderr.strip())
+        compile_in_child(source, flags, mitigation, output)
         return output.read_bytes()
+
+
+def compile_in_child(
+    source: str | os.PathLike[str],
+    flags: Sequence[str],
+    mitigation: Mitigation,
+    output: Path,
+) -> None:
+    """Compiles into a file, in a process of its own, which takes all flags of `iree-compile`.
+
+    Args:
+        output: a path in an existing directory, where the source's text may be put too.
+
+    Raises:
+        CompileError: the input does not compile.
+    """
+    path = Path(source) if not _is_text(source) else output.with_name("source.mlir")
+    if _is_text(source):
+        path.write_text(str(source))
+    command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
+    command += [f"--bankwise-mitigation={mitigation.value}", *flags]
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if run.returncode != 0:
+        raise CompileError(run.stderr.strip())

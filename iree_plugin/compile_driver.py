@@ -18,6 +18,8 @@ from .first_phases import has_codegen, run_first_phases
 
 if TYPE_CHECKING:
     # Whatever needs MLIR's bindings loads beside the first phases: see `early_import`.
+    from iree.compiler import ir
+
     from ..passes.base import PassContext
     from .pipeline_edit import PipelineEdit
     from .replay import IrDumps, IrPrinting
@@ -58,6 +60,33 @@ def compile_to_output(options: CompileSettings) -> bool:
     return True
 
 
+def compile_to_module(session: Session, options: CompileSettings) -> ir.Operation | None:
+    """Compiles as `options` say, and returns the module after their last phase.
+
+    The process's flags have been set; what the output file should be is not looked at.
+
+    Returns:
+        None when the compiler has reported an error.
+
+    Raises:
+        DriverError, OutputError: as for `compile_to_output`.
+    """
+    _check_phases(options)
+    assert options.input is not None
+    with contextlib.ExitStack() as stack:
+        source = open_file(session, options.input)
+        if options.decisions is not None:
+            check_output(options.decisions)
+        dump_directory = None if options.dump_ir is None else _directory(options.dump_ir)
+        codegen = _Codegen(session, options, dump_directory)
+        result = _run(stack, session, options, source, codegen)
+        if result is None:
+            return None
+        if options.decisions is not None:
+            write_output(options.decisions, codegen.decisions_json().encode())
+        return result.export()
+
+
 def _check_phases(options: CompileSettings) -> None:
     for flag, phase in (
         ("--compile-from", options.compile_from),
@@ -91,23 +120,33 @@ def _compile_one(
     output: Output,
 ) -> bool:
     with contextlib.ExitStack() as stack:
-        invocation = SteppedInvocation(session, verify=options.verify)
-        stack.callback(invocation.close)
-        if options.dump_phases_to:
-            invocation.dump_phases_to(options.dump_phases_to)
-        if options.remarks_filter:
-            invocation.setup_remarks(options.remarks_filter, options.remarks_file)
-        if options.compile_mode != "std":
-            result = _run_whole(invocation, source, options)
-        else:
-            phases = (options.compile_from, options.compile_to)
-            result = None
-            if run_first_phases(invocation, source, start=phases[0], end=phases[1]):
-                result = codegen.finish(stack, invocation) if has_codegen(*phases) else invocation
+        result = _run(stack, session, options, source, codegen)
         if result is None:
             return False
         result.write(output, _output_format(options), bytecode_version=options.bytecode_version)
     return True
+
+
+def _run(
+    stack: contextlib.ExitStack,
+    session: Session,
+    options: CompileSettings,
+    source: Source,
+    codegen: _Codegen,
+) -> SteppedInvocation | None:
+    """The invocation that holds the result, closed with `stack`; None after a diagnostic."""
+    invocation = SteppedInvocation(session, verify=options.verify)
+    stack.callback(invocation.close)
+    if options.dump_phases_to:
+        invocation.dump_phases_to(options.dump_phases_to)
+    if options.remarks_filter:
+        invocation.setup_remarks(options.remarks_filter, options.remarks_file)
+    if options.compile_mode != "std":
+        return _run_whole(invocation, source, options)
+    phases = (options.compile_from, options.compile_to)
+    if not run_first_phases(invocation, source, start=phases[0], end=phases[1]):
+        return None
+    return codegen.finish(stack, invocation) if has_codegen(*phases) else invocation
 
 
 class _Codegen:

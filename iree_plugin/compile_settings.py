@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MITIGATIONS = ("auto", "swizzle", "pad", "none", "stock")
@@ -58,3 +59,14 @@ class CompileSettings:
     print_before: tuple[str, ...] = ()
     print_after: tuple[str, ...] = ()
     process_flags: tuple[str, ...] = ()
+
+
+def joined_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """The flags, each with the value that follows it as a word of its own: `--flag=value`."""
+    joined: list[str] = []
+    for word in flags:
+        if joined and not word.startswith("-"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return tuple(joined)

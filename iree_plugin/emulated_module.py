@@ -5,24 +5,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.api import Output, Session, Source
+from iree.compiler.api import Session, Source
 
 from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
 from ..passes.decisions import DecisionLog
-from .compile import CompileError, collecting_compile, open_source
-from .embedding import OutputFormat, output_bytes
+from .compile import CompileError, collecting_compile, compile_in_child, open_source
+from .compile_driver import compile_to_module
+from .compile_settings import CompileSettings
+from .embedding import SteppedInvocation
 from .first_phases import run_first_phases
 from .mitigation import Mitigation
 from .pipeline_edit import PipelineEdit
 from .stepped_compile import SteppedCompile
 
 _LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
+_PHASE_THAT_WRITES_ASSEMBLY = "hal"
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,12 @@ class EmulatedModule:
         host: the module after phase `executable-targets`, for `HostProgram`.
         kernels: every kernel by name.
         assembly: the text of each kernel's file.
-        vmfb: the module for the runtime.
         session: the compiler's session; `host` and its context do not need it.
     """
 
     host: ir.Operation
     kernels: Mapping[str, Kernel]
     assembly: Mapping[str, str]
-    vmfb: bytes
     session: Session
 
     def __enter__(self) -> EmulatedModule:
@@ -76,26 +78,72 @@ def compile_for_emulation(
         AssemblyError: the compiler's assembly cannot be read.
     """
     mitigation = Mitigation(mitigation)
-    with contextlib.ExitStack() as stack:
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="bankwise-emulate-"))
-        session = Session()
-        on_failure = stack.enter_context(contextlib.ExitStack())
-        on_failure.callback(session.close)
-        dump = f"--iree-hal-dump-executable-files-to={directory}"
+    with _dumping_session() as (session, directory):
+        dump = _dump_flag(directory)
         try:
             session.set_flags(*flags, dump)
         except ValueError as error:
-            raise CompileError(str(error)) from error
-        with collecting_compile(session, flags, mitigation, edits, decisions) as compiling:
-            host, vmfb = _compile(*compiling, open_source(session, source))
-        kernels, assembly = _read_kernels(Path(directory))
-        on_failure.pop_all()
-    return EmulatedModule(host, kernels, assembly, vmfb, session)
+            # Some of iree-compile's flags exist only on a process's command line.
+            if edits or decisions is not None:
+                raise CompileError(str(error)) from error
+            host = _compile_in_child(session, source, [*flags, dump], mitigation)
+        else:
+            with collecting_compile(session, flags, mitigation, edits, decisions) as compiling:
+                host = _compile(*compiling, open_source(session, source))
+        return EmulatedModule(host, *_read_kernels(directory), session)
 
 
-def _compile(
-    compilation: SteppedCompile, messages: list[str], source: Source
-) -> tuple[ir.Operation, bytes]:
+def compile_as_set(settings: CompileSettings) -> EmulatedModule | None:
+    """Compiles as a command line says, and keeps what the emulator needs.
+
+    The process's flags have been set. Diagnostics go to the console.
+
+    Returns:
+        None when the compiler has reported an error.
+
+    Raises:
+        DriverError, OutputError: as for `compile_driver.compile_to_output`.
+        AssemblyError: the compiler's assembly cannot be read.
+    """
+    with _dumping_session() as (session, directory):
+        session.set_flags(_dump_flag(directory))
+        phases = replace(settings, compile_to=_LAST_PHASE_OF_HOST_PROGRAM)
+        host = compile_to_module(session, phases)
+        last = SteppedInvocation(session, verify=settings.verify)
+        last.invocation.enable_console_diagnostics()
+        written = host is not None and _write_assembly(last, host)
+        last.close()
+        if host is None or not written:
+            session.close()
+            return None
+        for flag in settings.process_flags:
+            # The session's flag took the place of the user's own, in part or as a whole.
+            name, _, wanted = flag.lstrip("-").partition("=")
+            if name in (_DUMP_FLAG, "iree-hal-dump-executable-files-to"):
+                shutil.copytree(directory, wanted, dirs_exist_ok=True)
+        return EmulatedModule(host, *_read_kernels(directory), session)
+
+
+_DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
+
+
+def _dump_flag(directory: Path) -> str:
+    return f"--{_DUMP_FLAG}={directory}"
+
+
+@contextlib.contextmanager
+def _dumping_session() -> Iterator[tuple[Session, Path]]:
+    """A session, which an error closes, and a directory for its files, which goes at the end."""
+    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+        session = Session()
+        try:
+            yield session, Path(directory)
+        except BaseException:
+            session.close()
+            raise
+
+
+def _compile(compilation: SteppedCompile, messages: list[str], source: Source) -> ir.Operation:
     first = compilation.invocation()
     first.send_diagnostics(messages.append)
     phase = _LAST_PHASE_OF_HOST_PROGRAM
@@ -103,17 +151,42 @@ def _compile(
     translated = compilation.finish(first, end=phase) if started else None
     if translated is None:
         raise CompileError("\n".join(messages))
-    module = translated.export()
-    host = module.clone()
-    rest = compilation.invocation()
-    rest.send_diagnostics(messages.append)
-    rest.import_op(module)
-    rest.set_phases(phase, "end")
-    if not rest.execute():
+    host = translated.export()
+    last = compilation.invocation()
+    last.send_diagnostics(messages.append)
+    if not _write_assembly(last, host):
         raise CompileError("\n".join(messages))
-    output = Output.open_membuffer()
-    rest.write(output, OutputFormat.VM_BYTECODE)
-    return host, output_bytes(output)
+    return host
+
+
+def _write_assembly(invocation: SteppedInvocation, host: ir.Operation) -> bool:
+    """Serializes the executables of a copy of `host`; False after a diagnostic."""
+    invocation.import_op(host.clone())
+    invocation.set_phases(_LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
+    return invocation.execute()
+
+
+def _compile_in_child(
+    session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
+) -> ir.Operation:
+    """The module, translated in a process of its own and read again here."""
+    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+        phases = [
+            f"--compile-to={_PHASE_THAT_WRITES_ASSEMBLY}",
+            f"--dump-compilation-phases-to={directory}",
+        ]
+        compile_in_child(source, [*flags, *phases], mitigation, Path(directory) / "last.mlir")
+        (path,) = Path(directory).glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
+        messages: list[str] = []
+        invocation = SteppedInvocation(session)
+        try:
+            invocation.send_diagnostics(messages.append)
+            opened = Source.open_file(session, str(path))
+            if not invocation.parse(opened, console_diagnostics=False):
+                raise CompileError("\n".join(messages))
+            return invocation.export()
+        finally:
+            invocation.close()
 
 
 def _read_kernels(directory: Path) -> tuple[dict[str, Kernel], dict[str, str]]:

@@ -17,7 +17,7 @@ from iree.compiler.api import Session
 
 from ..passes.base import FunctionPass, PassContext
 from ..passes.hint_ownership import are_hints_marked
-from .compile_settings import PHASES
+from .compile_settings import PHASES, joined_flags
 from .device_functions import DeviceFunction, children, device_functions
 from .embedding import SteppedInvocation
 from .first_phases import PHASE_BEFORE_CODEGEN, has_codegen
@@ -43,12 +43,7 @@ def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
 
     A value that follows its flag as a word of its own is joined to it.
     """
-    joined: list[str] = []
-    for word in flags:
-        if joined and not word.startswith("-"):
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
+    joined = joined_flags(flags)
     return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
 
 

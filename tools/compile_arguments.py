@@ -172,3 +172,20 @@ def _take_input(words: Sequence[str]) -> tuple[str | None, list[str]]:
         return None, list(words)
     at = candidates[0]
     return words[at], [*words[:at], *words[at + 1 :]]
+
+
+def unhonoured_flags(settings: CompileSettings, honoured: Sequence[str]) -> Iterator[str]:
+    """The flags that were given, but those that set an attribute in `honoured`.
+
+    For tools that compile and have another output than `bankwise-compile`.
+    """
+    usual = CompileSettings()
+    tables = (_OWN_VALUES, _OWN_SWITCHES, _PRINT_LISTS)
+    flags = {attribute: flag for table in tables for flag, attribute in table.items()}
+    for name in usual.__dataclass_fields__:
+        if (
+            name in flags
+            and name not in honoured
+            and getattr(settings, name) != getattr(usual, name)
+        ):
+            yield "-o" if name == "output" else f"--{flags[name]}"

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ..iree_plugin.compile_settings import CompileSettings
-from .compile_arguments import parse_arguments
+from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 FORMATS = ("text", "json", "markdown", "html")
@@ -138,27 +138,8 @@ def _with_compile(line: _CommandLine) -> ReportSettings:
     if settings.split_input:
         raise UsageError("--split-input-file is for IR that is only read, not for a compile")
     compiled = parse_arguments(line.rest)
-    for name in _unhonoured(compiled):
-        raise UsageError(f"{name} has no meaning for a report")
+    for flag in unhonoured_flags(compiled, _HONOURED):
+        raise UsageError(f"{flag} has no meaning for a report")
     if compiled.input is None:
         raise UsageError("no input file; name one, or `-` for stdin")
     return replace(settings, inputs=(compiled.input,), compile=compiled)
-
-
-def _unhonoured(settings: CompileSettings) -> Iterator[str]:
-    """The flags that were given and that a report would have to ignore."""
-    usual = CompileSettings()
-    flags = {"decisions": "bankwise-decisions", "remarks": "bankwise-remarks"} | {
-        "dump_ir": "bankwise-dump-ir",
-        "bytecode_version": "emit-mlir-bytecode-version",
-        "emit_bytecode": "emit-mlir-bytecode",
-        "dump_phases_to": "dump-compilation-phases-to",
-        "remarks_file": "remarks-output-file",
-        "list_backends": "iree-hal-list-target-backends",
-        "list_plugins": "iree-list-plugins",
-        "print_before": "mlir-print-ir-before",
-        "print_after": "mlir-print-ir-after",
-    }
-    for name in usual.__dataclass_fields__:
-        if name not in _HONOURED and getattr(settings, name) != getattr(usual, name):
-            yield f"--{flags.get(name, name.replace('_', '-'))}"

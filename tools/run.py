@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from .run_arguments import RunSettings, parse_arguments
 from .usage import UsageError
 
 if TYPE_CHECKING:
+    from ..iree_plugin.compile_settings import CompileSettings
     from ..iree_plugin.emulated_device import DispatchRecord
 
 PROGRAM = "bankwise-run"
@@ -57,8 +60,7 @@ def _run(settings: RunSettings) -> int:
             outputs = _run_on_gpu(settings, device, inputs)
         _show(settings, outputs)
         return _compare(settings, outputs, expected) if expected else 0
-    except _CompilerMessage as error:
-        print(str(error), file=sys.stderr)
+    except _CompilerSaidWhy:
         return 1
     except (_CannotRun, OutputError, RuntimeDeviceError, ValueTextError) as error:
         return fail(PROGRAM, str(error))
@@ -72,8 +74,8 @@ class _CannotRun(Exception):
     """Why a module cannot be run, in one line."""
 
 
-class _CompilerMessage(Exception):
-    """The compiler's diagnostics."""
+class _CompilerSaidWhy(Exception):
+    """The module does not compile; the compiler has printed its diagnostics."""
 
 
 def _resolve_device(settings: RunSettings) -> str:
@@ -97,12 +99,6 @@ def _rocm_target(settings: RunSettings, default: str) -> str:
     return default
 
 
-def _source(settings: RunSettings) -> str:
-    if settings.module != "-":
-        return settings.module
-    return sys.stdin.read() + "\n"
-
-
 def _emulate(
     settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
 ) -> list[Array]:
@@ -120,23 +116,26 @@ def _emulate(
     from ..bank_model.targets import UnknownTargetError
     from ..emulator.assembly import AssemblyError
     from ..emulator.errors import EmulationError
-    from ..iree_plugin.compile import CompileError
+    from ..iree_plugin.compile_driver import DriverError
     from ..iree_plugin.emulated_device import EmulatedDevice
-    from ..iree_plugin.emulated_module import compile_for_emulation
+    from ..iree_plugin.emulated_module import compile_as_set
     from ..iree_plugin.host_program import HostProgram, HostProgramError
 
-    flags = _with_defaults(settings, ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"))
+    defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
     try:
-        with compile_for_emulation(_source(settings), flags, settings.mitigation) as module:
+        compiled = compile_as_set(_set_up_compiler(settings, defaults))
+        if compiled is None:
+            raise _CompilerSaidWhy
+        with compiled as module:
             emulated = EmulatedDevice(module.kernels, settings.workgroups)
             program = HostProgram(module.host, emulated)
             names = [signature.name for signature in program.signatures]
             function = settings.function or _only(names)
             outputs = program.call(function, inputs)
             assembly = module.assembly
-    except CompileError as error:
-        raise _CompilerMessage(str(error)) from None
-    except (AssemblyError, EmulationError, HostProgramError, UnknownTargetError) as error:
+    except (
+        *(AssemblyError, DriverError, EmulationError, HostProgramError, UnknownTargetError),
+    ) as error:
         raise _CannotRun(str(error)) from None
     print(f"EXEC @{function}")
     if settings.counters:
@@ -148,10 +147,17 @@ def _emulate(
     return outputs
 
 
-def _with_defaults(settings: RunSettings, defaults: Sequence[str]) -> list[str]:
-    """The compile flags, and of `defaults` those that the user did not give."""
+def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileSettings:
+    """Gives the process the compile's flags, and of `defaults` those that the user did not give.
+
+    All flags of `iree-compile` can be given so; a session takes only some of them.
+    """
+    from ..iree_plugin import embedding
+
     given = {flag.split("=")[0] for flag in settings.compile_flags}
-    return [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
+    flags = [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
+    embedding.set_process_flags(PROGRAM, flags)
+    return replace(settings.compile, process_flags=tuple(flags))
 
 
 def _only(names: Sequence[str]) -> str:
@@ -223,7 +229,11 @@ def _print_annotated(assembly: Any, records: Sequence[DispatchRecord]) -> None:
 _GPU_FLAGS = {
     "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
     "hip": ("--iree-hal-target-device=hip",),
-    "local": ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"),
+    "local": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=host",
+    ),
 }
 
 
@@ -240,17 +250,22 @@ def _run_on_gpu(
 
 def _compiled(settings: RunSettings, device: str) -> bytes:
     """The module compiled for a real device."""
-    from ..iree_plugin.compile import CompileError, compile
-
     kind = device.split("-")[0]
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
         raise UsageError("--device=hip: name the chip, as --iree-rocm-target=gfx942")
-    flags = _with_defaults(settings, _GPU_FLAGS[kind])
-    try:
-        return compile(_source(settings), flags, settings.mitigation)
-    except CompileError as error:
-        raise _CompilerMessage(str(error)) from None
+    from ..iree_plugin.compile_driver import DriverError, compile_to_output
+
+    compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
+    with tempfile.TemporaryDirectory(prefix="bankwise-") as directory:
+        vmfb = Path(directory) / "module.vmfb"
+        try:
+            compiled = compile_to_output(replace(compile_settings, output=str(vmfb)))
+        except DriverError as error:
+            raise _CannotRun(str(error)) from None
+        if not compiled:
+            raise _CompilerSaidWhy
+        return vmfb.read_bytes()
 
 
 def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:

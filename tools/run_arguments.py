@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..iree_plugin.compile_settings import MITIGATIONS
+from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings, joined_flags
+from . import compile_arguments
 from .argument_parser import ArgumentParser
+from .compile_arguments import unhonoured_flags
 from .usage import UsageError
 
 DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", "emulated-gfx942", "emulated-gfx950")
+# Flags of bankwise-compile that a run can honour; the others change or name its output.
+_HONOURED = (
+    *("input", "mitigation", "remarks", "decisions", "dump_ir", "verify_lds", "compile_from"),
+    *("verify", "dump_phases_to", "remarks_filter", "remarks_file", "print_before", "print_after"),
+    "process_flags",
+)
 _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
 
 
@@ -19,8 +26,8 @@ _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
 class RunSettings:
     """What `bankwise-run` was asked for.
 
-    `compile_flags` go to the compiler when the module is MLIR. `workgroups` is the size of the
-    sample to emulate, None for whole grids.
+    `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
+    emulate, None for whole grids.
     """
 
     module: str
@@ -29,7 +36,6 @@ class RunSettings:
     outputs: tuple[str, ...]
     expected: tuple[str, ...]
     device: str
-    mitigation: str
     counters: bool
     counters_json: str | None
     annotate: bool
@@ -37,7 +43,12 @@ class RunSettings:
     max_elements: int
     thresholds: dict[str, float]
     relative: float
-    compile_flags: tuple[str, ...]
+    compile: CompileSettings
+
+    @property
+    def compile_flags(self) -> tuple[str, ...]:
+        """The flags for LLVM's parser, values joined to their flags."""
+        return joined_flags(self.compile.process_flags)
 
     @property
     def is_source(self) -> bool:
@@ -51,18 +62,19 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    parser = _parser()
-    known, rest = parser.parse_known_args(list(argv))
-    flags: list[str] = []
-    for word in rest:
-        if not word.startswith("--iree-"):
-            raise UsageError(f"unknown argument '{word}'; see --help")
-        flags.append(word)
-    module = known.module or known.source
+    known, rest = _parser().parse_known_args(list(argv))
+    named = [known.module] if known.module else []
+    plain = [word for word in rest if not word.startswith("-")]
+    if known.module and plain and plain == rest:
+        raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
+    # A module that stands first cannot be taken for the value of a flag.
+    compiled = compile_arguments.parse_arguments([*named, *rest])
+    compiled = replace(compiled, mitigation=known.bankwise_mitigation)
+    module = compiled.input
     if module is None:
         raise UsageError("no module; name one with --module=FILE")
-    if known.module and known.source:
-        raise UsageError(f"two modules, '{known.module}' and '{known.source}'")
+    for flag in unhonoured_flags(compiled, _HONOURED):
+        raise UsageError(f"{flag} has no meaning for a run")
     settings = RunSettings(
         module=module,
         function=known.function,
@@ -70,7 +82,6 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         outputs=tuple(known.output),
         expected=tuple(known.expected_output),
         device=known.device,
-        mitigation=known.bankwise_mitigation,
         counters=known.counters,
         counters_json=known.counters_json,
         annotate=known.annotate,
@@ -78,7 +89,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         max_elements=known.output_max_element_count,
         thresholds={name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS},
         relative=known.expected_rtol,
-        compile_flags=tuple(flags),
+        compile=compiled,
     )
     _check(settings)
     return settings
@@ -89,10 +100,14 @@ def _check(settings: RunSettings) -> None:
         raise UsageError(f"--workgroups={settings.workgroups}: expects a number from 1")
     if settings.workgroups is not None and settings.expected:
         raise UsageError("--workgroups: a sample has no complete output to compare with")
-    if settings.compile_flags and not settings.is_source:
+    flags = [
+        *unhonoured_flags(settings.compile, ("input", "process_flags")),
+        *settings.compile_flags,
+    ]
+    if flags and not settings.is_source:
         raise UsageError(
-            f"{settings.compile_flags[0]}: '{settings.module}' is compiled already; compile flags "
-            "need an .mlir module"
+            f"{flags[0]}: '{settings.module}' is compiled already; compile flags need an .mlir "
+            "module"
         )
     emulated = settings.device == "auto" or settings.device.startswith("emulated-")
     for given, flag in (
@@ -110,7 +125,8 @@ def _parser() -> ArgumentParser:
         "bankwise-run",
         description="Runs a function of a module on a GPU, or on an exact emulation of one.",
         epilog="""\
-Flags that start with --iree- go to the compiler when the module is MLIR.
+A module that is MLIR is compiled first, and all flags of bankwise-compile are taken: see
+bankwise-compile --help.
 
 examples:
   bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
@@ -119,7 +135,6 @@ examples:
 """,
     )
     add = parser.add_argument
-    add("source", nargs="?", help=argparse.SUPPRESS)
     add("--module", help="a .vmfb, or an .mlir to compile first ('-' for stdin)")
     add("--function", default="", help="the function to run (default: the only one)")
     add("--input", action="append", default=[], metavar="VALUE", help="an input, see below")

@@ -154,6 +154,18 @@ def test_runs_counts_and_compares(tool: Tool, attention: Kernel, tmp_path: Path)
     )
 
 
+def test_a_flag_that_only_a_process_takes_reaches_the_compiler(tool: Tool, tmp_path: Path):
+    """Without direct loads of the operands this matmul's tiles go through registers."""
+    (tmp_path / "m.mlir").write_text(Matmul(64, 64, 64, "f16").source())
+    common = ("bankwise-run", "m.mlir", "--device=emulated-gfx950", "--annotate", "--workgroups=1")
+    inputs = ("--input=64x64xf16=1", "--input=64x64xf16=1")
+    plain = tool(*common, *inputs, "--iree-llvmgpu-use-direct-load=false")
+    direct = tool(*common, *inputs, "--iree-llvmgpu-use-direct-load=true")
+    assert plain.returncode == direct.returncode == 0, direct.stderr
+    assert "offen lds" not in plain.stdout
+    assert "offen lds" in direct.stdout
+
+
 def test_a_wrong_result_fails(tool: Tool, attention: Kernel):
     result = tool(
         *("bankwise-run", "a.mlir", "--device=emulated-gfx942", *QKV),
@@ -183,7 +195,7 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.mlir", "--device=emulated-gfx942"], "'missing.mlir': No such file"),
+        (["missing.mlir", "--device=emulated-gfx942"], "cannot open input 'missing.mlir'"),
         (["a.mlir", "--device=emulated-gfx942", *QKV[:2]], "takes 3 inputs, 2 are given"),
         (
             ["a.mlir", "--device=emulated-gfx942", *QKV[:2], "--input=1x128x32xf16=1"],

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankwise.iree_plugin.compile import CompileError
 from bankwise.iree_plugin.emulated_run import run_emulated
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
@@ -31,6 +32,16 @@ def test_kernels_read_their_constants(mitigation: str):
     run = run_emulated(BIAS, FLAGS, mitigation, inputs)
     np.testing.assert_array_equal(run.outputs[0], np.array([2, 3, 4, 10], np.float32))
     np.testing.assert_array_equal(run.outputs[1], np.array([35, 59, 92, 1], np.int8))
+
+
+def test_flags_that_only_a_process_takes_go_to_a_child():
+    """A session refuses them; the module then is compiled in a process of its own."""
+    inputs = [np.ones(4, np.float32), np.zeros(4, np.int8)]
+    flags = (*FLAGS, "--iree-codegen-llvmgpu-use-igemm=false")
+    run = run_emulated(BIAS, flags, "auto", inputs)
+    np.testing.assert_array_equal(run.outputs[0], np.array([2, 3, 4, 10], np.float32))
+    with pytest.raises(CompileError, match="iree-nonesuch"):
+        run_emulated(BIAS, (*FLAGS, "--iree-nonesuch"), "auto", inputs)
 
 
 BROKEN = """
