@@ -60,6 +60,14 @@ _SPECIAL = {
 }
 
 
+def scalar_name(index: int) -> str:
+    """How the text spells the 32-bit scalar register of an encoding."""
+    for name, register in _SPECIAL.items():
+        if register == Register("s", index):
+            return name
+    return f"s{index}"
+
+
 @dataclass(frozen=True)
 class Literal:
     """A number in the text: an integer, or a float whose width the instruction decides."""

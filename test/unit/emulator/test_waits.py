@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Uses of registers before a load has written them, found without running the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.emulator.assembly import AssemblyError, parse_instruction
+from bankwise.emulator.waits import MissingWait, WaitCounts, check_waits, wait_counts
+
+from .small_kernels import kernel
+
+
+def missing(code: str, arch: str = "gfx942") -> list[tuple[int, str, int, str]]:
+    """Line of the use, register, line of the load and the wait needed; code starts in line 1."""
+    parsed = kernel("\n".join(f"\t{line.strip()}" for line in code.strip().splitlines()), arch=arch)
+    first = parsed.instructions[0].line
+
+    def line(index: int) -> int:
+        return parsed.instructions[index].line - first + 1
+
+    return [
+        (line(found.instruction), found.register, line(found.load), found.needed)
+        for found in check_waits(parsed).missing
+    ]
+
+
+def test_counts_of_older_and_younger_loads() -> None:
+    loads = """global_load_dword v1, v0, s[2:3]
+               global_load_dword v2, v0, s[2:3] offset:4
+               global_store_dword v0, v9, s[2:3]
+               """
+    assert missing(loads + "v_mov_b32_e32 v4, v1") == [(4, "v1", 1, "vmcnt(2)")]
+    assert missing(loads + "v_mov_b32_e32 v4, v2") == [(4, "v2", 2, "vmcnt(1)")]
+    assert missing(loads + "s_waitcnt vmcnt(2)\nv_mov_b32_e32 v4, v1") == []
+    assert missing(loads + "s_waitcnt vmcnt(3)\nv_mov_b32_e32 v4, v1") == [(5, "v1", 1, "vmcnt(2)")]
+    assert missing(loads + "s_waitcnt vmcnt(2)\nv_mov_b32_e32 v4, v2") == [(5, "v2", 2, "vmcnt(1)")]
+    assert missing(loads + "s_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v4, v1") != []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        # Every kind of load.
+        ("ds_read_b32 v1, v0\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b128 v[4:7], v0\nv_mov_b32_e32 v1, v7", (2, "v7", 1, "lgkmcnt(0)")),
+        ("ds_read_u16_d16_hi v1, v0\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_bpermute_b32 v1, v0, v2\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_swizzle_b32 v1, v0 offset:1\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_add_rtn_u32 v1, v0, v2\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_mov_b32 s6, s5", (2, "s5", 1, "lgkmcnt(0)")),
+        ("s_memtime s[4:5]\ns_mov_b32 s6, s5", (2, "s5", 1, "lgkmcnt(0)")),
+        ("s_load_dwordx2 vcc, s[0:1], 0x0\ns_cbranch_vccz .Lend\n.Lend:",
+         (2, "vcc_lo", 1, "lgkmcnt(0)")),
+        ("buffer_load_dword v1, v0, s[4:7], 0 offen\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "vmcnt(0)")),
+        ("buffer_load_dword a1, v0, s[4:7], 0 offen\nv_accvgpr_read_b32 v4, a1",
+         (2, "a1", 1, "vmcnt(0)")),
+        ("flat_load_dword v1, v[2:3]\nv_mov_b32_e32 v4, v1", (2, "v1", 1, "vmcnt(0) lgkmcnt(0)")),
+        ("global_atomic_add v1, v0, v2, s[2:3] sc0\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "vmcnt(0)")),
+        ("buffer_atomic_add v1, v0, s[4:7], 0 offen sc0\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "vmcnt(0)")),
+        # Every kind of use.
+        ("ds_read_b32 v1, v0\nds_write_b32 v0, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b32 v1, v0\nds_read_b32 v2, v1", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b32 v1, v0\nglobal_store_dword v1, v2, s[2:3]", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b32 v1, v0\nv_mov_b32_e32 v1, 0", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b32 v1, v0\nglobal_load_dword v1, v0, s[2:3]", (2, "v1", 1, "lgkmcnt(0)")),
+        ("ds_read_b32 v1, v0\nv_mfma_f32_32x32x1_2b_f32 a[0:31], v0, v1, 0",
+         (2, "v1", 1, "lgkmcnt(0)")),
+        ("s_load_dword s4, s[0:1], 0x0\ns_load_dword s4, s[0:1], 0x4", (2, "s4", 1, "lgkmcnt(0)")),
+        ("s_load_dword m0, s[0:1], 0x0\nbuffer_load_dword v0, s[4:7], 0 offen lds",
+         (2, "m0", 1, "lgkmcnt(0)")),
+        ("buffer_load_dword v1, v0, s[4:7], 0 offen\nbuffer_atomic_add v1, v0, s[4:7], 0 offen sc0",
+         (2, "v1", 1, "vmcnt(0)")),
+    ],
+)  # fmt: skip
+def test_a_missing_wait(code: str, found: tuple[int, str, int, str]) -> None:
+    assert missing(code) == [found]
+    load, *rest = code.splitlines()
+    assert missing("\n".join([load, f"s_waitcnt {found[3]}", *rest])) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # In one queue a younger load finishes later, also where each brings half of a register.
+        "ds_read_u16_d16 v1, v0\nds_read_u16_d16_hi v1, v0\ns_waitcnt lgkmcnt(0)\nv_not_b32 v1, v1",
+        "global_load_dword v1, v0, s[2:3]\nglobal_load_dword v1, v0, s[2:3]",
+        # Neither writes a register.
+        "buffer_load_dword v0, s[4:7], 0 offen lds\nv_mov_b32_e32 v0, 0",
+        "global_atomic_add v0, v2, s[2:3]\nv_mov_b32_e32 v2, 0",
+        "ds_add_u32 v0, v2\nv_mov_b32_e32 v2, 0",
+        # What a store reads, it reads as it is issued.
+        "global_store_dword v0, v1, s[2:3]\nv_mov_b32_e32 v1, 0",
+        # No one uses it.
+        "ds_read_b32 v1, v0",
+        "s_load_dword s4, s[0:1], 0x0",
+        # The address may be replaced by what is loaded.
+        "ds_read_b32 v0, v0\ns_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v1, v0",
+    ],
+)
+def test_no_wait_is_needed(code: str) -> None:
+    assert missing(code) == []
+
+
+def test_scalar_loads_finish_in_any_order() -> None:
+    code = """s_load_dword s4, s[0:1], 0x0
+              s_load_dword s5, s[0:1], 0x4
+              s_waitcnt lgkmcnt(1)
+              s_mov_b32 s6, s4"""
+    assert missing(code) == [(4, "s4", 1, "lgkmcnt(0)")]
+
+
+def test_lds_keeps_its_order_beside_scalar_loads() -> None:
+    """lgkmcnt(1) leaves one of three under way: not both of the LDS, but maybe the scalar one."""
+    code = """ds_read_b32 v1, v0
+              s_load_dword s4, s[0:1], 0x0
+              ds_read_b32 v2, v0 offset:4
+              s_waitcnt lgkmcnt(1)
+              v_mov_b32_e32 v5, v1
+              v_mov_b32_e32 v6, v2
+              s_mov_b32 s5, s4"""
+    assert missing(code) == [(6, "v2", 3, "lgkmcnt(0)"), (7, "s4", 2, "lgkmcnt(0)")]
+
+
+def test_a_flat_load_needs_both_counters() -> None:
+    code = "flat_load_dword v1, v[2:3]\ns_waitcnt {}\nv_mov_b32_e32 v4, v1"
+    for half in ("vmcnt(0)", "lgkmcnt(0)"):
+        assert missing(code.format(half)) == [(3, "v1", 1, "vmcnt(0) lgkmcnt(0)")]
+
+
+def test_the_worst_path_counts() -> None:
+    code = """global_load_dword v1, v0, s[2:3]
+              s_cbranch_scc0 .Lshort
+              global_load_dword v2, v0, s[2:3]
+              .Lshort:
+              s_waitcnt vmcnt(1)
+              v_mov_b32_e32 v4, v1"""
+    assert missing(code) == [(6, "v1", 1, "vmcnt(0)")]
+
+
+def test_a_load_of_the_last_trip_of_a_loop() -> None:
+    code = """v_mov_b32_e32 v1, 0
+              .Lloop:
+              v_add_f32_e32 v4, v4, v1
+              ds_read_b32 v1, v0
+              s_cbranch_scc1 .Lloop"""
+    assert missing(code) == [(3, "v1", 4, "lgkmcnt(0)")]
+    waiting = code.replace("v_add_f32", "s_waitcnt lgkmcnt(0)\nv_add_f32")
+    assert missing(waiting) == []
+
+
+def test_a_pipelined_loop() -> None:
+    """Two loads are always under way; the older one is settled by vmcnt(1)."""
+    code = """global_load_dword v1, v0, s[2:3]
+              global_load_dword v2, v0, s[2:3]
+              .Lloop:
+              s_waitcnt vmcnt({})
+              v_add_f32_e32 v4, v4, v1
+              global_load_dword v1, v0, s[2:3]
+              s_waitcnt vmcnt({})
+              v_add_f32_e32 v4, v4, v2
+              global_load_dword v2, v0, s[2:3]
+              s_cbranch_scc1 .Lloop"""
+    assert missing(code.format(1, 1)) == []
+    assert missing(code.format(2, 1)) == [(5, "v1", 1, "vmcnt(1)")]
+    assert missing(code.format(1, 2)) == [(8, "v2", 2, "vmcnt(1)")]
+
+
+def test_accesses_under_way_at_a_barrier() -> None:
+    code = "\tds_write_b32 v0, v1\n\tds_read_b32 v2, v0 offset:64\n{}\ts_barrier"
+    for wait, expected in (
+        ("", {0, 1}),
+        ("\ts_waitcnt lgkmcnt(1)\n", {1}),
+        ("\ts_waitcnt lgkmcnt(0)\n", set()),
+    ):
+        (found,) = check_waits(kernel(code.format(wait))).unfinished.values() or ({},)
+        assert set(found) == expected
+
+
+def test_the_message() -> None:
+    parsed = kernel("\tds_read_b32 v1, v0\n\tv_mov_b32_e32 v2, v1")
+    (found,) = check_waits(parsed).missing
+    assert found == MissingWait(1, "v1", 0, "lgkmcnt(0)")
+    assert found.message(parsed) == (
+        "v1 is used before the load of line 3 ('ds_read_b32 v1, v0') has written it for certain: "
+        "'s_waitcnt lgkmcnt(0)' is needed between them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("vmcnt(0)", WaitCounts(0, None)),
+        ("vmcnt(2) lgkmcnt(0)", WaitCounts(2, 0)),
+        ("vmcnt(2) & expcnt(1) & lgkmcnt(3)", WaitCounts(2, 3)),
+        ("expcnt(0)", WaitCounts(None, None)),
+        ("0", WaitCounts(0, 0)),
+        ("0xcf7f", WaitCounts(None, None)),
+        ("0xc07f", WaitCounts(None, 0)),
+        ("0x8f71", WaitCounts(33, None)),
+    ],
+)
+def test_what_a_wait_waits_for(text: str, counts: WaitCounts) -> None:
+    assert wait_counts(parse_instruction(f"s_waitcnt {text}", 1)) == counts
+
+
+@pytest.mark.parametrize("text", ["vscnt(0)", "vmcnt(0) foo"])
+def test_what_is_no_wait(text: str) -> None:
+    with pytest.raises(AssemblyError, match="where counters to wait for are expected"):
+        wait_counts(parse_instruction(f"s_waitcnt {text}", 1))
+
+
+# -- against a machine that runs one path ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Op:
+    """A load from memory or the LDS into a register, a use of one, or a wait."""
+
+    kind: str
+    number: int
+
+    def text(self) -> str:
+        return {
+            "vector": f"global_load_dword v{self.number}, v0, s[2:3]",
+            "lds": f"ds_read_b32 v{self.number}, v0",
+            "use": f"v_mov_b32_e32 v9, v{self.number}",
+            "vmcnt": f"s_waitcnt vmcnt({self.number})",
+            "lgkmcnt": f"s_waitcnt lgkmcnt({self.number})",
+        }[self.kind]
+
+
+OPS = st.lists(
+    st.builds(Op, st.sampled_from(("vector", "lds", "use", "vmcnt", "lgkmcnt")), st.integers(1, 4)),
+    max_size=14,
+)
+
+
+def first_use_without_wait(ops: list[Op]) -> int | None:
+    """By queues of what is under way, oldest first, as slow as the waits allow."""
+    queues: dict[str, list[int]] = {"vector": [], "lds": []}
+    of_counter = {"vmcnt": "vector", "lgkmcnt": "lds"}
+    for index, op in enumerate(ops):
+        if op.kind in queues:
+            other = "lds" if op.kind == "vector" else "vector"
+            if op.number in queues[other]:
+                return index
+            queues[op.kind].append(op.number)
+        elif op.kind == "use":
+            if any(op.number in queue for queue in queues.values()):
+                return index
+        else:
+            queue = queues[of_counter[op.kind]]
+            del queue[: max(0, len(queue) - op.number)]
+    return None
+
+
+@settings(max_examples=200, deadline=None)
+@given(OPS)
+def test_straight_code(ops: list[Op]) -> None:
+    found = check_waits(kernel("\n".join(f"\t{op.text()}" for op in ops))).missing
+    expected = first_use_without_wait(ops)
+    assert (found[0].instruction if found else None) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(OPS, OPS, OPS, st.booleans())
+def test_branches_and_loops(first: list[Op], second: list[Op], last: list[Op], loop: bool) -> None:
+    """A finding somewhere exactly if one of the paths has one: each arm, or some trips."""
+
+    def lines(ops: list[Op]) -> str:
+        return "".join(f"\t{op.text()}\n" for op in ops)
+
+    if loop:
+        paths = [first + second * trips + last for trips in range(1, 5)]
+        code = f"{lines(first)}.Lloop:\n{lines(second)}\ts_cbranch_scc1 .Lloop\n{lines(last)}"
+    else:
+        paths = [first + second + last, first + last]
+        code = f"{lines(first)}\ts_cbranch_scc0 .Lend\n{lines(second)}.Lend:\n{lines(last)}"
+    expected = any(first_use_without_wait(path) is not None for path in paths)
+    assert bool(check_waits(kernel(code)).missing) == expected
