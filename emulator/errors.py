@@ -79,6 +79,10 @@ class LdsRaceError(EmulationError):
         self.other_instruction = other_instruction
 
 
+class MissingWaitError(EmulationError):
+    """Something is used that a memory instruction may not have brought yet."""
+
+
 class GlobalAccessError(EmulationError):
     """A global access outside of all buffers."""
 

@@ -32,9 +32,10 @@ from . import (
     vector_alu,
 )
 from .assembly import EXEC, VCC, AssemblyError, Instruction, Name
-from .errors import EmulationError, LdsRaceError, UnknownInstructionError
+from .errors import EmulationError, LdsRaceError, MissingWaitError, UnknownInstructionError
 from .machine import Machine, WaveGroup
 from .step import BuildContext, Step
+from .waits import check_waits
 
 _FAMILIES = (
     scalar_alu,
@@ -88,8 +89,8 @@ class Program:
     """A kernel's instructions, ready to run.
 
     Raises:
-        EmulationError: an instruction that the emulator does not know; the message names file,
-            line and kernel.
+        EmulationError: an instruction that the emulator does not know, or one that uses a register
+            before a load has written it; the message names file, line and kernel.
     """
 
     def __init__(self, context: BuildContext) -> None:
@@ -100,6 +101,7 @@ class Program:
         self.next_flow: list[int] = []
         try:
             indexed = indexed_registers.indexed_instructions(self.kernel)
+            waits = check_waits(self.kernel)
         except AssemblyError as error:
             raise EmulationError(str(error)) from error
         for index, instruction in enumerate(self.kernel.instructions):
@@ -116,6 +118,10 @@ class Program:
                 raise located from error
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
+        for missing in waits.missing[:1]:
+            error = MissingWaitError(missing.message(self.kernel))
+            self.locate(error, self.kernel.instructions[missing.instruction])
+            raise error
 
     def locate(self, error: EmulationError, instruction: Instruction, *details: str) -> None:
         """Adds the place of `instruction`, its text and more lines of details to an error."""

@@ -92,9 +92,11 @@ def test_classes_of_instructions():
         """\ts_mov_b32 s10, 0
 \ts_load_dword s11, s[4:5], 0x0
 \tbuffer_load_dword v3, v1, s[4:7], 0 offen
+\ts_waitcnt vmcnt(0)
 \tbuffer_store_dword v3, v1, s[4:7], 0 offen
 \tds_write_b32 v1, v3
 \tds_swizzle_b32 v3, v3 offset:swizzle(SWAP,1)
+\ts_waitcnt lgkmcnt(0)
 \tv_mov_b32_e32 v4, 0
 \tv_mfma_f32_16x16x4_f32 v[4:7], v4, v4, 0
 \ts_waitcnt vmcnt(0)

@@ -68,6 +68,7 @@ def test_preloading_may_begin_later():
 \t\t.amdhsa_user_sgpr_kernarg_preload_offset 2
 \t\t.amdhsa_user_sgpr_count 3"""
     code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
 \tv_lshlrev_b32_e32 v1, 2, v0
 \tv_mov_b32_e32 v2, s2
 \tglobal_store_dword v1, v2, s[6:7]"""
@@ -81,6 +82,7 @@ def test_lanes_beyond_the_last_work_item_are_off():
     memory = GlobalMemory()
     count = memory.allocate(4)
     code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
 \tv_mov_b32_e32 v1, 0
 \tv_mov_b32_e32 v2, 1
 \tglobal_atomic_add v1, v2, s[6:7]"""
@@ -94,6 +96,7 @@ def test_chosen_workgroups_run_alone():
     memory = GlobalMemory()
     output = memory.allocate(4 * 96 * 6)
     code = """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
 \ts_mul_i32 s20, s3, 3
 \ts_add_i32 s20, s20, s2
 \ts_mul_i32 s20, s20, 96
@@ -137,6 +140,7 @@ def test_work_item_ids_are_packed(dimensions: int):
     output = memory.allocate(4 * 64)
     source = assembly(
         """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
 \tv_mbcnt_lo_u32_b32 v1, -1, 0
 \tv_mbcnt_hi_u32_b32 v1, -1, v1
 \tv_lshlrev_b32_e32 v1, 2, v1

@@ -83,7 +83,9 @@ def test_a_barrier_of_another_workgroup_ends_nothing():
 
 
 def test_a_wave_may_do_as_it_likes_alone():
-    code = "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v1\n\tds_write_b32 v1, v3"
+    code = (
+        "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v1\n\ts_waitcnt lgkmcnt(0)\n\tds_write_b32 v1, v3"
+    )
     run_two_waves(code, vectors={1: OWN, 2: ONE})
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.emulator.assembly import AssemblyError, parse_instruction
+from bankwise.emulator.errors import MissingWaitError
 from bankwise.emulator.waits import MissingWait, WaitCounts, check_waits, wait_counts
 
-from .small_kernels import kernel
+from .small_kernels import kernel, run
 
 
 def missing(code: str, arch: str = "gfx942") -> list[tuple[int, str, int, str]]:
@@ -286,3 +287,13 @@ def test_branches_and_loops(first: list[Op], second: list[Op], last: list[Op], l
         code = f"{lines(first)}\ts_cbranch_scc0 .Lend\n{lines(second)}.Lend:\n{lines(last)}"
     expected = any(first_use_without_wait(path) is not None for path in paths)
     assert bool(check_waits(kernel(code)).missing) == expected
+
+
+def test_a_kernel_without_its_wait_does_not_run() -> None:
+    with pytest.raises(MissingWaitError) as error:
+        run("\tds_read_b32 v1, v0\n\tv_mov_b32_e32 v2, v1", lds_bytes=256)
+    assert str(error.value).splitlines() == [
+        "small.s:4: v1 is used before the load of line 3 ('ds_read_b32 v1, v0') has written it for "
+        "certain: 's_waitcnt lgkmcnt(0)' is needed between them",
+        "  in kernel 'k': v_mov_b32_e32 v2, v1",
+    ]
