@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, matmuls
+from . import attention, convolutions, matmuls, models, reductions, reproducers
 from .program import Program
 
-_FAMILIES = (attention, matmuls, convolutions)
+_FAMILIES = (attention, matmuls, convolutions, reductions, models, reproducers)
 
 
 def all_programs() -> list[Program]:

@@ -65,12 +65,13 @@ class Windowed:
         return Program(
             name=self.name,
             source=self._source(),
-            inputs=self._inputs(),
-            reference=self._pooled if self._is_pooling else self._convolved,
+            inputs=self.inputs(),
+            reference=self._pooled if self._is_pooling else self.convolved,
             tolerance=TOLERANCE["exact" if exact else self.sum_type],
         )
 
-    def _inputs(self) -> tuple[Input, ...]:
+    def inputs(self) -> tuple[Input, ...]:
+        """All values of i8, normal values of other types."""
         operands = [self.image] if self._is_pooling else [self.image, self.window]
         shapes = [self._shape(dims) for dims in operands]
         if self.dtype == "i8":
@@ -112,7 +113,7 @@ class Windowed:
             limits = [slice(self._extent(dim)) if dim in at else slice(None) for dim in dims]
             yield {_SPATIAL[dim]: i for dim, i in at.items()}, image[tuple(slices)][tuple(limits)]
 
-    def _convolved(self, image: Array, window: Array) -> Array:
+    def convolved(self, image: Array, window: Array) -> Array:
         """The output in float64, or exactly."""
         dims = self.window.split()
         rest = "".join(dim for dim in dims if dim not in _SPATIAL.values())
@@ -129,8 +130,8 @@ class Windowed:
         return parts.max(axis=0) if self.op.endswith("max") else parts.sum(axis=0)
 
 
-_NCHW = ("n c h w", "f c y x", "n f h w")
-_NHWC = ("n h w c", "y x c f", "n h w f")
+NCHW = ("n c h w", "f c y x", "n f h w")
+NHWC = ("n h w c", "y x c f", "n h w f")
 
 
 def _image(n: int, side: int, c: int, f: int, window: int) -> dict[str, int]:
@@ -144,13 +145,13 @@ def programs() -> list[Program]:
     flat = {"n": 2, "w": 66, "c": 32, "f": 64, "x": 3}
     pooled = {"n": 1, "h": 17, "w": 17, "c": 64, "y": 3, "x": 3}
     ops = [
-        Windowed("conv_nchw_strided_f16", nchw, "f16", *_NCHW, _image(1, 19, 32, 64, 3), stride=2),
-        Windowed("conv_nhwc_f16", nhwc, "f16", *_NHWC, _image(1, 18, 32, 64, 3)),
-        Windowed("conv_nhwc_bf16_odd", nhwc, "bf16", *_NHWC, _image(1, 15, 24, 40, 3)),
-        Windowed("conv_nhwc_i8", nhwc, "i8", *_NHWC, _image(1, 18, 32, 64, 3)),
-        Windowed("conv_nhwc_f32_dilated", nhwc, "f32", *_NHWC, _image(1, 20, 16, 32, 3),
+        Windowed("conv_nchw_strided_f16", nchw, "f16", *NCHW, _image(1, 19, 32, 64, 3), stride=2),
+        Windowed("conv_nhwc_f16", nhwc, "f16", *NHWC, _image(1, 18, 32, 64, 3)),
+        Windowed("conv_nhwc_bf16_odd", nhwc, "bf16", *NHWC, _image(1, 15, 24, 40, 3)),
+        Windowed("conv_nhwc_i8", nhwc, "i8", *NHWC, _image(1, 18, 32, 64, 3)),
+        Windowed("conv_nhwc_f32_dilated", nhwc, "f32", *NHWC, _image(1, 20, 16, 32, 3),
                  dilation=2),
-        Windowed("conv_nhwc_1x1_f16", nhwc, "f16", *_NHWC, _image(1, 16, 64, 128, 1)),
+        Windowed("conv_nhwc_1x1_f16", nhwc, "f16", *NHWC, _image(1, 16, 64, 128, 1)),
         Windowed("conv_nhwc_depthwise_f32", "depthwise_conv_2d_nhwc_hwc", "f32", "n h w c",
                  "y x c", "n h w c", depthwise),
         Windowed("conv_1d_f16", "conv_1d_nwc_wcf", "f16", "n w c", "x c f", "n w f", flat),

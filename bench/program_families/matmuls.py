@@ -17,6 +17,12 @@ from .program import TARGETS, TOLERANCE, Array, Input, Program, integers, normal
 
 _ERF = np.vectorize(math.erf)
 
+
+def gelu(x: Array) -> Array:
+    """x times the probability that a normal variable is below it."""
+    return x * (1 + _ERF(x / math.sqrt(2))) / 2
+
+
 _EPILOGUE_LINES: Mapping[str, tuple[str, ...]] = {
     "bias": ("%{out} = arith.addf %{x}, %bias : f32",),
     "residual": ("%{out} = arith.addf %{x}, %residual : f32",),
@@ -69,7 +75,7 @@ class Contraction:
         return Program(
             name=self.name,
             source=self._source(),
-            inputs=self._inputs(),
+            inputs=self.inputs(),
             reference=self.reference,
             tolerance=TOLERANCE["exact" if exact else self.sum_type],
             flags=self.flags,
@@ -90,7 +96,8 @@ class Contraction:
         dims = {"bias": "n", "residual": self.output}
         return [(step, dims[step]) for step in self.epilogue if step in dims]
 
-    def _inputs(self) -> tuple[Input, ...]:
+    def inputs(self) -> tuple[Input, ...]:
+        """All values of an integer type, normal values of others."""
         shapes = [self.shape(dims) for dims in (self.left, self.right)]
         if self.dtype.startswith("i"):
             bits = int(self.dtype[1:])
@@ -186,7 +193,7 @@ class Contraction:
             elif step == "relu":
                 x = np.maximum(x, 0)
             else:
-                x = 0.5 * x * (1 + _ERF(x / math.sqrt(2)))
+                x = gelu(x)
         return x
 
 

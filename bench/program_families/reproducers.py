@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that once showed a defect of this project, each with what NumPy makes of it.
+
+Their MLIR is in `sources/reproducers/`; the first line of each file says what it showed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .attention import Attention, plain_sizes
+from .convolutions import NCHW, Windowed
+from .matmuls import Contraction
+from .program import TOLERANCE, Array, Input, Program, Reference, file_source, integers, normal
+
+
+def _program(
+    name: str,
+    inputs: Sequence[Input],
+    reference: Reference,
+    precision: str,
+    *,
+    flags: tuple[str, ...] = (),
+    targets: tuple[str, ...] = ("gfx942", "gfx950"),
+) -> Program:
+    return Program(
+        name=f"reproducer_{name}",
+        source=file_source(f"reproducers/{name}"),
+        inputs=tuple(inputs),
+        reference=reference,
+        tolerance=TOLERANCE[precision],
+        flags=flags,
+        targets=targets,
+    )
+
+
+def _attention(name: str, sizes: dict[str, int], dtype: str = "f16", mask: str = "") -> Program:
+    of = Attention(name, dtype, sizes, mask=mask, mask_dtype=dtype, scale=0.1)
+    return _program(name, of.inputs(), of.reference, dtype)
+
+
+def _matmul(name: str, dims: Contraction, **how: tuple[str, ...]) -> Program:
+    return _program(name, dims.inputs(), dims.reference, "f32", **how)
+
+
+def _dequantized(x: Array, weights: Array, scales: Array) -> Array:
+    """[m, g, k] by [n, g, k], each group of the weights times its scale."""
+    # The scaled weights are rounded to f16 before they are multiplied.
+    scaled = (weights * scales[..., None]).astype(np.float16).astype(np.float64)
+    return np.einsum("mgk,ngk->mn", x, scaled)
+
+
+def _packed_product(a: Array, b: Array) -> Array:
+    """The sum over k and c of a[m, k, r, c] b[n, k, s, c], as `linalg.mmt4d`."""
+    return np.einsum("mkrc,nksc->mnrs", a, b, optimize=True)
+
+
+def _largest_four(x: Array) -> Array:
+    return -np.sort(-x, axis=1)[:, :4]
+
+
+def _square_transposed(x: Array) -> Array:
+    return x.reshape(32, 32).T.reshape(-1)
+
+
+def _overlapping_fours(x: Array) -> Array:
+    return np.concatenate([x[6 * lane + 2 :][:4] for lane in range(128)])
+
+
+def _eights_by_table(x: Array, table: Array) -> Array:
+    """From each half of `x`, eight values at each place of the table."""
+    return np.concatenate([x[half + at :][:8] for half in (0, 512) for at in table])
+
+
+def _table_of_eights(random: np.random.Generator) -> Array:
+    return (8 * random.permutation(64)).astype(np.int32)
+
+
+def _grouped_convolution(x: Array, w: Array) -> Array:
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(3, 4))
+    return np.einsum("ngchwyx,gfcyx->ngfhw", windows, w, optimize=True)
+
+
+def programs() -> list[Program]:
+    """All of them."""
+    return [*_attentions(), *_matmuls(), *_others(), *_hand_written()]
+
+
+def _attentions() -> list[Program]:
+    return [
+        _attention("at_decode_f16", plain_sizes(8, 1, 128, 512)),
+        _attention("at_f16_h80", plain_sizes(1, 128, 80)),
+        _attention("at_f16_h160", plain_sizes(1, 128, 160)),
+        _attention("at_f32_h80", plain_sizes(1, 128, 80), "f32"),
+        _attention("at_maskf32_f32", plain_sizes(2, 128, 64, 256), "f32", mask="b m k2"),
+        _attention("atcfg_8w", plain_sizes(2, 128, 96)),
+    ]
+
+
+def _matmuls() -> list[Program]:
+    epilogue = ("bias", "gelu", "residual")
+
+    def dims(m: int, n: int, k: int, right: str = "k n", steps: tuple[str, ...] = ()):
+        return Contraction("", "f16", {"m": m, "n": n, "k": k}, right=right, epilogue=steps)
+
+    return [
+        _matmul("cfg_48x80", dims(192, 240, 128, "n k")),
+        _matmul("cfg_promoteC", dims(128, 128, 128, "n k")),
+        _matmul("dyn_mm_f16", dims(100, 72, 64)),
+        _matmul("fl_igemm", dims(256, 256, 256, "n k"),
+                flags=("--iree-codegen-llvmgpu-use-igemm=false",)),
+        _matmul("mm_narrowN", dims(512, 8, 256, steps=epilogue)),
+        _matmul("mm_skinny", dims(1, 512, 512, "n k", epilogue)),
+        _matmul("mm_skinny8", dims(8, 256, 512, steps=epilogue)),
+        _program("mmt4d_f16", [normal("f16", 4, 8, 16, 16)] * 2, _packed_product, "f32"),
+        _program("mmt4d_f32", [normal("f32", 8, 16, 8, 1)] * 2, _packed_product, "f32"),
+        _program("deq_i8_f16", [normal("f16", 128, 2, 64),
+                                integers("i8", 128, 2, 64, low=-128, high=128),
+                                normal("f16", 128, 2, scale=0.01)], _dequantized, "f32"),
+    ]  # fmt: skip
+
+
+def _others() -> list[Program]:
+    nchw = {"n": 1, "h": 18, "w": 18, "c": 64, "f": 64, "y": 3, "x": 3}
+    conv = Windowed("", "conv_2d_nchw_fchw", "f16", *NCHW, nchw)
+    bias = np.array([1, 2, 3, 4, 5, 6, 7, 9])
+    return [
+        _program("const_bias", [normal("f32", 8)], lambda x: x + bias, "f32"),
+        _program("conv_nchw_f16", conv.inputs(), conv.convolved, "f32"),
+        _program("conv_grouped_f16",
+                 [normal("f16", 1, 4, 32, 18, 18), normal("f16", 4, 32, 32, 3, 3)],
+                 _grouped_convolution, "f32"),
+        _program("topk_f32", [normal("f32", 8, 64)], _largest_four, "exact"),
+    ]  # fmt: skip
+
+
+def _hand_written() -> list[Program]:
+    row, direct = [normal("f32", 1024)], ("gfx950",)
+    return [
+        _program("hint_assume_alignment", row, _square_transposed, "exact"),
+        _program("hint_used_beside_plain", row, _square_transposed, "exact"),
+        _program("unaligned_vector_loads", row, _overlapping_fours, "exact"),
+        _program("frame_smaller_than_period", [normal("f16", 1024)], lambda x: x, "exact",
+                 targets=direct),
+        _program("offsets_from_a_table", [normal("f16", 1024), _table_of_eights],
+                 _eights_by_table, "exact", targets=direct),
+    ]  # fmt: skip
