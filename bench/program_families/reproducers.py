@@ -113,7 +113,8 @@ def _matmuls() -> list[Program]:
                 flags=("--iree-codegen-llvmgpu-use-igemm=false",)),
         _matmul("mm_narrowN", dims(512, 8, 256, steps=epilogue)),
         _matmul("mm_skinny", dims(1, 512, 512, "n k", epilogue)),
-        _matmul("mm_skinny8", dims(8, 256, 512, steps=epilogue)),
+        # iree-compile itself dies of this one for gfx950, of a division by zero.
+        _matmul("mm_skinny8", dims(8, 256, 512, steps=epilogue), targets=("gfx942",)),
         _program("mmt4d_f16", [normal("f16", 4, 8, 16, 16)] * 2, _packed_product, "f32"),
         _program("mmt4d_f32", [normal("f32", 8, 16, 8, 1)] * 2, _packed_product, "f32"),
         _program("deq_i8_f16", [normal("f16", 128, 2, 64),
