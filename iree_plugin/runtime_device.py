@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dialect_utils.element_types import dtype_of, element_type_of
+from .exports import callable_names
 
 Array = npt.NDArray[Any]
 
@@ -81,10 +82,10 @@ def run_on_device(
         module = runtime.VmModule.copy_buffer(config.vm_instance, vmfb)
         hal = runtime.create_hal_module(config.vm_instance, config.device)
         context = runtime.VmContext(config.vm_instance, modules=[hal, module])
-        names = [n for n in module.function_names if not n.startswith("__")]
+        names = callable_names(module.function_names)
         if not function and len(names) == 1:
             function = names[0]
-        if function not in names:
+        if function not in module.function_names:
             wanted = f"no function '{function}'" if function else "name a function with --function"
             raise RuntimeDeviceError(f"{wanted}; the module exports {', '.join(names) or 'none'}")
         arguments = runtime.VmVariantList(len(inputs))
@@ -113,6 +114,8 @@ def _push(runtime: Any, device: Any, arguments: Any, value: Array | int | float)
         arguments.push_float(value)
     else:
         name = element_type_of(value.dtype)
+        if name not in _ELEMENT_TYPES:
+            raise RuntimeDeviceError(f"inputs of {name} run on the emulator only")
         element_type = getattr(runtime.HalElementType, _ELEMENT_TYPES[name])
         view = device.allocator.allocate_buffer_copy(
             memory_type=runtime.MemoryType.DEVICE_LOCAL,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stream programs on a device that only remembers what it is told."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from iree.compiler.api import Session, Source
@@ -42,10 +43,10 @@ def load():
     """Compiles text to the end of codegen and gives it a device."""
     sessions = []
 
-    def make(text, device):
+    def make(text, device, *flags):
         session = Session()
         sessions.append(session)
-        session.set_flags(*FLAGS)
+        session.set_flags(*FLAGS, *flags)
         invocation = SteppedInvocation(session)
         assert invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
         invocation.set_phases(end="executable-targets")
@@ -153,15 +154,188 @@ def test_calls_that_do_not_fit(load, function, inputs, message):
     assert not device.dispatches
 
 
-def test_unsupported_host_ops_are_named(load):
+def test_unsupported_host_ops_are_named_with_their_place(load):
     program = load(
         """
-func.func @read(%a: tensor<4xf32>, %i: index) -> f32 {
-  %x = tensor.extract %a[%i] : tensor<4xf32>
-  return %x : f32
+func.func @read() -> i1 {
+  %c0 = arith.constant 0 : index
+  %d = hal.devices.get %c0 : !hal.device
+  %ok, %x = hal.device.query<%d : !hal.device> key("a" :: "b") : i1, i32
+  return %ok : i1
 }
 """,
         RecordingDevice(),
     )
-    with pytest.raises(HostProgramError, match=r"host op 'stream\..*' is not supported"):
-        program.call("read", [np.zeros(4, np.float32), 1])
+    message = r":5:\d+: the emulator does not run the host op 'hal.device.query'"
+    with pytest.raises(HostProgramError, match=message):
+        program.call("read", [])
+
+
+def test_an_imported_function_is_named(load):
+    text = """
+util.func private @elsewhere(i32) -> i32
+util.func public @main(%a: i32) -> i32 {
+  %r = util.call @elsewhere(%a) : (i32) -> i32
+  util.return %r : i32
+}
+"""
+    message = ":2:1: the module calls @elsewhere and does not hold it"
+    with pytest.raises(HostProgramError, match=message):
+        load(text, RecordingDevice()).call("main", [1])
+
+
+def test_numbers_are_read_from_tensors_and_written(load):
+    text = """
+func.func @read(%a: tensor<4xf32>, %i: index) -> f32 {
+  %x = tensor.extract %a[%i] : tensor<4xf32>
+  return %x : f32
+}
+func.func @write(%a: tensor<4xi8>, %x: i8, %i: index) -> tensor<4xi8> {
+  %t = tensor.insert %x into %a[%i] : tensor<4xi8>
+  return %t : tensor<4xi8>
+}
+"""
+    program = load(text, RecordingDevice())
+    assert program.call("read", [np.array([1, 2, 3, 4], np.float32), 2])[0] == 3
+    (written,) = program.call("write", [np.array([1, 2, 3, 4], np.int8), -7, 1])
+    assert written.tolist() == [1, -7, 3, 4]
+    assert [signature.name for signature in program.signatures] == ["read", "write"]
+
+
+CONTROL = """
+util.global private mutable @state = 5 : i32
+util.global private @start : i32
+util.initializer {
+  %c = util.unfoldable_constant 100 : i32
+  util.global.store %c, @start : i32
+  util.return
+}
+util.func private @square(%a: i32) -> i32 attributes {inlining_policy = #util.inline.never} {
+  %r = arith.muli %a, %a : i32
+  util.return %r : i32
+}
+func.func @control(%n: index, %x: f32) -> (i32, i32, i32, i32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> i32 {
+    %v = arith.index_cast %i : index to i32
+    %q = util.call @square(%v) : (i32) -> i32
+    %t = arith.addi %s, %q : i32
+    scf.yield %t : i32
+  }
+  %limit = util.global.load @start : i32
+  %power = scf.while (%p = %one) : (i32) -> i32 {
+    %less = arith.cmpi slt, %p, %limit : i32
+    scf.condition(%less) %p : i32
+  } do {
+  ^bb0(%p: i32):
+    %d = arith.addi %p, %p : i32
+    scf.yield %d : i32
+  }
+  %case = scf.index_switch %n -> i32
+  case 4 { %c = arith.constant 40 : i32 scf.yield %c : i32 }
+  case 6 { %c = arith.constant 60 : i32 scf.yield %c : i32 }
+  default { %c = arith.constant -1 : i32 scf.yield %c : i32 }
+  %before = util.global.load @state : i32
+  %after = arith.addi %before, %one : i32
+  util.global.store %after, @state : i32
+  %half = arith.constant 0.5 : f32
+  %low = arith.cmpf olt, %x, %half : f32
+  %y = scf.if %low -> f32 {
+    %m = math.sqrt %x : f32
+    scf.yield %m : f32
+  } else {
+    %m = arith.negf %x : f32
+    scf.yield %m : f32
+  }
+  return %sum, %power, %case, %before, %y : i32, i32, i32, i32, f32
+}
+"""
+
+
+def test_loops_calls_and_globals(load):
+    program = load(CONTROL, RecordingDevice())
+    results = [value.item() for value in program.call("control", [6, 0.25])]
+    assert results == [0 + 1 + 4 + 9 + 16 + 25, 128, 60, 5, 0.5]
+    assert [value.item() for value in program.call("control", [1, 0.75])][2:] == [-1, 6, -0.75]
+
+
+def test_a_function_with_fences_is_called_through_its_synchronous_form(load):
+    """What the importers of ONNX and torch make: `main` calls `main$async` and waits."""
+    text = """
+func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %r = torch.aten.neg %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %r : !torch.vtensor<[4],f32>
+}
+"""
+
+    def negate(device, command):
+        source, target = command.bindings
+        data = -device.read(source.address, source.size).view(np.float32)
+        device.write(target.address, data.view(np.uint8))
+
+    class NegatingDevice(RecordingDevice):
+        def dispatch(self, command):
+            negate(self, command)
+
+    program = load(text, NegatingDevice(), "--iree-input-type=torch")
+    (signature,) = program.signatures
+    assert signature.name == "main"
+    assert signature.results == 1
+    values = np.array([1, -2, 3, 0.5], np.float32)
+    for function in ("main", "main$async"):
+        np.testing.assert_array_equal(program.call(function, [values])[0], -values)
+    # Bytes without a type are read as what the function asserts.
+    np.testing.assert_array_equal(program.call("main", [values.view("V4")])[0], -values)
+    with pytest.raises(HostProgramError, match=r"2 bytes an element.*the function takes f32"):
+        program.call("main", [np.zeros(4, np.float16).view("V2")])
+
+
+NARROW = """
+func.func @main(%a: tensor<8xi4>, %b: tensor<8xi2>) -> (tensor<8xi4>, tensor<8xi2>) {
+  %x = util.optimization_barrier %a : tensor<8xi4>
+  %y = util.optimization_barrier %b : tensor<8xi2>
+  return %x, %y : tensor<8xi4>, tensor<8xi2>
+}
+"""
+
+
+def test_narrow_integers_are_packed_from_the_low_bits_up(load):
+    written = []
+
+    class WatchedDevice(RecordingDevice):
+        def write(self, address, data):
+            written.append(data.tolist())
+            super().write(address, data)
+
+    device = WatchedDevice()
+    a = np.array([1, 2, 3, -4, 7, 0, -8, -1], ml_dtypes.int4)
+    b = np.array([1, 0, -2, -1, 0, 0, 1, 1], ml_dtypes.int2)
+    first, second = load(NARROW, device).call("main", [a, b])
+    assert written[0] == [0x21, 0xC3, 0x07, 0xF8]
+    assert written[1] == [0b11_10_00_01, 0b01_01_00_00]
+    assert first.tolist() == a.tolist() and first.dtype == a.dtype
+    assert second.tolist() == b.tolist() and second.dtype == b.dtype
+    # A file holds such integers as bytes, -1 also as 15.
+    written.clear()
+    plain = np.array([1, 2, 3, 12, 7, 0, 8, 15], np.uint8)
+    load(NARROW, WatchedDevice()).call("main", [plain, b])
+    assert written[0] == [0x21, 0xC3, 0x07, 0xF8]
+    with pytest.raises(HostProgramError, match="input 0 has elements that do not fit i4"):
+        load(NARROW, device).call("main", [plain + 1, b])
+
+
+def test_constants_of_types_that_numpy_does_not_know(load):
+    text = """
+util.global private @c : !util.buffer
+util.func public @main() -> (tensor<4xbf16>, tensor<3xf8E4M3FNUZ>) {
+  %a = util.unfoldable_constant dense<[1.0, -2.5, 0x7FC0, 3.0]> : tensor<4xbf16>
+  %b = util.unfoldable_constant dense<[1.0, -2.5, 240.0]> : tensor<3xf8E4M3FNUZ>
+  util.return %a, %b : tensor<4xbf16>, tensor<3xf8E4M3FNUZ>
+}
+"""
+    first, second = load(text, RecordingDevice()).call("main", [])
+    np.testing.assert_array_equal(first.astype(np.float32), [1, -2.5, np.nan, 3])
+    np.testing.assert_array_equal(second.astype(np.float32), [1, -2.5, 240])
