@@ -32,10 +32,11 @@ from . import (
     vector_alu,
 )
 from .assembly import EXEC, VCC, AssemblyError, Instruction, Name
+from .direct_loads import DirectLoads
 from .errors import EmulationError, LdsRaceError, MissingWaitError, UnknownInstructionError
 from .machine import Machine, WaveGroup
 from .step import BuildContext, Step
-from .waits import check_waits
+from .waits import Queue, check_waits, is_direct_load, queues_of, wait_counts
 
 _FAMILIES = (
     scalar_alu,
@@ -118,6 +119,12 @@ class Program:
                 raise located from error
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
+        self.loads_directly = any(map(is_direct_load, self.kernel.instructions))
+        if self.loads_directly:
+            pairs = zip(self.kernel.instructions, self.steps, strict=True)
+            self.steps = [_settling(instruction, step) for instruction, step in pairs]
+        # For each barrier the accesses to the LDS that no wait has ended.
+        self.unfinished = waits.unfinished
         for missing in waits.missing[:1]:
             error = MissingWaitError(missing.message(self.kernel))
             self.locate(error, self.kernel.instructions[missing.instruction])
@@ -179,6 +186,24 @@ def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:
     return indexed_registers.indexed(instruction, partial(_build, context))
 
 
+def _settling(instruction: Instruction, step: Step) -> Step:
+    """A step of a kernel with direct loads: counts what vmcnt counts, and does what waits do."""
+    if instruction.mnemonic == "s_waitcnt":
+        count = wait_counts(instruction).vm
+        if count is not None:
+            return lambda group: group.machine.lds.settle(group.waves, count)
+    if Queue.VECTOR not in queues_of(instruction):
+        return step
+
+    def counted(group: WaveGroup) -> None:
+        loads = group.machine.lds.direct_loads
+        assert loads is not None
+        loads.count(group.waves)
+        step(group)
+
+    return counted
+
+
 class _Run:
     def __init__(self, program: Program, machine: Machine, max_branches: int | None) -> None:
         self.program = program
@@ -188,6 +213,9 @@ class _Run:
         self.ready: dict[tuple[int, int], Waves] = {}
         self.waiting: dict[int, list[Waves]] = {}
         self.ended = np.zeros(machine.waves, bool)
+        if program.loads_directly:
+            lds = machine.lds
+            lds.direct_loads = DirectLoads(program.kernel, machine.waves, len(lds.bytes))
         self.enqueue(program.kernel.entry, np.arange(machine.waves))
 
     def run(self) -> None:
@@ -231,6 +259,10 @@ class _Run:
         complete = np.logical_and.reduce((arrived | self.ended).reshape(-1, per), axis=1)
         released = np.repeat(complete, per)
         waiting, self.waiting = self.waiting, {}
+        # A wave that has passed a barrier goes on behind it.
+        unfinished = frozenset().union(
+            *(self.program.unfinished.get(pc - 1, frozenset()) for pc in waiting)
+        )
         for pc, groups in waiting.items():
             for waves in groups:
                 self.enqueue(pc, waves[released[waves]])
@@ -242,7 +274,7 @@ class _Run:
                 f"kernel '{self.program.kernel.name}': waves wait at a barrier that the others of "
                 "their workgroup never reach"
             )
-        self.check_races(lambda: self.machine.lds.pass_barrier(complete))
+        self.check_races(lambda: self.machine.lds.pass_barrier(complete, unfinished))
 
     def run_group(self, pc: int, waves: Waves) -> None:
         """Runs a group up to a branch that parts it, a barrier, a new mode, its end, or another."""

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .byte_access import PADDING, ByteAccess, Offsets, Words
+from .direct_loads import DirectLoads
 from .errors import LdsAddressError, LdsRaceError, UndefinedReadError
 
 LaneMask = npt.NDArray[np.bool_]
@@ -124,7 +125,10 @@ class LdsState:
         # Since which generation each workgroup has not come to a barrier.
         self._since = np.zeros(workgroups, np.int64)
         self._noted: dict[tuple[int, int, _Kind], LdsAccess] = {}
+        # Instructions whose accesses before the last barrier may be under way behind it.
+        self._unfinished: frozenset[int] = frozenset()
         self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
+        self.direct_loads: DirectLoads | None = None
 
     # -- addresses -------------------------------------------------------------------------------
 
@@ -215,6 +219,7 @@ class LdsState:
         Raises:
             UndefinedReadError: a byte was never written.
         """
+        self._check_landed(access, "is read")
         if not access.defined:
             self._check_defined(access)
         self._note(access, _Kind.READS)
@@ -222,6 +227,40 @@ class LdsState:
 
     def store(self, access: LdsAccess, words: Words) -> None:
         """Stores `words`, shaped as `load` returns them; of equal addresses the last one stays."""
+        self._check_landed(access, "is written")
+        self._store(access, words)
+
+    def store_directly(self, access: LdsAccess, words: Words) -> None:
+        """As `store`, for a load whose bytes will be there after a wait of its wave."""
+        self._store(access, words)
+        if self.direct_loads is not None:
+            self.direct_loads.begin(access, self._touched(access, _WORD).granules)
+
+    def settle(self, waves: WaveIds, count: int) -> None:
+        """After `waves` have waited for vmcnt(`count`), direct loads are stores like any other."""
+        if self.direct_loads is None:
+            return
+        for load, done in self.direct_loads.settle(waves, count):
+            if done.all():
+                self._note(load.access, _Kind.WRITES)
+                continue
+            self._note(self._part(load.access, done), _Kind.WRITES)
+            rest = self._part(load.access, ~done)
+            words = self._touched(rest, _WORD).granules
+            self.direct_loads.begin(rest, words, load.numbers[~done])
+
+    def _part(self, access: LdsAccess, rows: npt.NDArray[np.bool_]) -> LdsAccess:
+        """An access of one part, in some of its waves [n]."""
+        (base,) = access.addresses[:, rows].astype(np.uint32)
+        active = None if access.active is None else access.active[rows]
+        waves = access.waves[rows]
+        return self._resolve(access.instruction, waves, base, (0,), access.width, active)
+
+    def _check_landed(self, access: LdsAccess, what: str) -> None:
+        if self.direct_loads is not None:
+            self.direct_loads.check(self._touched(access, _WORD).granules, what)
+
+    def _store(self, access: LdsAccess, words: Words) -> None:
         self._note(access, _Kind.WRITES)
         access.place.scatter(self.bytes, words)
         if not access.defined:
@@ -234,6 +273,7 @@ class LdsState:
         Raises:
             UndefinedReadError: a byte was never written.
         """
+        self._check_landed(access, "is updated")
         if not access.defined:
             self._check_defined(access)
         self._note(access, _Kind.UPDATES)
@@ -253,19 +293,33 @@ class LdsState:
 
     # -- races -----------------------------------------------------------------------------------
 
-    def pass_barrier(self, complete: npt.NDArray[np.bool_]) -> None:
+    def pass_barrier(
+        self, complete: npt.NDArray[np.bool_], unfinished: frozenset[int] = frozenset()
+    ) -> None:
         """Ends the accesses between barriers of workgroups [workgroups] whose waves all arrived.
+
+        Args:
+            unfinished: instructions, as indices, whose accesses may be under way beyond the
+                barrier, for want of a wait: they race with those behind it too.
 
         Raises:
             LdsRaceError: two waves raced before.
         """
         self.check_races()
+        carried = [
+            (access, kind)
+            for (*_, kind), access in self._noted.items()
+            if access.instruction in unfinished
+        ]
         self._generation += 1
         self._since[complete] = self._generation
         if complete.all():
             self._noted = {}
             self._generation = 0
             self._since[:] = 0
+        self._unfinished = unfinished
+        for access, kind in carried:
+            self._note(access, kind)
 
     def check_races(self) -> None:
         """Looks at all accesses since each workgroup's last barrier.
@@ -382,11 +436,16 @@ class LdsState:
                         f"race on LDS byte {byte % self.stride} of workgroup "
                         f"{byte // self.stride}: wave {wave} {_verb(kind)} it",
                         instruction,
-                        f"wave {other_wave} {_verb(other_kind)} it",
+                        f"wave {other_wave} {_verb(other_kind)} it{self._why(other_instruction)}",
                         other_instruction,
                     )
             before.append((kind, wave, instruction))
         raise AssertionError("a race without two accesses")
+
+    def _why(self, instruction: int) -> str:
+        """What lets an access go on behind a barrier."""
+        late = instruction in self._unfinished
+        return " and passes a barrier without 's_waitcnt lgkmcnt(0)'" if late else ""
 
 
 def _granules(offsets: Offsets, width: int, granule: int) -> Indices:

@@ -429,7 +429,7 @@ def _load_to_lds(
         base = start[:, None] + lane
         lds = group.machine.lds
         access = lds.access(group.pc, group.waves, base, offsets, width, group.active)
-        lds.store(access, values if access.active is None else values[:, access.active])
+        lds.store_directly(access, values if access.active is None else values[:, access.active])
 
     return step
 

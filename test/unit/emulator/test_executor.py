@@ -89,6 +89,7 @@ HANDOVER = """\ts_cmp_eq_u32 s9, 0
 \ts_cbranch_scc1 .LBB0_1
 \tds_write_b32 v1, v2
 .LBB0_1:
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier
 \tds_read_b32 v3, v1"""
 
@@ -109,9 +110,11 @@ def test_a_wave_that_ended_is_not_waited_for():
 def test_waves_may_meet_at_two_barriers_in_the_text():
     code = """\ts_cmp_eq_u32 s9, 0
 \ts_cbranch_scc1 .LBB0_1
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier
 \ts_endpgm
 .LBB0_1:
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier"""
     run(code, threads=128, scalars={9: [0, 1]})
 

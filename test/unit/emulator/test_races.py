@@ -25,6 +25,7 @@ OWN = np.stack([4 * LANES, 256 + 4 * LANES])
 """Addresses of two waves that share nothing."""
 SHARED = np.stack([4 * LANES, 4 * LANES])
 ONE = 1
+BARRIER = "\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n"
 run_two_waves = partial(run, threads=128, lds_bytes=1024)
 
 
@@ -43,15 +44,16 @@ def test_write_then_read_by_another_wave_races():
 
 
 def test_read_then_write_by_another_wave_races():
-    code = "\tds_write_b32 v1, v2\n\ts_barrier\n\tds_read_b32 v3, v1\n\tds_write_b32 v4, v2"
+    code = f"\tds_write_b32 v1, v2\n{BARRIER}\tds_read_b32 v3, v1\n\tds_write_b32 v4, v2"
     with pytest.raises(LdsRaceError, match="wave 1 writes it") as error:
         run_two_waves(code, vectors={1: OWN, 2: ONE, 4: OWN[::-1]})
-    assert "before, wave 0 reads it at line 5" in str(error.value)
+    assert "before, wave 0 reads it at line 6" in str(error.value)
 
 
 def test_the_second_of_two_readers_is_remembered():
     """Wave 1 reads last what wave 0 read, and then writes it."""
     code = """\tds_write_b32 v1, v2
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier
 \tds_read_b32 v3, v5
 \ts_cmp_eq_u32 s9, 0
@@ -65,7 +67,7 @@ def test_the_second_of_two_readers_is_remembered():
 
 @pytest.mark.parametrize("first", ["ds_write_b32 v1, v2", "ds_read_b32 v3, v1"])
 def test_a_barrier_ends_the_race(first: str):
-    code = f"\tds_write_b32 v1, v2\n\ts_barrier\n\t{first}\n\ts_barrier\n\tds_write_b32 v4, v2"
+    code = f"\tds_write_b32 v1, v2\n{BARRIER}\t{first}\n{BARRIER}\tds_write_b32 v4, v2"
     run_two_waves(code, vectors={1: OWN, 2: ONE, 4: OWN[::-1]})
 
 
@@ -74,6 +76,7 @@ def test_a_barrier_of_another_workgroup_ends_nothing():
     code = """\tds_write_b32 v1, v2
 \ts_cmp_eq_u32 s2, 0
 \ts_cbranch_scc1 .LBB0_1
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier
 .LBB0_1:
 \tds_read_b32 v3, v4"""
@@ -116,6 +119,7 @@ def run_one_each(first: str, second: str) -> Machine:
     Before, and behind a barrier, all bytes are 0. v5 holds 1 in wave 0 and 2 in wave 1, v6 is 0.
     """
     code = f"""\tds_write_b64 v1, v[2:3]
+\ts_waitcnt lgkmcnt(0)
 \ts_barrier
 \ts_cmp_eq_u32 s9, 0
 \ts_cbranch_scc0 .LBB0_1
@@ -187,9 +191,11 @@ def test_waves_store_unaligned_words_side_by_side():
 
 
 def test_atomics_do_not_race_with_each_other():
-    start = "\tds_write_b32 v1, v2\n\ts_barrier\n\tds_add_u32 v5, v2\n"
+    start = "\tds_write_b32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_add_u32 v5, v2\n"
     vectors = {1: OWN, 2: ONE, 5: 0}
-    machine = run_two_waves(f"{start}\ts_barrier\n\tds_read_b32 v3, v5", vectors=vectors)
+    machine = run_two_waves(
+        f"{start}\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v3, v5", vectors=vectors
+    )
     assert (machine.vgpr[3] == 129).all()
     with pytest.raises(LdsRaceError, match="updates it"):
         run_two_waves(f"{start}\tds_read_b32 v3, v5", vectors=vectors)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks the waits of all kernels that are measured here, without running them.
+
+python -m bankwise.bench.wait_check [--every N] [--jobs N] [-o waits.jsonl]
+
+Compiles the 110 attention shapes in f16, f32 and bf16 for gfx942 and the kernels of `matmul_table`
+for gfx942 and gfx950, each with `none`, `stock` and `auto`, and follows all paths of their assembly
+(`emulator.waits`). Finished rows are appended to the output at once; the same command goes on from
+there. Rows of other sources of the passes or the emulator do not count.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ..emulator.assembly import Kernel
+from ..emulator.waits import check_waits
+from ..iree_plugin.emulated_module import compile_for_emulation
+from . import matmul_table
+from .emulated_rows import MITIGATIONS
+from .kernels import Attention, Product, swept_attentions
+from .runs import TARGET_FLAGS, compile_parser
+from .sweep_rows import installed_versions
+
+RESULTS = Path(__file__).parent / "results" / "wait_check.jsonl"
+_ATTENTION_CHIP = "gfx942"
+_ATTENTION_DTYPES = ("f16", "f32", "bf16")
+_CHIPS = ("gfx942", "gfx950")
+
+Case = tuple[Attention | Product, str, str]
+"""A kernel, a chip and a mitigation."""
+
+
+@dataclass(frozen=True)
+class WaitRow:
+    """What was found in one module.
+
+    Attributes:
+        code: digest of the sources that compile and check.
+        kernels: GPU kernels of the module.
+        instructions: of these kernels.
+        waits: `s_waitcnt` among them.
+        missing: a message for each instruction that lacks a wait.
+        unfinished: barriers that accesses to the LDS may be under way at.
+    """
+
+    kernel: str
+    chip: str
+    mitigation: str
+    code: str
+    kernels: int = 0
+    instructions: int = 0
+    waits: int = 0
+    missing: list[str] = field(default_factory=list)
+    unfinished: int = 0
+    error: str = ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Equal for the same measurement."""
+        return self.kernel, self.chip, self.mitigation, self.code
+
+
+def cases(every: int) -> list[Case]:
+    """Every `every`-th kernel of the attention sweep and of the table of matmuls."""
+    kernels: list[tuple[Attention | Product, str]] = [
+        (attention, _ATTENTION_CHIP)
+        for dtype in _ATTENTION_DTYPES
+        for attention in swept_attentions(dtype)[::every]
+    ]
+    kernels += matmul_table.cases(_CHIPS)[::every]
+    return [(kernel, chip, mitigation) for kernel, chip in kernels for mitigation in MITIGATIONS]
+
+
+def empty_row(case: Case) -> WaitRow:
+    """The row of a case that has not been checked."""
+    kernel, chip, mitigation = case
+    return WaitRow(kernel.name, chip, mitigation, installed_versions().code)
+
+
+def measure(case: Case) -> WaitRow:
+    """Compiles and checks one case; what fails is in the row too."""
+    kernel, chip, mitigation = case
+    row = empty_row(case)
+    try:
+        with compile_for_emulation(kernel.source(), TARGET_FLAGS[chip], mitigation) as module:
+            return _checked(row, module.kernels)
+    except Exception as error:
+        # Whatever fails, the other kernels are to be checked.
+        return WaitRow(**{**asdict(row), "error": f"{type(error).__name__}: {error}"})
+
+
+def _checked(row: WaitRow, kernels: Mapping[str, Kernel]) -> WaitRow:
+    instructions = [each for kernel in kernels.values() for each in kernel.instructions]
+    reports = [(kernel, check_waits(kernel)) for kernel in kernels.values()]
+    return WaitRow(
+        row.kernel,
+        row.chip,
+        row.mitigation,
+        row.code,
+        kernels=len(kernels),
+        instructions=len(instructions),
+        waits=sum(each.mnemonic == "s_waitcnt" for each in instructions),
+        missing=[
+            f"{kernel.name}:{kernel.instructions[found.instruction].line}: {found.message(kernel)}"
+            for kernel, report in reports
+            for found in report.missing
+        ],
+        unfinished=sum(len(report.unfinished) for _, report in reports),
+    )
+
+
+def finished_rows(path: Path, code: str) -> dict[tuple[str, ...], WaitRow]:
+    """The rows of an earlier, perhaps interrupted, run of the same sources."""
+    if not path.exists():
+        return {}
+    lines = [line for line in path.read_text().splitlines() if line.endswith("}")]
+    rows = [WaitRow(**json.loads(line)) for line in lines]
+    return {row.key: row for row in rows if row.code == code and not row.error}
+
+
+def summary(rows: list[WaitRow]) -> Table:
+    """One line per chip and mitigation."""
+    table = Table(
+        "chip", "mitigation", "modules", "failed", "kernels", "instructions", "waits",
+        "missing waits", "barriers with LDS under way",
+    )  # fmt: skip
+    for chip, mitigation in dict.fromkeys((row.chip, row.mitigation) for row in rows):
+        group = [row for row in rows if (row.chip, row.mitigation) == (chip, mitigation)]
+        sums = [
+            sum(bool(row.error) for row in group),
+            *(sum(getattr(row, name) for row in group) for name in _SUMMED),
+            sum(len(row.missing) for row in group),
+            sum(row.unfinished for row in group),
+        ]
+        table.add_row(chip, mitigation, f"{len(group):,}", *(f"{value:,}" for value in sums))
+    return table
+
+
+_SUMMED = ("kernels", "instructions", "waits")
+
+
+def _measured(open_cases: list[Case], jobs: int) -> Iterator[WaitRow]:
+    rows: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        delayed(measure)(case) for case in open_cases
+    )
+    yield from rows
+
+
+def main() -> int:
+    """Checks all cases; exits with 1 when a wait is missing or a case fails."""
+    parser = compile_parser(__doc__)
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    done = finished_rows(arguments.output, installed_versions().code)
+    chosen = cases(arguments.every)
+    keys = [empty_row(case).key for case in chosen]
+    open_cases = [case for case, key in zip(chosen, keys, strict=True) if key not in done]
+    rows = [done[key] for key in keys if key in done]
+    console = Console(stderr=True)
+    with arguments.output.open("a") as file:
+        measured = _measured(open_cases, arguments.jobs)
+        for row in track(measured, "waits", total=len(open_cases), console=console):
+            file.write(json.dumps(asdict(row)) + "\n")
+            file.flush()
+            rows.append(row)
+    Console(width=140).print(summary(rows))
+    for row in rows:
+        for text in [row.error] * bool(row.error) + row.missing:
+            print(f"{row.kernel} for {row.chip}, {row.mitigation}: {text}")
+    return 1 if any(row.error or row.missing for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
