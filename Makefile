@@ -29,6 +29,7 @@ nightly: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.stock_identity
 	$(BIN)/python -m bankwise.bench.compile_sweep
+	$(BIN)/python -m bankwise.bench.wait_check
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.solver_speed
 	$(BIN)/python -m bankwise.bench.emulator_speed

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The compiler's own waits are enough, and none of them may go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bankwise.bench.emulated_products import MarkingDevice
+from bankwise.bench.kernels import Attention, Matmul, random_operands
+from bankwise.bench.runs import TARGET_FLAGS
+from bankwise.bench.wait_check import cases, measure
+from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
+from bankwise.emulator.errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.waits import check_waits, is_direct_load
+from bankwise.iree_plugin.emulated_module import EmulatedModule, compile_for_emulation
+from bankwise.iree_plugin.host_program import HostProgram
+
+
+def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:
+    """The kernel without one of its waits, for each that waits for something."""
+    for index, instruction in enumerate(kernel.instructions):
+        if instruction.mnemonic == "s_waitcnt" and "vmcnt(63)" not in instruction.text:
+            rest = list(kernel.instructions)
+            rest[index] = parse_instruction("s_nop 0", instruction.line)
+            yield instruction, replace(kernel, instructions=tuple(rest))
+
+
+@pytest.mark.parametrize(
+    ("source", "chip", "waits"),
+    [
+        (Attention(2, 512, 64, "f16"), "gfx942", 20),
+        (Matmul(256, 256, 256, "f16"), "gfx942", 20),
+    ],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
+def test_every_wait_is_needed(source: Attention | Matmul, chip: str, waits: int) -> None:
+    with compile_for_emulation(source.source(), TARGET_FLAGS[chip], "auto") as module:
+        (kernel,) = module.kernels.values()
+    report = check_waits(kernel)
+    assert not report.missing
+    assert not report.unfinished
+    mutants = [check_waits(mutant) for _, mutant in without_each_wait(kernel)]
+    assert len(mutants) >= waits
+    # Without the wait, a register is used too early, or an access to the LDS outlives a barrier.
+    assert all(mutant.missing or mutant.unfinished for mutant in mutants)
+    assert sum(bool(mutant.missing) for mutant in mutants) > len(mutants) // 2
+
+
+def run(module: EmulatedModule, kernels: Mapping[str, Kernel], operands: list[np.ndarray]) -> None:
+    """Two workgroups of each dispatch."""
+    HostProgram(module.host, MarkingDevice(kernels, whole_grid=0)).call("matmul", operands)
+
+
+def test_every_wait_for_direct_loads_is_needed() -> None:
+    """What no use of a register shows, running the kernel does."""
+    source = Matmul(16, 128, 256, "f16")
+    operands = random_operands(source)
+    with compile_for_emulation(source.source(), TARGET_FLAGS["gfx950"], "stock") as module:
+        ((name, kernel),) = module.kernels.items()
+        assert any(map(is_direct_load, kernel.instructions))
+        run(module, module.kernels, operands)
+        ran = 0
+        for wait, mutant in without_each_wait(kernel):
+            if check_waits(mutant).missing:
+                continue
+            ran += 1
+            with pytest.raises((MissingWaitError, LdsRaceError)):
+                run(module, {name: mutant}, operands)
+                pytest.fail(f"nothing is wrong without line {wait.line}: {wait.text}")
+        assert ran >= 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", cases(40), ids=lambda case: "-".join([case[0].name, *case[1:]]))
+def test_measured_kernels_have_their_waits(case: tuple[Attention | Matmul, str, str]) -> None:
+    row = measure(case)
+    assert not row.error
+    assert row.kernels
+    assert not row.missing
+    assert not row.unfinished
