@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bankwise: conflict-free shared-memory layouts as MLIR passes inside an IREE compile."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# As `typing` has it, whose import takes as long as all else before a tool can hear a signal.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .iree_plugin.compile import CompileError, compile
     from .iree_plugin.pipeline_edit import PipelineEdit
 

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from ..iree_plugin.temporary_files import temporary_directory
 from .sweep_cases import Case
 from .sweep_measure import measure
 from .sweep_rows import Row, RowsFile, installed_versions
@@ -55,9 +59,10 @@ def sweep(
     open_cases = [case for case in cases if file.find(case, versions) is None]
     if not open_cases:
         return
-    with _backend(workers):
+    with _temporaries_of_workers(), _backend(workers):
         parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered")
-        rows = parallel(delayed(measure)(case) for case in open_cases)
+        with _deaf_to_interrupts():
+            rows = parallel(delayed(measure)(case) for case in open_cases)
         for row in _until_workers_die(rows):
             if row.versions != versions:
                 raise SweepError(
@@ -66,6 +71,36 @@ def sweep(
                 )
             file.append(row)
             finished(row)
+
+
+@contextmanager
+def _temporaries_of_workers() -> Iterator[None]:
+    """Gives the worker processes a folder for temporary files, which outlives none of them."""
+    before = os.environ.get("TMPDIR")
+    with temporary_directory("bankwise-sweep-") as directory:
+        os.environ["TMPDIR"] = str(directory)
+        try:
+            yield
+        finally:
+            # True takes the executor that is there, with whatever it was made with.
+            executor = get_reusable_executor(reuse=True)  # pyright: ignore[reportArgumentType]
+            executor.shutdown(wait=True, kill_workers=True)
+            del os.environ["TMPDIR"]
+            if before is not None:
+                os.environ["TMPDIR"] = before
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Blocks SIGINT for the processes that are started meanwhile.
+
+    A terminal sends Ctrl-C to them too. This process hears it and ends them.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _text(of: Any) -> str:

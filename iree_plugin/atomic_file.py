@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .temporary_files import forget_temporary, make_temporary
+
 _STDOUT = ("-", "/dev/stdout")
 
 
@@ -41,13 +43,11 @@ class AtomicFile:
             if not directory.is_dir():
                 raise FileNotFoundError(errno.ENOENT, f"there is no directory '{directory}'")
             # A neighbour, so that the final rename stays within one file system.
-            handle, name = tempfile.mkstemp(dir=directory, prefix=f".{self._target.name}.")
+            self.temporary = make_temporary(lambda: _empty_file(directory, self._target.name))
         except OSError as error:
             raise OutputError(path, error.strerror) from None
         except RuntimeError:  # What `resolve` makes of a loop.
             raise OutputError(path, os.strerror(errno.ELOOP)) from None
-        os.close(handle)
-        self.temporary = Path(name)
 
     def __enter__(self) -> AtomicFile:
         return self
@@ -62,10 +62,18 @@ class AtomicFile:
         exists = self._target.exists()
         self.temporary.chmod(self._target.stat().st_mode & 0o777 if exists else 0o666 & ~mask)
         self.temporary.replace(self._target)
+        forget_temporary(self.temporary)
 
     def discard(self) -> None:
         """Removes what was written, unless it was kept."""
         self.temporary.unlink(missing_ok=True)
+        forget_temporary(self.temporary)
+
+
+def _empty_file(directory: Path, name: str) -> str:
+    handle, path = tempfile.mkstemp(dir=directory, prefix=f".{name}.")
+    os.close(handle)
+    return path
 
 
 def check_output(path: str) -> None:

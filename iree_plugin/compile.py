@@ -7,7 +7,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from .mitigation import Mitigation, mitigation_edits
 from .pipeline_edit import PipelineEdit, installed_plugins
 from .replay import PassRunner, ReplayError
 from .stepped_compile import SteppedCompile
+from .temporary_files import temporary_directory
 
 
 class CompileError(RuntimeError):
@@ -142,8 +142,8 @@ def _compile_in_session(
 def _compile_in_child(
     source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
 ) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="bankwise-") as directory:
-        output = Path(directory) / "module.vmfb"
+    with temporary_directory("bankwise-") as directory:
+        output = directory / "module.vmfb"
         compile_in_child(source, flags, mitigation, output)
         return output.read_bytes()
 

@@ -13,7 +13,7 @@ from iree.compiler.api import Output, Session, Source
 
 from .atomic_file import AtomicFile, check_output, is_stream_or_device, write_output
 from .compile_settings import PHASES, CompileSettings
-from .embedding import OutputFormat, Pipeline, SteppedInvocation, split_source
+from .embedding import OutputFormat, Pipeline, SteppedInvocation, output_bytes, split_source
 from .first_phases import has_codegen, run_first_phases
 
 if TYPE_CHECKING:
@@ -269,17 +269,23 @@ def _directory(path: str) -> Path:
 
 
 class _OutputFile:
-    """A compiler output, on a stream or device directly, on a file atomically."""
+    """A compiler output: a file appears when it is kept, a stream is written then.
 
-    def __init__(self, file: Output, atomic: AtomicFile | None) -> None:
+    The compiler ends the process where a stream takes no more, so that it never gets one.
+    """
+
+    def __init__(self, path: str, file: Output, atomic: AtomicFile | None) -> None:
         self.file = file
+        self._path = path
         self._atomic = atomic
 
     def keep(self) -> None:
+        if self._atomic is None:
+            write_output(self._path, output_bytes(self.file))
+            return
         self.file.keep()
         self.file.close()
-        if self._atomic is not None:
-            self._atomic.keep()
+        self._atomic.keep()
 
 
 @contextlib.contextmanager
@@ -288,6 +294,8 @@ def _atomic_output(path: str) -> Iterator[_OutputFile]:
         atomic = None
         if not is_stream_or_device(path):
             atomic = stack.enter_context(AtomicFile(path))
-        file = Output.open_file(path if atomic is None else str(atomic.temporary))
+        file = Output.open_membuffer()
+        if atomic is not None:
+            file = Output.open_file(str(atomic.temporary))
         stack.callback(file.close)
-        yield _OutputFile(file, atomic)
+        yield _OutputFile(path, file, atomic)

@@ -94,9 +94,13 @@ def set_process_flags(program: str, flags: list[str]) -> None:
     """Parses `flags` as the process's command line, as `iree-compile` does.
 
     May be called once, before the first session. The library itself prints a message and exits
-    with 1 on a flag it does not know, and with 0 after `--help` and `--version`.
+    with 1 on a flag it does not know, and with 0 after `--help` and `--version`. The help
+    has no overview: the programs print their own before it.
     """
-    ctypes_dl._initializeGlobalCL(program, *flags)
+    # As `ctypes_dl._initializeGlobalCL`, which calls every program "ctypes" in its help.
+    words = [word.encode() for word in (program, *flags)]
+    arguments = (c_char_p * len(words))(*words)
+    _library.ireeCompilerSetupGlobalCL(len(words), arguments, b"", False)
 
 
 def _enumerate(function: str) -> list[str]:

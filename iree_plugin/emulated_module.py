@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from .first_phases import run_first_phases
 from .mitigation import Mitigation
 from .pipeline_edit import PipelineEdit
 from .stepped_compile import SteppedCompile
+from .temporary_files import temporary_directory
 
 _LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
 _PHASE_THAT_WRITES_ASSEMBLY = "hal"
@@ -134,10 +134,10 @@ def _dump_flag(directory: Path) -> str:
 @contextlib.contextmanager
 def _dumping_session() -> Iterator[tuple[Session, Path]]:
     """A session, which an error closes, and a directory for its files, which goes at the end."""
-    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+    with temporary_directory("bankwise-emulate-") as directory:
         session = Session()
         try:
-            yield session, Path(directory)
+            yield session, directory
         except BaseException:
             session.close()
             raise
@@ -170,13 +170,13 @@ def _compile_in_child(
     session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
 ) -> ir.Operation:
     """The module, translated in a process of its own and read again here."""
-    with tempfile.TemporaryDirectory(prefix="bankwise-emulate-") as directory:
+    with temporary_directory("bankwise-emulate-") as directory:
         phases = [
             f"--compile-to={_PHASE_THAT_WRITES_ASSEMBLY}",
             f"--dump-compilation-phases-to={directory}",
         ]
-        compile_in_child(source, [*flags, *phases], mitigation, Path(directory) / "last.mlir")
-        (path,) = Path(directory).glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
+        compile_in_child(source, [*flags, *phases], mitigation, directory / "last.mlir")
+        (path,) = directory.glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
         messages: list[str] = []
         invocation = SteppedInvocation(session)
         try:

@@ -19,16 +19,17 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from .atomic_file import OutputError, write_output
 from .embedding import compiler_tool, compiler_version
 from .first_phases import PHASE_BEFORE_CODEGEN
 from .pipeline_edit import LOWERED, NativePass
+from .temporary_files import temporary_directory
 
 LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"
 RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
@@ -77,6 +78,11 @@ class Recording:
     codegen: tuple[str, ...]
     lowering: tuple[str, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the compiler printed passes, as it does for every function that it lowers."""
+        return bool(self.lowering) and bool(self.codegen or self.key.pipeline == LOWERED)
+
     @cached_property
     def codegen_steps(self) -> tuple[NativePass, ...]:
         """`codegen` as pipeline steps."""
@@ -116,24 +122,40 @@ def dump_recordings(version: str, recordings: Iterable[Recording]) -> str:
 
 
 def load_recordings(text: str, version: str) -> list[Recording]:
-    """The recordings of a data file, or none when it is for another compiler version."""
+    """The recordings of a data file, or none when it is for another compiler version.
+
+    Raises:
+        ValueError: the text is not what `dump_recordings` writes.
+    """
     document = json.loads(text)
-    if document["compiler_version"] != version:
-        return []
-    lists = [tuple(passes) for passes in document["pass_lists"]]
-    return [
-        Recording(
-            RecordingKey(
-                entry["backend"],
-                entry["pipeline"],
-                tuple(entry["options"]),
-                tuple(entry["flags"]),
-            ),
-            lists[entry["codegen"]],
-            lists[entry["lowering"]],
-        )
-        for entry in document["recordings"]
-    ]
+    try:
+        if document["compiler_version"] != version:
+            return []
+        lists = [_words(passes) for passes in document["pass_lists"]]
+        found = [
+            Recording(
+                RecordingKey(
+                    entry["backend"],
+                    entry["pipeline"],
+                    _words(entry["options"]),
+                    _words(entry["flags"]),
+                ),
+                lists[entry["codegen"]],
+                lists[entry["lowering"]],
+            )
+            for entry in document["recordings"]
+        ]
+    except (LookupError, TypeError) as error:
+        raise ValueError(f"no recordings: {error!r}") from None
+    if not all(recording.is_whole for recording in found):
+        raise ValueError("a recording without passes")
+    return found
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"expected a list of texts, got {value!r}")
+    return tuple(value)
 
 
 def pipeline_options(text: str) -> tuple[str, ...]:
@@ -173,7 +195,7 @@ class RecordingStore:
             return self._packaged[key]
         try:
             cached = load_recordings(self._cache_file(key).read_text(), self.version)
-        except (OSError, ValueError, LookupError):
+        except (OSError, ValueError):
             return None
         return next((recording for recording in cached if recording.key == key), None)
 
@@ -202,12 +224,8 @@ class RecordingStore:
         target = self._cache_file(recording.key)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                "w", dir=target.parent, suffix=".tmp", delete=False
-            ) as handle:
-                handle.write(dump_recordings(self.version, [recording]))
-            Path(handle.name).replace(target)
-        except OSError:
+            write_output(str(target), dump_recordings(self.version, [recording]).encode())
+        except (OSError, OutputError):
             # A cache that cannot be written costs time, never the compile.
             return
 
@@ -231,8 +249,8 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
             f"{named} functions are named @{function}, and the compiler's output does not tell "
             "them apart; compile for one device at a time"
         )
-    with tempfile.TemporaryDirectory(prefix="bankwise-record-") as directory:
-        source = Path(directory) / "configured.mlir"
+    with temporary_directory("bankwise-record-") as directory:
+        source = directory / "configured.mlir"
         source.write_text(configured_module)
         command = [
             str(compiler_tool("iree-compile")),
@@ -251,12 +269,13 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
             passes = _passes_over_function(run.stderr, function)
             codegen, lowering = _split_at_stages(passes)
             run.kill()
-    if not lowering or not (codegen or key.pipeline == LOWERED):
+    recording = Recording(key, tuple(codegen), tuple(lowering))
+    if not recording.is_whole:
         raise RecordingError(
             f"the installed compiler prints no pipeline for @{function} ({key}); "
             "run iree-compile on the same input to see its own message"
         )
-    return Recording(key, tuple(codegen), tuple(lowering))
+    return recording
 
 
 def _passes_over_function(lines: Iterable[str], function: str) -> Iterable[str]:

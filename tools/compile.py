@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +10,8 @@ from .. import __version__
 from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.compile_settings import CompileSettings
 from .compile_arguments import HELP, parse_arguments
-from .endings import fail, file_error, leave
+from .endings import fail, file_error
+from .signals import let_pipes_end_process
 from .usage import UsageError
 
 PROGRAM = "bankwise-compile"
@@ -23,13 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if any(a in ("--version", "-version") for a in arguments):
         print(f"{PROGRAM} {__version__}", flush=True)
     if any(a.lstrip("-").startswith("help") and a.startswith("-") for a in arguments):
+        let_pipes_end_process()
         print(HELP, flush=True)
     try:
         return _run(parse_arguments(arguments))
     except UsageError as error:
         return fail(PROGRAM, str(error))
-    except KeyboardInterrupt:
-        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: CompileSettings) -> int:
@@ -57,17 +56,14 @@ def _run(settings: CompileSettings) -> int:
         return fail(PROGRAM, str(error))
     except OSError as error:
         return fail(PROGRAM, file_error(error))
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
     return 0 if compiled else 1
 
 
 def entry_point() -> None:
-    """The console script."""
-    # One compile makes little garbage, but imports many objects for a collector to look through.
-    gc.disable()
-    leave(main())
+    """`python -m bankwise.tools.compile`."""
+    from .commands import compile_command
+
+    compile_command()
 
 
 if __name__ == "__main__":

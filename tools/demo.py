@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from .. import CompileError, compile
 from ..iree_plugin.assembly import AssemblySummary
 from ..iree_plugin.mitigation import PAD_PASS, Mitigation
 from ..iree_plugin.pipeline_edit import PipelineEdit
+from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from .endings import fail, file_error
@@ -62,10 +62,10 @@ def main() -> int:
 
 def _compile(source: Path, mitigation: Mitigation, *edits: PipelineEdit) -> Compiled:
     log = DecisionLog()
-    with tempfile.TemporaryDirectory(prefix="bankwise-demo-") as directory:
+    with temporary_directory("bankwise-demo-") as directory:
         flags = [*FLAGS, f"--iree-hal-dump-executable-files-to={directory}"]
         compile(source, flags, mitigation, edits=edits, decisions=log)
-        (assembly,) = Path(directory).glob("*.rocmasm")
+        (assembly,) = directory.glob("*.rocmasm")
         return Compiled(AssemblySummary.of(assembly), [d for d in log if log.stands(d)])
 
 

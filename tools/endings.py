@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 
 def fail(program: str, message: str, code: int = 1) -> int:
     """Prints an error in one line; returns the exit code."""
-    print(f"{program}: error: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # Where stderr takes nothing, the exit code says it.
+        print(f"{program}: error: {message}", file=sys.stderr, flush=True)
     return code
 
 
@@ -26,8 +29,52 @@ def stop_output() -> int:
     return 1
 
 
+def open_standard_streams() -> None:
+    """Gives a process that was started without standard streams (`<&-`, `>&-`) what fails politely.
+
+    Python has None in their places, and the next file that is opened would become the standard
+    output. A stream that is opened for the other direction takes both places: each use of it is an
+    OSError, "Bad file descriptor", which the tools report. What goes to a closed stderr is dropped.
+    """
+    for descriptor, flags in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, flags)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def exit_code_of(program: str, main: Callable[[], int]) -> int:
+    """Runs a tool to its end, with all that it has printed written; returns its exit code."""
+    code = 0
+    try:
+        try:
+            code = main()
+        except SystemExit as end:  # argparse, after --help.
+            code = end.code if isinstance(end.code, int) else 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_output()
+        return code or 1
+    except MemoryError:
+        return fail(program, "this machine has too little memory for it")
+    except OSError as error:
+        if code == 0:
+            fail(program, f"cannot write its output: {file_error(error)}")
+        stop_output()
+        return 1
+    return code
+
+
 def leave(code: int) -> NoReturn:
     """Ends the process without tearing down 330 MB of compiler."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
     os._exit(code)

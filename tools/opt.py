@@ -35,7 +35,8 @@ from ..passes.pipeline_text import (
     parse_pipeline,
 )
 from ..passes.registry import UnknownPassError, make_pass, registered_passes
-from .endings import fail, stop_output
+from .endings import fail
+from .signals import let_pipes_end_process
 from .usage import UsageError, flag_of
 
 PROGRAM = "bankwise-opt"
@@ -104,14 +105,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "version" in names:
             print(f"{PROGRAM} {__version__}", flush=True)
         if any(name.startswith("help") for name in names):
+            let_pipes_end_process()
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
     except (UsageError, OptError, OutputError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
-    except BrokenPipeError:
-        return stop_output()
-    except KeyboardInterrupt:
-        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -317,4 +315,6 @@ def _text(value: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .commands import opt_command
+
+    opt_command()

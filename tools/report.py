@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError, known_targets, target
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
-from .endings import fail, leave, stop_output
+from .endings import fail
 from .report_arguments import HELP, ReportSettings, parse_report_arguments
 from .usage import UsageError
 
@@ -40,10 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(settings, arguments)
     except (UsageError, OutputError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
-    except BrokenPipeError:
-        return stop_output()
-    except KeyboardInterrupt:
-        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
@@ -113,9 +109,11 @@ def _rendered(contents: Contents, settings: ReportSettings) -> str:
 
 
 def entry_point() -> None:
-    """The console script."""
-    leave(main())
+    """`python -m bankwise.tools.report`."""
+    from .commands import report_command
+
+    report_command()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry_point()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
-from .endings import fail, file_error, stop_output
+from ..iree_plugin.temporary_files import temporary_directory
+from .endings import fail, file_error
 from .run_arguments import RunSettings, parse_arguments
 from .usage import UsageError
 
@@ -33,8 +33,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(settings)
     except UsageError as error:
         return fail(PROGRAM, str(error))
-    except KeyboardInterrupt:
-        return fail(PROGRAM, "interrupted; nothing was written")
 
 
 def _run(settings: RunSettings) -> int:
@@ -64,9 +62,9 @@ def _run(settings: RunSettings) -> int:
         return 1
     except (_CannotRun, OutputError, RuntimeDeviceError, ValueTextError) as error:
         return fail(PROGRAM, str(error))
-    except BrokenPipeError:
-        return stop_output()
     except OSError as error:
+        if not error.filename:  # Standard output takes no more.
+            raise
         return fail(PROGRAM, file_error(error))
 
 
@@ -257,8 +255,8 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
     from ..iree_plugin.compile_driver import DriverError, compile_to_output
 
     compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
-    with tempfile.TemporaryDirectory(prefix="bankwise-") as directory:
-        vmfb = Path(directory) / "module.vmfb"
+    with temporary_directory("bankwise-") as directory:
+        vmfb = directory / "module.vmfb"
         try:
             compiled = compile_to_output(replace(compile_settings, output=str(vmfb)))
         except DriverError as error:
@@ -304,4 +302,6 @@ def _compare(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .commands import run_command
+
+    run_command()

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
-from .endings import fail, file_error, leave, stop_output
+from .endings import fail, file_error
+from .signals import WORDS, Interrupted, exit_code, raised_signals
 from .sweep_arguments import KERNEL_SETS, SweepSettings, parse_arguments
 from .usage import UsageError
 
@@ -24,8 +27,21 @@ if TYPE_CHECKING:
 PROGRAM = "bankwise-sweep"
 SUFFIXES = ("csv", "json", "md", "png", "svg")
 """Of the files that a sweep ends with."""
-INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C ended."""
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """Why a sweep has stopped early, and what it exits with."""
+
+    reason: str
+    exit_code: int = 1
+
+    @staticmethod
+    def by(interrupt: KeyboardInterrupt) -> _Stop:
+        """The stop by a signal."""
+        if isinstance(interrupt, Interrupted):
+            return _Stop(str(interrupt), interrupt.exit_code)
+        return _Stop(WORDS[signal.SIGINT], exit_code(signal.SIGINT))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,9 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(parse_arguments(words), words)
     except (UsageError, OutputError) as error:
         return fail(PROGRAM, str(error))
-    except BrokenPipeError:
-        return stop_output()
     except OSError as error:
+        if not error.filename:  # Standard output takes no more.
+            raise
         return fail(PROGRAM, file_error(error))
 
 
@@ -55,8 +71,6 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
         with RowsFile(settings.path("rows.jsonl")) as file:
             stopped = _measure(settings, chosen, file)
             return _finish(settings, words, chosen, file, stopped)
-    except KeyboardInterrupt:
-        return fail(PROGRAM, "interrupted", INTERRUPTED)
     except (KernelFileError, RowsFileError, SweepError) as error:
         return fail(PROGRAM, str(error))
 
@@ -71,8 +85,8 @@ def _cases(settings: SweepSettings) -> list[Case]:
     return cases(kernels, settings.targets, settings.mitigations, settings.workgroups)
 
 
-def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) -> str:
-    """Measures what is open; returns why it stopped early, or nothing."""
+def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) -> _Stop | None:
+    """Measures what is open; returns why it stopped early, if it did."""
     from ..bench.sweep_engine import SweepError, Workers, sweep
     from ..bench.sweep_rows import installed_versions
 
@@ -93,12 +107,13 @@ def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) ->
             progress.update(task, advance=1, last=label)
 
         try:
-            sweep(chosen, file, workers, finished)
-        except KeyboardInterrupt:
-            return "interrupted"
+            with raised_signals():
+                sweep(chosen, file, workers, finished)
+        except KeyboardInterrupt as interrupt:
+            return _Stop.by(interrupt)
         except SweepError as error:
-            return str(error)
-    return ""
+            return _Stop(str(error))
+    return None
 
 
 @contextmanager
@@ -130,7 +145,7 @@ def _finish(
     words: Sequence[str],
     chosen: Sequence[Case],
     file: RowsFile,
-    stopped: str,
+    stopped: _Stop | None,
 ) -> int:
     """Writes tables and plots of the rows that are there, and says what they hold."""
     from ..bench.sweep_tables import summary_table
@@ -145,8 +160,8 @@ def _finish(
         print(f"{PROGRAM}: error: {what}: {row.error.splitlines()[0]}", file=sys.stderr)
     if stopped:
         left = len(chosen) - len(rows) + len(failed)
-        code = INTERRUPTED if stopped == "interrupted" else 1
-        return fail(PROGRAM, f"{stopped}; {left} of {len(chosen)} rows are open: {_AGAIN}", code)
+        line = f"{stopped.reason}; {left} of {len(chosen)} rows are open: {_AGAIN}"
+        return fail(PROGRAM, line, stopped.exit_code)
     if failed:
         return fail(PROGRAM, f"{len(failed)} of {len(chosen)} rows failed: {_AGAIN}")
     return 0
@@ -171,10 +186,7 @@ def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str])
     print(f"wrote {settings.output / settings.stem}.{{{','.join(contents)}}}")
 
 
-def entry_point() -> None:
-    """The console script."""
-    leave(main())
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from .commands import sweep_command
+
+    sweep_command()

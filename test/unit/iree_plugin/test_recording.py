@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recordings: reading the compiler's output, the packaged data, the cache."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -134,12 +135,33 @@ def test_a_missing_recording_is_taken_once_and_cached(
     assert RecordingStore("0.0.other", tmp_path / "cache").find(KEY) is None
 
 
-def test_a_spoilt_cache_file_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"compiler_version": "0.0.test", "recordings": [{',
+        "",
+        "[]",
+        "7",
+        '"text"',
+        '{"compiler_version": "0.0.test"}',
+        '{"compiler_version": "0.0.test", "pass_lists": 1, "recordings": []}',
+        '{"compiler_version": "0.0.test", "pass_lists": [], "recordings": [1]}',
+        "lists of numbers",
+        "lists of nothing",
+    ],
+)
+def test_a_spoilt_cache_file_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
     store = RecordingStore("0.0.test", tmp_path)
     store.get(KEY, "", "f")
     (spoilt,) = tmp_path.iterdir()
-    spoilt.write_text('{"compiler_version": "0.0.test", "recordings": [{')
+    if text.startswith("lists of"):
+        document = json.loads(spoilt.read_text())
+        document["pass_lists"] = [[1] if text.endswith("numbers") else []] * 2
+        text = json.dumps(document)
+    spoilt.write_text(text)
     assert store.find(KEY) is None
     assert store.get(KEY, "", "f") == RECORDING
 

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs as a shell starts and ends them: signals, closed streams, readers that go away."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench.kernels import Attention
+
+ROOT = Path(__file__).parents[3]
+GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+TOOLS = ("compile", "opt", "report", "run", "sweep")
+QUICK = 0.05
+
+
+def program(tool: str) -> list[str]:
+    """The command that pip writes as `bankwise-<tool>`."""
+    name = f"{tool}_command"
+    return [sys.executable, "-c", f"from bankwise.tools.commands import {name}; {name}()"]
+
+
+def test_the_scripts_are_these_commands() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {
+        f"bankwise-{tool}": f"bankwise.tools.commands:{tool}_command" for tool in TOOLS
+    }
+    commands = import_module("bankwise.tools.commands")
+    assert all(callable(getattr(commands, f"{tool}_command")) for tool in TOOLS)
+
+
+def hears_signals(process: subprocess.Popen[str]) -> bool:
+    """Whether the process has a handler for SIGTERM, which Python itself has not."""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return bool(int(line.split()[1], 16) & 1 << (signal.SIGTERM - 1))
+    return False
+
+
+def interrupted(
+    tmp_path: Path,
+    tool: str,
+    arguments: list[str],
+    number: signal.Signals,
+    ready: Callable[[Path], bool],
+) -> subprocess.CompletedProcess[str]:
+    """Signals the program's process group, as a terminal does, when `ready` says so."""
+    scratch, work = tmp_path / "tmp", tmp_path / "work"
+    scratch.mkdir()
+    work.mkdir()
+    process = subprocess.Popen(
+        [*program(tool), *arguments],
+        cwd=work,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+    while process.poll() is None and not (hears_signals(process) and ready(scratch)):
+        time.sleep(QUICK)
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=120)
+    assert list(scratch.iterdir()) == []
+    # A worker would be left over for good; what joblib tidies up with sees the end a little later.
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):
+            os.killpg(process.pid, 0)
+            time.sleep(QUICK)
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def at_once(scratch: Path) -> bool:
+    return scratch.exists()
+
+
+def later(seconds: float) -> Callable[[Path], bool]:
+    started: list[float] = []
+
+    def ready(scratch: Path) -> bool:
+        started.append(time.monotonic())
+        return started[-1] - started[0] > seconds and scratch.exists()
+
+    return ready
+
+
+def emulates(scratch: Path) -> bool:
+    return any(scratch.rglob("bankwise-emulate-*"))
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> str:
+    path = tmp_path / "attention.mlir"
+    path.write_text(Attention(4, 2048, 128, "f32").source())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("tool", "number", "ready"),
+    [
+        ("opt", signal.SIGINT, at_once),
+        ("report", signal.SIGTERM, later(0.3)),
+        ("compile", signal.SIGINT, later(0.6)),
+        ("run", signal.SIGTERM, emulates),
+    ],
+)
+def test_a_signal_is_one_line_and_leaves_nothing(
+    tmp_path: Path,
+    kernel: str,
+    tool: str,
+    number: signal.Signals,
+    ready: Callable[[Path], bool],
+) -> None:
+    arguments = [kernel, *GFX942, "-o", "out"]
+    if tool == "opt":
+        arguments = ["-", "-o", "out"]
+    elif tool == "run":
+        arguments = [f"--module={kernel}", "--device=emulated-gfx942", "--output=@out.npy"]
+        arguments += ["--input=4x2048x128xf32=1"] * 3
+    ended = interrupted(tmp_path, tool, arguments, number, ready)
+    word = "interrupted" if number is signal.SIGINT else "terminated"
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("device: ")]
+    assert said == [f"bankwise-{tool}: error: {word}"]
+    assert ended.returncode == 128 + number
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_sweep_ends_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "k.json").write_text(
+        '[{"kernel": "attention", "batch": 4, "seq": 2048, "head_dim": 128}]'
+    )
+    arguments = [f"--kernels={tmp_path / 'k.json'}", "--dtypes=f32", "--jobs=2", "-o", "."]
+    ended = interrupted(tmp_path, "sweep", arguments, signal.SIGINT, emulates)
+    assert ended.stderr.splitlines() == [
+        "bankwise-sweep: error: interrupted; 3 of 3 rows are open: the same command goes on with "
+        "them"
+    ]
+    assert ended.returncode == 130
+    assert [each.name for each in (tmp_path / "work").iterdir()] == ["k_sweep.rows.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "error"),
+    [
+        ("<&-", 1, "bankwise-opt: error: cannot open input file '<stdin>': Bad file descriptor\n"),
+        (">&-", 1, "bankwise-opt: error: cannot write '-': Bad file descriptor\n"),
+        ("-o out >&- <&0", 0, ""),
+        ("2>&-", 0, ""),
+        ("> /dev/full", 1, "bankwise-opt: error: cannot write '-': No space left on device\n"),
+        ("| head -c 1 > /dev/null; exit ${PIPESTATUS[0]}", 0, ""),
+        ("--list-passes >&-", 1, "cannot write its output: Bad file descriptor\n"),
+        ("--help | head -1 > /dev/null; test ${PIPESTATUS[0]} -eq 141", 0, ""),
+    ],
+)
+def test_closed_streams_are_no_traceback(
+    tmp_path: Path, redirection: str, code: int, error: str
+) -> None:
+    command = f"{shlex.join(program('opt'))} {redirection}"
+    ended = subprocess.run(
+        ["bash", "-c", command],
+        input="func.func @f() {\n  return\n}\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert ended.returncode == code
+    assert ended.stderr.endswith(error)
+    assert len(ended.stderr.splitlines()) == (1 if error else 0)
+    if "-o" in redirection:
+        assert (tmp_path / "out").read_text().startswith("module {")

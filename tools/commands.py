@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs: each is ready for signals and closed streams before it imports its tool.
+
+A signal that comes while Python itself starts cannot be dealt with here. So that this time stays
+short, nothing is imported at first that Python has not imported already.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def compile_command() -> NoReturn:
+    """`bankwise-compile`."""
+    _prepare("bankwise-compile")
+    # One compile makes little garbage, but imports many objects for a collector to look through.
+    import gc
+
+    gc.disable()
+    _leave(_run("bankwise-compile", "compile"))
+
+
+def opt_command() -> NoReturn:
+    """`bankwise-opt`."""
+    _prepare("bankwise-opt")
+    _leave(_run("bankwise-opt", "opt"))
+
+
+def report_command() -> NoReturn:
+    """`bankwise-report`."""
+    _prepare("bankwise-report")
+    _leave(_run("bankwise-report", "report"))
+
+
+def run_command() -> NoReturn:
+    """`bankwise-run`."""
+    _prepare("bankwise-run")
+    _leave(_run("bankwise-run", "run"))
+
+
+def sweep_command() -> NoReturn:
+    """`bankwise-sweep`, whose worker processes end only where Python ends in full."""
+    _prepare("bankwise-sweep")
+    sys.exit(_run("bankwise-sweep", "sweep"))
+
+
+def _prepare(program: str) -> None:
+    def end(number: int, _frame: object) -> NoReturn:
+        word = "interrupted" if number == signal.SIGINT else "terminated"
+        os.write(2, f"{program}: error: {word}\n".encode())
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+    from .endings import open_standard_streams
+    from .signals import end_on_signals
+
+    # In this order: the pipe of the signals must not become a standard stream.
+    open_standard_streams()
+    end_on_signals(program)
+
+
+def _run(program: str, tool: str) -> int:
+    from .endings import exit_code_of
+
+    return exit_code_of(program, lambda: import_module(f".{tool}", __package__).main())
+
+
+def _leave(code: int) -> NoReturn:
+    from .endings import leave
+
+    leave(code)
