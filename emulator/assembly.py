@@ -206,6 +206,11 @@ class Kernel:
         """Bytes of statically allocated LDS."""
         return self.directives.get("group_segment_fixed_size", 0)
 
+    @property
+    def private_bytes(self) -> int:
+        """Bytes of memory that each work item has for itself, as for spilled registers."""
+        return self.directives.get("private_segment_fixed_size", 0)
+
 
 def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
     """The kernels of an assembly file, by name.

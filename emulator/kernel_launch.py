@@ -93,8 +93,13 @@ def _runs(
     # Some space behind the arguments, since the hidden ones are not passed.
     kernarg = memory.allocate(arguments + bytes(_HIDDEN_ARGUMENT_BYTES))
     chosen = _all_workgroups(grid) if workgroups is None else workgroups
-    for portion in _portions(chosen, kernel, max_waves):
+    portions = list(_portions(chosen, kernel, max_waves))
+    waves = max(map(len, portions)) * -(-int(np.prod(kernel.workgroup_size)) // LANES)
+    # The portions run one after the other, in the same private memory.
+    private = memory.allocate(waves * LANES * kernel.private_bytes) if kernel.private_bytes else 0
+    for portion in portions:
         machine = Machine(kernel, portion, memory)
+        machine.private_segment = private
         set_initial_state(machine, kernarg, arguments)
         program.run(machine, max_branches)
         yield machine
@@ -142,7 +147,6 @@ _UNSUPPORTED = (
     "user_sgpr_dispatch_id",
     "user_sgpr_flat_scratch_init",
     "user_sgpr_private_segment_size",
-    "enable_private_segment",
     "uses_dynamic_stack",
     "system_sgpr_workgroup_info",
 )

@@ -41,6 +41,7 @@ class Machine:
         sgpr: [128, waves]; `vcc`, `m0` and `exec` lie where the ISA encodes them.
         vgpr: [registers, waves, 64]; accumulation register a_i lies at `accum_offset + i`.
         scc: [waves].
+        private_segment: address of the private memory of all work items, wave by wave.
         modes: the float modes that waves have had so far.
         mode_of: [waves], which of `modes` each wave has.
     """
@@ -54,6 +55,7 @@ class Machine:
     vgpr: U32 = field(init=False)
     scc: npt.NDArray[np.bool_] = field(init=False)
     lds: LdsState = field(init=False)
+    private_segment: int = 0
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: WorkgroupCounters = field(init=False)

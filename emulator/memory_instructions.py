@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Global memory instructions: `buffer_*`, `global_*`, `flat_*` and scalar loads.
+"""Memory instructions: `buffer_*`, `global_*`, `flat_*`, `scratch_*` and scalar loads.
 
 Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to 10. All
 accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing, except
@@ -34,7 +34,7 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
         return _scalar_load(instruction, name.removeprefix("s_load_dword"))
     if name.startswith("s_buffer_load_dword"):
         return _scalar_buffer_load(instruction, name.removeprefix("s_buffer_load_dword"))
-    for prefix in ("buffer_", "global_", "flat_"):
+    for prefix in _PLACES:
         if name.startswith(prefix):
             return _vector_memory(context, instruction, prefix, name.removeprefix(prefix))
     return None
@@ -43,11 +43,14 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 def _vector_memory(
     context: BuildContext, instruction: Instruction, prefix: str, name: str
 ) -> Step | None:
-    traffic = _Traffic(context.target)
-    where = _buffer_place if prefix == "buffer_" else _address_place
+    where = _PLACES[prefix]
+    # A lane's private memory is not counted: how the hardware lays it out is no choice of a kernel.
+    traffic = None if prefix == "scratch_" else _Traffic(context.target)
     to_lds = bool(instruction.modifiers.get("lds")) or name.startswith("load_lds_")
     name = name.replace("load_lds_", "load_")
-    if to_lds:
+    if traffic is None and (to_lds or name.startswith("atomic_")):
+        return None
+    if to_lds and traffic is not None:
         if name not in _LOADS or _LOADS[name].width % 4:
             raise UnknownInstructionError(instruction, f"no model of {name} to the LDS")
         place = where(instruction, instruction.operands)
@@ -63,7 +66,7 @@ def _vector_memory(
             data = instruction.operands[1]
             place = where(instruction, (instruction.operands[0], *instruction.operands[2:]))
         return _store(data, width, shift, place, traffic)
-    if name.startswith("atomic_"):
+    if name.startswith("atomic_") and traffic is not None:
         return _atomic(instruction, prefix, name.removeprefix("atomic_"), where, traffic)
     return None
 
@@ -267,6 +270,46 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     return place
 
 
+def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
+    """A vector and a scalar offset, each of them 0 if `off`, and `offset`, in a lane's own memory.
+
+    The launch reserves `.amdhsa_private_segment_fixed_size` bytes for each lane, side by side.
+    """
+    vaddr, saddr = operands
+    lanes = _vector_register(vaddr, 1)
+    scalar = None if isinstance(saddr.value, Name) else scalar_source(saddr, "u32")
+    constant = instruction.integer("offset")
+
+    def place(group: WaveGroup) -> _LaneAccess:
+        machine = group.machine
+        size = machine.kernel.private_bytes
+        offset = np.full((group.count, LANES), constant, np.int64)
+        if lanes is not None:
+            offset += group.v(machine.vector_index(lanes))
+        if scalar is not None:
+            offset += scalar(group)[:, None]
+        used = offset if group.active is None else offset[group.active]
+        if used.size and not 0 <= int(used.min()) <= int(used.max()) < size:
+            raise EmulationError(
+                f"an access to private memory at bytes {int(used.min())} to {int(used.max())}: "
+                f"each work item has {size} bytes of it"
+            )
+        lane = LANES * group.waves.astype(np.int64)[:, None] + np.arange(LANES)
+        return _LaneAccess(machine.private_segment + lane * size + offset, group.active)
+
+    return place
+
+
+_PLACES: Mapping[str, Callable[[Instruction, tuple[Operand, ...]], _Place]] = MappingProxyType(
+    {
+        "buffer_": _buffer_place,
+        "global_": _address_place,
+        "flat_": _address_place,
+        "scratch_": _private_place,
+    }
+)
+
+
 # -- counting ------------------------------------------------------------------------------------
 
 
@@ -348,7 +391,7 @@ def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> Words:
     )
 
 
-def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic) -> Step:
+def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | None) -> Step:
     register = destination.register
     words = max(1, load.width // 4)
     if register.file == "s" or register.count != words:
@@ -357,7 +400,8 @@ def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic) ->
     def step(group: WaveGroup) -> None:
         target = place(group)
         values = _fetch(group, target, load.width)
-        traffic.count(group, target, load.width)
+        if traffic is not None:
+            traffic.count(group, target, load.width)
         index = group.machine.vector_index(register)
         if load.width < 4:
             narrow = extend(values[0], load)
@@ -381,7 +425,7 @@ def _data(operand: Operand, words: int) -> Callable[[WaveGroup], Words]:
     return read
 
 
-def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traffic) -> Step:
+def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traffic | None) -> Step:
     values = _data(data, max(1, width // 4))
 
     def step(group: WaveGroup) -> None:
@@ -394,7 +438,8 @@ def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traff
         else:
             for k, mask in enumerate(allowed):
                 memory.store(target.addresses + 4 * k, words[k : k + 1], min(width, 4), mask, waves)
-        traffic.count(group, target, width)
+        if traffic is not None:
+            traffic.count(group, target, width)
 
     return step
 

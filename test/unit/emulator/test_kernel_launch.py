@@ -10,7 +10,7 @@ import pytest
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
-from bankwise.emulator.errors import LaunchError
+from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch, launch_each
 
@@ -181,3 +181,43 @@ def test_arguments_of_the_wrong_size():
     kernel = parse_assembly(text(""))["k"]
     with pytest.raises(LaunchError, match="takes 12 bytes of arguments, not 8"):
         launch(kernel, target("gfx942"), (1, 1, 1), bytes(8), GlobalMemory())
+
+
+@pytest.mark.parametrize("max_waves", [256, 2])
+def test_private_memory(max_waves: int):
+    """Each work item finds there what it has put there, by constant and by computed addresses."""
+    memory = GlobalMemory()
+    output = memory.allocate(4 * 96 * 3)
+    directives = """\t\t.amdhsa_enable_private_segment 1
+\t\t.amdhsa_private_segment_fixed_size 24"""
+    code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
+\ts_mul_i32 s20, s2, 96
+\tv_add_u32_e32 v1, s20, v0
+\tv_not_b32_e32 v2, v1
+\tscratch_store_dwordx2 off, v[1:2], off offset:8
+\ts_mov_b32 s8, 4
+\tv_mov_b32_e32 v3, 8
+\tscratch_store_byte v3, v2, s8 offset:-4
+\tv_lshlrev_b32_e32 v4, 2, v1
+\tscratch_load_dword v5, v3, off
+\tscratch_load_dword v6, off, s8 offset:8
+\ts_waitcnt vmcnt(0) lgkmcnt(0)
+\tv_xor_b32_e32 v5, v5, v6
+\tglobal_store_dword v4, v5, s[6:7]"""
+    source = assembly(code, threads=96, kernarg_bytes=8, directives=directives)
+    arguments = struct.pack("<Q", output)
+    kernel = parse_assembly(source)["k"]
+    counters = launch(kernel, target("gfx942"), (3, 1, 1), arguments, memory, max_waves=max_waves)
+    # The byte that was stored last is the low one of v1, inverted.
+    item = np.arange(96 * 3, dtype=np.uint32)
+    assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == (~item ^ item ^ 0xFF)).all()
+    # Only the stores to the output count as traffic.
+    assert counters.global_useful_bytes.sum() == 4 * 96 * 3
+
+
+def test_private_memory_has_an_end():
+    code = "\tscratch_load_dword v5, v0, off offset:4\n\ts_waitcnt vmcnt(0)"
+    directives = "\t\t.amdhsa_private_segment_fixed_size 24"
+    kernel = parse_assembly(assembly(code, directives=directives))["k"]
+    with pytest.raises(EmulationError, match="bytes 4 to 67: each work item has 24 bytes of it"):
+        launch(kernel, target("gfx942"), (1, 1, 1), b"", GlobalMemory())
