@@ -26,6 +26,7 @@ from .host_values import (
     Resource,
     host_dtype,
 )
+from .parameters import Bytes, ParameterError, Parameters
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ class HostModule:
         exports: the kernels' exports by `executable::variant::kernel`.
         globals: values by name; the program changes them.
         blobs: the bytes of `dense_resource` constants by name.
+        parameters: weights that lie in files.
     """
 
     functions: Mapping[str, ir.Operation]
     exports: Mapping[str, ir.Operation]
     globals: dict[str, object]
     blobs: Mapping[str, bytes]
+    parameters: Parameters
 
 
 class Interpreter:
@@ -209,6 +212,37 @@ def _file_read(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 def _file_constant(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     buffer, _, offset, length = run.operands(op)
     return [HostBuffer(buffer.data[offset : offset + length])]
+
+
+def _parameter(
+    run: Interpreter, op: ir.Operation, scope: Sequence[Any], key: Any, offset: int, length: int
+) -> Bytes:
+    """Some bytes of a parameter; the scope may be missing."""
+    name, key_text = ("".join(bytes(b.data).decode() for b in part) for part in (scope, [key]))
+    try:
+        return run.module.parameters.read(name, key_text, offset, length)
+    except ParameterError as error:
+        raise _located(op, str(error)) from None
+
+
+def _load_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
+    """stream.cmd.parameter.load: a new resource for each parameter."""
+    scope, keys, offsets, lengths, _ = run.segments(op)
+    results: list[object] = []
+    for key, offset, length in zip(keys, offsets, lengths, strict=True):
+        address = run.device.allocate(length)
+        run.device.write(address, _parameter(run, op, scope, key, offset, length))
+        results.append(Resource(address, length))
+    return [*results, TIMEPOINT]
+
+
+def _gather_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
+    """stream.cmd.parameter.gather: parameters into parts of one resource."""
+    scope, keys, offsets, (target,), _, places, lengths, _ = run.segments(op)
+    for key, offset, place, length in zip(keys, offsets, places, lengths, strict=True):
+        part = target.part(place, length)
+        run.device.write(part.address, _parameter(run, op, scope, key, offset, length))
+    return [TIMEPOINT]
 
 
 def _execute(run: Interpreter, op: ir.Operation) -> Sequence[object]:
@@ -416,6 +450,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "stream.resource.try_map": lambda run, op: [0, None],
         "stream.file.constant": _file_constant,
         "stream.file.read": _file_read,
+        "stream.cmd.parameter.load": _load_parameters,
+        "stream.cmd.parameter.gather": _gather_parameters,
         "stream.cmd.execute": _execute,
         "stream.cmd.fill": _fill,
         "stream.cmd.copy": _copy,

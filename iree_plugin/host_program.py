@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from iree.compiler import ir
 
-from ..dialect_utils.element_types import bits_of, element_type_of, packed_size, unpacked
-from .exports import callable_names
+from ..dialect_utils.element_types import element_type_of, packed_size, unpacked
+from .calls import InputTypeError, as_element_type, callable_names
 from .host_constants import resource_blobs
 from .host_interpreter import HostModule, Interpreter
 from .host_values import (
@@ -37,6 +37,7 @@ from .host_values import (
     host_dtype,
     plain_value,
 )
+from .parameters import Parameters
 
 __all__ = [
     "Binding",
@@ -65,11 +66,14 @@ class FunctionSignature:
 class HostProgram:
     """The functions and globals of one module, on one device."""
 
-    def __init__(self, module: ir.Operation, device: Device) -> None:
+    def __init__(
+        self, module: ir.Operation, device: Device, parameters: Parameters | None = None
+    ) -> None:
         """Runs the module's initializers.
 
         Args:
             module: the module after phase `executable-targets`.
+            parameters: what the module loads from files.
 
         Raises:
             HostProgramError: an initializer does what is not supported.
@@ -79,7 +83,9 @@ class HostProgram:
         self._device = device
         functions: dict[str, ir.Operation] = {}
         exports: dict[str, ir.Operation] = {}
-        self._host = HostModule(functions, exports, {}, resource_blobs(module))
+        self._host = HostModule(
+            functions, exports, {}, resource_blobs(module), parameters or Parameters({})
+        )
         initializers: list[ir.Operation] = []
         for op in module.regions[0].blocks[0]:
             operation = op.operation
@@ -217,28 +223,9 @@ def _declaration(function: ir.Operation) -> str:
 
 
 def _view(number: int, array: Array, wanted: str) -> BufferView:
-    """An input tensor; bytes, and integers for a narrow type, take the function's element type."""
-    if array.dtype.type is np.void:
-        if not wanted or host_dtype(wanted).itemsize != array.dtype.itemsize:
-            raise HostProgramError(
-                f"input {number} is an array of {array.dtype.itemsize} bytes an element, which "
-                f"does not say its type; the function takes {wanted or 'any'}"
-            )
-        array = array.view(host_dtype(wanted))
-    elif wanted and array.dtype.kind in "iu" and array.dtype.itemsize == 1:
-        array = _narrowed(number, array, wanted)
+    """An input tensor as the function's element type."""
+    try:
+        array = as_element_type(array, wanted)
+    except InputTypeError as error:
+        raise HostProgramError(f"input {number} {error}") from None
     return BufferView(array.shape, element_type_of(array.dtype), np.ascontiguousarray(array))
-
-
-def _narrowed(number: int, array: Array, wanted: str) -> Array:
-    """Bytes as i4 or i2, if those are wanted; files have no such types."""
-    dtype = host_dtype(wanted)
-    width = bits_of(dtype)
-    if width >= 8:
-        return array
-    wide = array.astype(np.int16)
-    if wide.size and (wide.min() < -(1 << width - 1) or wide.max() >= 1 << width):
-        raise HostProgramError(f"input {number} has elements that do not fit {wanted}")
-    # Both readings of a signless integer, -1 and 15, have the same bits.
-    signed = ((wide + (1 << width - 1)) % (1 << width)) - (1 << width - 1)
-    return (signed if np.dtype(dtype).name.startswith("int") else wide).astype(dtype)

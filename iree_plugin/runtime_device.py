@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..dialect_utils.element_types import dtype_of, element_type_of
-from .exports import callable_names
+from .calls import InputTypeError, as_element_type, callable_names, declared_element_types
+from .parameters import Parameters
+
+if TYPE_CHECKING:
+    from iree.runtime import HalDevice
 
 Array = npt.NDArray[Any]
 
@@ -58,13 +63,49 @@ _ELEMENT_TYPES = {
 }
 
 
+def device_uris(driver: str = "") -> list[str]:
+    """The devices that answer, of one driver or of all, as `hip://GPU-...`.
+
+    Raises:
+        RuntimeDeviceError: the driver that is asked for cannot be used.
+    """
+    import iree.runtime as runtime
+
+    found: list[str] = []
+    for name in [driver] if driver else runtime.query_available_drivers():
+        try:
+            devices = runtime.get_driver(name).query_available_devices()
+        except (RuntimeError, ValueError) as error:
+            if driver:
+                raise RuntimeDeviceError(f"no {driver} device: {_one_line(error)}") from None
+            continue
+        found += [f"{name}://{device['path']}" for device in devices]
+    return found
+
+
+def driver_names() -> list[str]:
+    """The HAL drivers that the runtime was built with."""
+    import iree.runtime as runtime
+
+    return runtime.query_available_drivers()
+
+
 def run_on_device(
-    vmfb: bytes, driver: str, function: str, inputs: Sequence[Array | int | float]
+    vmfb: bytes,
+    device: str,
+    function: str,
+    inputs: Sequence[Array | int | float],
+    *,
+    allocators: Sequence[str] = (),
+    parameters: Parameters | None = None,
 ) -> tuple[str, list[Array]]:
-    """Runs a function of a module on the first device of `driver`.
+    """Runs a function of a module.
 
     Args:
+        device: a driver, whose first device is taken, or a device's URI such as `hip://0`.
         function: its name; empty for the module's only one.
+        allocators: specs of allocators around the device's own, as `iree-run-module` takes them.
+        parameters: what the module loads from files.
 
     Returns:
         The function's name and its results.
@@ -74,30 +115,34 @@ def run_on_device(
     """
     import iree.runtime as runtime
 
+    driver = device.partition("://")[0]
     reason = device_answers(driver)
     if reason:
         raise RuntimeDeviceError(f"no {driver} device: {reason}")
     try:
-        config = runtime.Config(driver)
+        config = runtime.Config(device=_device(device, tuple(allocators)))
         module = runtime.VmModule.copy_buffer(config.vm_instance, vmfb)
         hal = runtime.create_hal_module(config.vm_instance, config.device)
-        context = runtime.VmContext(config.vm_instance, modules=[hal, module])
+        providers = parameters.providers() if parameters else []
+        files = [runtime.create_io_parameters_module(config.vm_instance, *providers)]
+        modules = [*(files if providers else []), hal, module]
+        context = runtime.VmContext(config.vm_instance, modules=modules)
         names = callable_names(module.function_names)
         if not function and len(names) == 1:
             function = names[0]
         if function not in module.function_names:
             wanted = f"no function '{function}'" if function else "name a function with --function"
             raise RuntimeDeviceError(f"{wanted}; the module exports {', '.join(names) or 'none'}")
-        arguments = runtime.VmVariantList(len(inputs))
-        for value in inputs:
-            _push(runtime, config.device, arguments, value)
-        results = runtime.VmVariantList(4)
         entry = module.lookup_function(function)
         assert entry is not None
+        declaration = dict(entry.reflection).get("iree.abi.declaration", function)
+        arguments = runtime.VmVariantList(len(inputs))
+        for value in _typed_inputs(inputs, declaration):
+            _push(runtime, config.device, arguments, value)
+        results = runtime.VmVariantList(4)
         try:
             context.invoke(entry, arguments, results)
         except RuntimeError as error:
-            declaration = dict(entry.reflection).get("iree.abi.declaration", function)
             raise RuntimeDeviceError(f"{declaration}: {_one_line(error)}") from error
         fetched = [_fetch(runtime, config.device, results, i) for i in range(len(results))]
         return function, fetched
@@ -105,6 +150,37 @@ def run_on_device(
         if isinstance(error, RuntimeDeviceError):
             raise
         raise RuntimeDeviceError(_one_line(error)) from error
+
+
+@cache
+def _device(device: str, allocators: tuple[str, ...]) -> HalDevice:
+    """A device, which lives as long as the process.
+
+    The runtime's buffers do not hold their device: one that lives longer, in a traceback say, ends
+    the process when it is freed.
+    """
+    from iree.runtime import get_driver
+
+    driver, is_uri, _ = device.partition("://")
+    specs = list(allocators) or None
+    if is_uri:
+        return get_driver(driver).create_device_by_uri(device, allocators=specs)
+    return get_driver(driver).create_default_device(allocators=specs)
+
+
+def _typed_inputs(
+    inputs: Sequence[Array | int | float], declaration: str
+) -> list[Array | int | float]:
+    """Inputs from files without a type get the one that the function declares."""
+    wanted = declared_element_types(declaration)
+    wanted += [""] * (len(inputs) - len(wanted))
+    typed: list[Array | int | float] = []
+    for number, (value, kind) in enumerate(zip(inputs, wanted, strict=False)):
+        try:
+            typed.append(as_element_type(value, kind) if isinstance(value, np.ndarray) else value)
+        except InputTypeError as error:
+            raise RuntimeDeviceError(f"input {number} {error}") from None
+    return typed
 
 
 def _push(runtime: Any, device: Any, arguments: Any, value: Array | int | float) -> None:

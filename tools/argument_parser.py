@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
+from .. import __version__
 from .usage import UsageError
 
 
@@ -20,6 +21,7 @@ class ArgumentParser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.add_argument("--version", action="version", version=f"{program} {__version__}")
 
     def error(self, message: str) -> NoReturn:
         """Instead of argparse's usage and exit code 2."""

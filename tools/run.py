@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from ..iree_plugin.temporary_files import temporary_directory
 from .endings import fail, file_error
-from .run_arguments import RunSettings, parse_arguments
+from .run_arguments import DEVICES, RunSettings, parse_arguments
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -36,12 +36,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(settings: RunSettings) -> int:
+    from ..dialect_utils.element_types import ElementTypeError
+    from ..iree_plugin.parameters import ParameterError
     from ..iree_plugin.runtime_device import RuntimeDeviceError
     from .run_values import ValueTextError, array_path, parse_values
 
     try:
+        if settings.list_devices is not None or settings.list_drivers:
+            return _list(settings)
         for where in settings.outputs:
-            if where != "-":
+            if where not in ("-", ""):
                 check_output(array_path(where))
         if settings.counters_json is not None:
             check_output(settings.counters_json)
@@ -60,12 +64,30 @@ def _run(settings: RunSettings) -> int:
         return _compare(settings, outputs, expected) if expected else 0
     except _CompilerSaidWhy:
         return 1
-    except (_CannotRun, OutputError, RuntimeDeviceError, ValueTextError) as error:
+    except (
+        *(ElementTypeError, OutputError, ParameterError, RuntimeDeviceError, ValueTextError),
+        _CannotRun,
+    ) as error:
         return fail(PROGRAM, str(error))
     except OSError as error:
         if not error.filename:  # Standard output takes no more.
             raise
         return fail(PROGRAM, file_error(error))
+
+
+def _list(settings: RunSettings) -> int:
+    """Prints the drivers and devices that may be named."""
+    from ..iree_plugin.runtime_device import device_uris, driver_names
+
+    emulated = [device for device in DEVICES if device.startswith("emulated-")]
+    if settings.list_drivers:
+        print(*driver_names(), *emulated, sep="\n")
+    driver = settings.list_devices
+    if driver in emulated:
+        print(driver)
+    elif driver is not None:
+        print(*device_uris(driver), *([] if driver else emulated), sep="\n")
+    return 0
 
 
 class _CannotRun(Exception):
@@ -118,6 +140,7 @@ def _emulate(
     from ..iree_plugin.emulated_device import EmulatedDevice
     from ..iree_plugin.emulated_module import compile_as_set
     from ..iree_plugin.host_program import HostProgram, HostProgramError
+    from ..iree_plugin.parameters import Parameters
 
     defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
     try:
@@ -126,9 +149,10 @@ def _emulate(
             raise _CompilerSaidWhy
         with compiled as module:
             emulated = EmulatedDevice(module.kernels, settings.workgroups)
-            program = HostProgram(module.host, emulated)
+            program = HostProgram(module.host, emulated, Parameters.load(settings.parameters))
             names = [signature.name for signature in program.signatures]
             function = settings.function or _only(names)
+            _check_outputs(settings, program.signature(function).results)
             outputs = program.call(function, inputs)
             assembly = module.assembly
     except (
@@ -145,6 +169,17 @@ def _emulate(
     return outputs
 
 
+def _check_outputs(settings: RunSettings, results: int) -> None:
+    """Refuses more destinations or expectations than the function has results."""
+    given = len(settings.outputs)
+    if given > results:
+        raise _CannotRun(f"{given} --output flags are given, the function has {_counted(results)}")
+
+
+def _counted(results: int) -> str:
+    return "one result" if results == 1 else f"{results} results"
+
+
 def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileSettings:
     """Gives the process the compile's flags, and of `defaults` those that the user did not give.
 
@@ -159,10 +194,10 @@ def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileS
 
 
 def _only(names: Sequence[str]) -> str:
+    if not names:
+        raise _CannotRun("the module exports no function that could be run")
     if len(names) != 1:
-        raise _CannotRun(
-            f"name a function with --function; the module exports {', '.join(names) or 'none'}"
-        )
+        raise _CannotRun(f"name a function with --function; the module exports {', '.join(names)}")
     return names[0]
 
 
@@ -238,20 +273,29 @@ _GPU_FLAGS = {
 def _run_on_gpu(
     settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
 ) -> list[Array]:
+    from ..iree_plugin.parameters import Parameters
     from ..iree_plugin.runtime_device import run_on_device
 
     vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()
-    function, outputs = run_on_device(vmfb, device, settings.function, inputs)
+    function, outputs = run_on_device(
+        vmfb,
+        device,
+        settings.function,
+        inputs,
+        allocators=settings.allocators,
+        parameters=Parameters.load(settings.parameters),
+    )
+    _check_outputs(settings, len(outputs))
     print(f"EXEC @{function}")
     return outputs
 
 
 def _compiled(settings: RunSettings, device: str) -> bytes:
     """The module compiled for a real device."""
-    kind = device.split("-")[0]
+    kind = device.partition("://")[0].split("-")[0]
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
-        raise UsageError("--device=hip: name the chip, as --iree-rocm-target=gfx942")
+        raise UsageError(f"--device={device}: name the chip, as --iree-rocm-target=gfx942")
     from ..iree_plugin.compile_driver import DriverError, compile_to_output
 
     compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
@@ -276,7 +320,7 @@ def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
         where = settings.outputs[number] if number < len(settings.outputs) else "-"
         if where == "-":
             print(f"result[{number}]: {value_text(value, settings.max_elements)}")
-        else:
+        elif where:
             save_array(where, value)
 
 
@@ -289,7 +333,7 @@ def _compare(
         return fail(
             PROGRAM, f"{len(expected)} expected outputs are given, the function has {len(outputs)}"
         )
-    tolerances = Tolerances(settings.thresholds, settings.relative)
+    tolerances = Tolerances(settings.thresholds, settings.relative, settings.exact)
     failed = False
     for number, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):
         mismatch = "" if wanted is None else tolerances.mismatch(actual, wanted)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings, joined_flags
 from . import compile_arguments
 from .argument_parser import ArgumentParser
 from .compile_arguments import unhonoured_flags
-from .usage import UsageError
+from .usage import UsageError, check_choice, flag_of, value_of
 
 DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", "emulated-gfx942", "emulated-gfx950")
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
@@ -27,7 +28,8 @@ class RunSettings:
     """What `bankwise-run` was asked for.
 
     `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
-    emulate, None for whole grids.
+    emulate, None for whole grids. `list_devices` is the driver whose devices are listed, empty for
+    all, None where none are.
     """
 
     module: str
@@ -36,6 +38,10 @@ class RunSettings:
     outputs: tuple[str, ...]
     expected: tuple[str, ...]
     device: str
+    allocators: tuple[str, ...]
+    parameters: tuple[str, ...]
+    list_devices: str | None
+    list_drivers: bool
     counters: bool
     counters_json: str | None
     annotate: bool
@@ -43,6 +49,7 @@ class RunSettings:
     max_elements: int
     thresholds: dict[str, float]
     relative: float
+    exact: bool
     compile: CompileSettings
 
     @property
@@ -62,7 +69,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    known, rest = _parser().parse_known_args(list(argv))
+    known, rest = _parser().parse_known_args(list(expand_flag_files(argv)))
     named = [known.module] if known.module else []
     plain = [word for word in rest if not word.startswith("-")]
     if known.module and plain and plain == rest:
@@ -71,17 +78,21 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
     compiled = compile_arguments.parse_arguments([*named, *rest])
     compiled = replace(compiled, mitigation=known.bankwise_mitigation)
     module = compiled.input
-    if module is None:
+    if module is None and known.list_devices is None and not known.list_drivers:
         raise UsageError("no module; name one with --module=FILE")
     for flag in unhonoured_flags(compiled, _HONOURED):
         raise UsageError(f"{flag} has no meaning for a run")
     settings = RunSettings(
-        module=module,
+        module=module or "",
         function=known.function,
         inputs=tuple(known.input),
         outputs=tuple(known.output),
         expected=tuple(known.expected_output),
-        device=known.device,
+        device=_checked_device(known.device),
+        allocators=tuple(known.device_allocator),
+        parameters=tuple(known.parameters),
+        list_devices=known.list_devices,
+        list_drivers=known.list_drivers,
         counters=known.counters,
         counters_json=known.counters_json,
         annotate=known.annotate,
@@ -89,13 +100,57 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         max_elements=known.output_max_element_count,
         thresholds={name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS},
         relative=known.expected_rtol,
+        exact=known.equality_mode == "exact",
         compile=compiled,
     )
     _check(settings)
     return settings
 
 
+def expand_flag_files(argv: Sequence[str], within: tuple[str, ...] = ()) -> Iterator[str]:
+    """The words of a command line, and in place of each `--flagfile` those of the file.
+
+    Raises:
+        UsageError: a file that cannot be read, or that reads itself.
+    """
+    words = iter(argv)
+    for word in words:
+        if flag_of(word).lstrip("-") != "flagfile" or not word.startswith("-"):
+            yield word
+            continue
+        path = value_of(word, words)
+        if path in within:
+            raise UsageError(f"--flagfile={path}: the file reads itself")
+        try:
+            lines = Path(path).read_text().splitlines()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise UsageError(f"--flagfile={path}: cannot read it: {reason}") from None
+        flags = [line.strip() for line in lines]
+        kept = [_unquoted(flag) for flag in flags if flag and not flag.startswith("#")]
+        yield from expand_flag_files(kept, (*within, path))
+
+
+def _unquoted(flag: str) -> str:
+    """`--function="main"` without the quotation marks, which no shell takes away here."""
+    name, separator, value = flag.partition("=")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        value = value[1:-1]
+    return f"{name}{separator}{value}"
+
+
+def _checked_device(device: str) -> str:
+    """The device; a real one may be a URI with a path behind its driver."""
+    driver, separator, _ = device.partition("://")
+    if separator and driver in ("auto", "emulated-gfx942", "emulated-gfx950"):
+        raise UsageError(f"--device={device}: '{driver}' has no devices to choose from")
+    check_choice("--device", driver, DEVICES)
+    return device
+
+
 def _check(settings: RunSettings) -> None:
+    if settings.allocators and settings.device.startswith("emulated-"):
+        raise UsageError("--device_allocator: an emulated device has one allocator of its own")
     if settings.workgroups is not None and settings.workgroups < 1:
         raise UsageError(f"--workgroups={settings.workgroups}: expects a number from 1")
     if settings.workgroups is not None and settings.expected:
@@ -138,11 +193,21 @@ examples:
     add("--module", help="a .vmfb, or an .mlir to compile first ('-' for stdin)")
     add("--function", default="", help="the function to run (default: the only one)")
     add("--input", action="append", default=[], metavar="VALUE", help="an input, see below")
-    add("--output", action="append", default=[], metavar="WHERE", help="@file.npy, @file.bin or -")
+    add("--output", action="append", default=[], metavar="WHERE",
+        help="@file.npy, @file.bin, +file to append, - to print, empty to ignore")  # fmt: skip
     add("--expected_output", action="append", default=[], metavar="VALUE",
         help="compare an output with a value; '(ignored)' skips it")  # fmt: skip
-    add("--device", default="auto", choices=DEVICES,
-        help="auto: hip if a device answers, else the emulator")  # fmt: skip
+    add("--device", default="auto", metavar="DEVICE",
+        help=f"{', '.join(DEVICES)}, or a device's URI, as hip://0 (auto: hip if a device answers, "
+        "else the emulator)")  # fmt: skip
+    add("--list_devices", nargs="?", const="", metavar="DRIVER",
+        help="list the devices that can be named, of one driver or of all")  # fmt: skip
+    add("--list_drivers", action="store_true", help="list the drivers of the runtime")
+    add("--device_allocator", action="append", default=[], metavar="SPEC",
+        help="an allocator around a real device's own, as caching or debug")  # fmt: skip
+    add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
+        help="a file of parameters (.irpa, .gguf, .safetensors)")  # fmt: skip
+    add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
     add("--bankwise-mitigation", default="auto", choices=MITIGATIONS,
         help="how an .mlir module is compiled")  # fmt: skip
     add("--counters", action="store_true", help="print the emulator's counters")
@@ -155,5 +220,7 @@ examples:
     for name, value in _THRESHOLDS.items():
         add(f"--expected_{name}_threshold", type=float, default=value, metavar="X",
             help=f"absolute tolerance of {name} ({value:g})")  # fmt: skip
+    add("--equality_mode", default="approximate", choices=("approximate", "exact"),
+        help="exact compares bits, approximate as the tolerances say")  # fmt: skip
     add("--expected_rtol", type=float, default=1e-5, metavar="X", help="relative tolerance")
     return parser

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from iree.compiler import ir
+from iree.runtime import ParameterIndex
 
 from bankwise.bench.kernels import Attention, Matmul
 from bankwise.bench.runs import TARGET_FLAGS
@@ -166,6 +167,42 @@ def test_a_flag_that_only_a_process_takes_reaches_the_compiler(tool: Tool, tmp_p
     assert "offen lds" in direct.stdout
 
 
+BF16 = """
+util.global private @scale = #flow.parameter.named<"model"::"scale"> : tensor<4xbf16>
+func.func @main(%a: tensor<4xbf16>) -> tensor<4xbf16> {
+  %s = util.global.load @scale : tensor<4xbf16>
+  %r = arith.mulf %a, %s : tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["emulated-gfx942", "local-task", "local-sync://"])
+def test_files_without_a_type_and_parameters_reach_every_device(
+    tool: Tool, tmp_path: Path, device: str
+):
+    """NumPy saves bf16 as raw bytes: the function says what they are."""
+    (tmp_path / "m.mlir").write_text(BF16)
+    np.save(tmp_path / "a.npy", np.array([1, 2, 3, 4], dtype_of("bf16")))
+    index = ParameterIndex()
+    index.add_buffer("scale", np.array([2, 2, 0.5, 1], dtype_of("bf16")).tobytes())
+    index.create_archive_file(str(tmp_path / "p.irpa"))
+    (tmp_path / "flags.txt").write_text("--input=@a.npy\n--output=@o.npy\n")
+    result = tool(
+        *("bankwise-run", "m.mlir", f"--device={device}", "--parameters=model=p.irpa"),
+        *("--flagfile=flags.txt", "--expected_output=4xbf16=2 4 1.5 4", "--equality_mode=exact"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "[SUCCESS]" in result.stdout
+    assert np.load(tmp_path / "o.npy").dtype == np.uint16
+
+
+def test_devices_are_listed(tool: Tool):
+    result = tool("bankwise-run", "--list_devices")
+    assert result.returncode == 0
+    assert {"local-task://", "emulated-gfx942"} <= set(result.stdout.split())
+
+
 def test_a_wrong_result_fails(tool: Tool, attention: Kernel):
     result = tool(
         *("bankwise-run", "a.mlir", "--device=emulated-gfx942", *QKV),
@@ -202,6 +239,10 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
             "input2 is 1x128x32xf16, the function takes 1x128x64xf16",
         ),
         (["a.mlir", "--device=emulated-gfx942", "--function=g"], "exports attention"),
+        (
+            ["a.mlir", "--device=emulated-gfx942", *QKV, "--output=-", "--output=-"],
+            "2 --output flags are given, the function has one result",
+        ),
         (["a.vmfb", "--device=emulated-gfx942"], "give the .mlir"),
         (["a.mlir", "--device=emulated-gfx942", "--input=@nil.npy"], "cannot read 'nil.npy'"),
         (["a.mlir", "--device=hip", *QKV], "name the chip"),
@@ -225,7 +266,7 @@ def test_bad_input_is_one_line(tool: Tool, attention: Kernel, arguments: list[st
     [
         (["--output=@no/o.npy"], "cannot write 'no/o.npy': there is no directory '"),
         (["--output=-", "--output=@d.npy"], "cannot write 'd.npy': Is a directory"),
-        (["--output=o.npy"], "--output=o.npy: expects @file.npy, @file.bin or -"),
+        (["--output=o.npy"], "--output=o.npy: expects @file.npy, @file.bin, +file.npy"),
         (["--counters-json=no/c.json"], "cannot write 'no/c.json': there is no directory '"),
     ],
 )

@@ -35,12 +35,41 @@ def test_all_flags_of_the_compile_tool_are_taken():
     )
 
 
+def test_flags_are_read_from_files_where_they_stand(tmp_path):
+    """Later flags win; a file may be the output of iree-run-module's --help."""
+    (tmp_path / "inner.txt").write_text('--function="f"\n')
+    (tmp_path / "flags.txt").write_text(
+        f"# a comment\n\n--device=emulated-gfx950\n--input=2xi32=1 2\n"
+        f"--flagfile={tmp_path}/inner.txt\n--output_max_element_count=3\n"
+    )
+    flags = ["a.mlir", "--flagfile", f"{tmp_path}/flags.txt", "--output_max_element_count=5"]
+    settings = parse_arguments(flags)
+    assert settings.device == "emulated-gfx950"
+    assert settings.inputs == ("2xi32=1 2",)
+    assert settings.function == "f"
+    assert settings.max_elements == 5
+    (tmp_path / "inner.txt").write_text(f"--flagfile={tmp_path}/flags.txt\n")
+    with pytest.raises(UsageError, match="the file reads itself"):
+        parse_arguments(flags)
+
+
+def test_a_real_device_may_be_a_uri():
+    settings = parse_arguments(["a.vmfb", "--device=hip://0", "--device_allocator=caching"])
+    assert settings.device == "hip://0"
+    assert settings.allocators == ("caching",)
+    assert parse_arguments(["--list_devices"]).list_devices == ""
+    assert parse_arguments(["--list_devices=hip"]).list_devices == "hip"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "no module"),
         (["a.mlir", "--module=b.mlir"], "two modules"),
-        (["a.mlir", "--device=mps"], "invalid choice: 'mps'"),
+        (["a.mlir", "--device=mps"], "--device: 'mps' is not one of auto, hip,"),
+        (["a.mlir", "--device=emulated-gfx942://0"], "has no devices to choose from"),
+        (["a.mlir", "--device=emulated-gfx942", "--device_allocator=debug"], "has one allocator"),
+        (["a.mlir", "--flagfile=missing"], "--flagfile=missing: cannot read it: No such file"),
         (["a.mlir", "--compile-to=hal"], "--compile-to has no meaning for a run"),
         (["a.mlir", "-o", "x"], "-o has no meaning for a run"),
         (["a.vmfb", "--bankwise-remarks"], "--bankwise-remarks: 'a.vmfb' is compiled already"),
