@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..iree_plugin.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]
-_EXAMPLES = Path(__file__).parent.parent / "examples"
+_EXAMPLES = Path(str(resources.files("bankwise") / "examples"))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from rich.table import Table
 from ..iree_plugin.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
-EXAMPLES = Path(__file__).parent.parent / "examples" / "transpose"
+EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
 PUBLISHED = {"row_major": (294_912, 3_670_016), "column_major": (294_912, 1_572_864)}
 """Of 65536 rows: (SQ_INSTS_LDS, SQ_LDS_BANK_CONFLICT)."""

@@ -51,11 +51,15 @@ def compile(
 
     Raises:
         CompileError: the input does not compile.
+        TypeError: a flag that is no text, one text for all flags, an edit that is no PipelineEdit.
         ValueError: an unknown mitigation.
         OSError: the source file cannot be read.
         PipelineEditError: an edit's anchor does not fit a pipeline.
     """
-    mitigation = Mitigation(mitigation)
+    _check_flags(flags)
+    _check_edits(edits)
+    mitigation = _mitigation(mitigation)
+    _check_source(source)
     session = Session()
     try:
         try:
@@ -68,6 +72,45 @@ def compile(
         return _compile_in_session(session, source, flags, mitigation, edits, decisions)
     finally:
         session.close()
+
+
+def _check_flags(flags: Sequence[str]) -> None:
+    if isinstance(flags, str | bytes):
+        raise TypeError(f"flags is the single text {flags!r}; give a list of flags, such as [...]")
+    for flag in flags:
+        if not isinstance(flag, str):
+            raise TypeError(f"flags holds {flag!r}, which is no text; write it as '--flag=value'")
+
+
+def _check_edits(edits: Sequence[PipelineEdit]) -> None:
+    for edit in edits:
+        if not isinstance(edit, PipelineEdit):
+            raise TypeError(
+                f"edits holds {edit!r}, which is no PipelineEdit; make one with "
+                "bankwise.PipelineEdit.before, .after or .replace"
+            )
+
+
+def _mitigation(given: str | Mitigation) -> Mitigation:
+    try:
+        return Mitigation(given)
+    except ValueError:
+        known = ", ".join(f"'{each.value}'" for each in Mitigation)
+        raise ValueError(f"mitigation is {given!r}; it can be {known}") from None
+
+
+def _check_source(source: str | os.PathLike[str]) -> None:
+    """Raises OSError where a source is no text and cannot be read as a file."""
+    if _is_text(source):
+        return
+    try:
+        Path(source).open("rb").close()
+    except OSError as error:
+        if not isinstance(source, str) or "{" not in source:
+            raise
+        # No kernel is written without a brace, and hardly any file is named with one.
+        reason = f"{error.strerror} (MLIR text is recognized by a line break: end it with one)"
+        raise type(error)(error.errno, reason, source) from None
 
 
 def _is_text(source: str | os.PathLike[str]) -> bool:
@@ -111,7 +154,7 @@ def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
     if _is_text(source):
         text = str(source).encode() + b"\0"
         return Source.wrap_buffer(session, text, buffer_name="<text>")
-    Path(source).open("rb").close()
+    _check_source(source)
     return Source.open_file(session, os.fspath(source))
 
 

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from iree.compiler import ir
@@ -47,8 +48,28 @@ def test_a_missing_file_is_an_os_error() -> None:
 
 
 def test_an_unknown_mitigation_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="best"):
+    with pytest.raises(ValueError, match="mitigation is 'best'; it can be 'auto', 'swizzle'"):
         bankwise.compile(ATTENTION, GFX942, "best")
+
+
+@pytest.mark.parametrize(
+    ("flags", "edits", "message"),
+    [
+        ("--iree-hal-target-device=hip", (), "flags is the single text '--iree-hal-target-dev"),
+        ([7], (), "flags holds 7, which is no text"),
+        (GFX942, ["x"], "edits holds 'x', which is no PipelineEdit"),
+    ],
+)
+def test_arguments_of_another_type_are_named(flags: Any, edits: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        bankwise.compile(ATTENTION, flags, edits=edits)
+
+
+def test_text_without_a_line_break_is_told_from_a_path() -> None:
+    with pytest.raises(FileNotFoundError, match="is recognized by a line break: end it with one"):
+        bankwise.compile("func.func @f() { return }", GFX942)
+    with pytest.raises(OSError, match=r"File name too long \(MLIR text is recognized"):
+        bankwise.compile(ATTENTION.replace("\n", " "), GFX942)
 
 
 def test_an_unknown_flag_is_reported() -> None:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the wheel holds: every package, the data that the tools read, and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+OUTSIDE = {".venv", "build", "out", "test"}
+
+
+def test_every_package_is_listed() -> None:
+    found = {
+        ".".join(("bankwise", *each.parent.relative_to(ROOT).parts))
+        for each in ROOT.rglob("__init__.py")
+        if not OUTSIDE & set(each.relative_to(ROOT).parts)
+    }
+    assert found == set(SETUPTOOLS["packages"])
+
+
+def test_the_root_holds_no_other_module() -> None:
+    # The root is the package: whatever lies there would be shipped.
+    assert [each.name for each in ROOT.glob("*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [
+        ("bankwise", "py.typed"),
+        ("bankwise", "examples/attention_f16.mlir"),
+        ("bankwise", "examples/transpose/row_major.mlir"),
+        ("bankwise.bench", "attention_shapes.json"),
+    ],
+)
+def test_what_the_tools_read_is_shipped(package: str, file: str) -> None:
+    home = ROOT.joinpath(*package.split(".")[1:])
+    assert (home / file).is_file()
+    shipped = {path for glob in SETUPTOOLS["package-data"][package] for path in home.glob(glob)}
+    assert home / file in shipped
