@@ -15,8 +15,10 @@ from math import gcd, prod
 from iree.compiler import ir
 
 from .carried_memory import FOR_BOUNDS, carried_values
+from .dynamic_sizes import DYNAMIC
 from .element_types import element_bits
 from .index_bits import Congruence, IndexBits
+from .lds_accesses import mixed_operands
 from .swizzle_hint import HINT_NAME, is_hint
 
 _WORKGROUP = "#gpu.address_space<workgroup>"
@@ -275,6 +277,46 @@ def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
         else:
             total = _sum(total, Congruence(known.modulus * abs(stride), known.residue * stride))
     return total
+
+
+def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
+    """What is known of how many elements a memref has, also where its type does not say it.
+
+    A `memref.cast` of 1024 elements to `memref<?xf16>` has 1024, a `memref.subview` of %rows * 64
+    elements has 0 (mod 64).
+    """
+    kind = ir.MemRefType(value.type)
+    if kind.has_static_shape:
+        return Congruence(0, prod(kind.shape))
+    operation = defining_operation(value)
+    if operation is None:
+        return _UNKNOWN
+    if operation.name == "memref.subview":
+        sizes = mixed_operands(operation, "static_sizes", 2)
+    elif operation.name in ("memref.alloc", "memref.alloca"):
+        dynamic = iter(operation.operands)
+        sizes = [next(dynamic) if size == DYNAMIC else size for size in kind.shape]
+    elif operation.name in REORDERING_FREE_VIEWS or operation.name == HINT_NAME:
+        source = operation.operands[0]
+        return length_of(source, bits) if isinstance(source.type, ir.MemRefType) else _UNKNOWN
+    else:
+        return _UNKNOWN
+    known = [Congruence(0, s) if isinstance(s, int) else bits.of(s).congruence for s in sizes]
+    # Of a product only what divides it is kept.
+    exact = all(each.modulus == 0 for each in known)
+    total = prod(gcd(each.modulus, each.residue) for each in known)
+    return Congruence(0, total) if exact or total == 0 else Congruence(total, 0)
+
+
+def begins_at_multiple_of(value: ir.Value, bits: IndexBits) -> int:
+    """A number that divides the element of its root that `value` starts at, whichever root it is.
+
+    0, which every number divides, where `value` starts with its roots; 1 where nothing is known.
+    """
+    starts = start_offsets(value, bits)
+    if isinstance(starts, Untraceable):
+        return 1
+    return gcd(*(gcd(start.modulus, start.residue) for start in starts.values()))
 
 
 _UNKNOWN = Congruence(1, 0)

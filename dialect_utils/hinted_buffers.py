@@ -7,8 +7,10 @@ allocation that flows into the same value:
 
     %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }     one group: %a, %b
 
-Each value has a chain: the swizzles between it and the allocation, from the allocation outwards.
-Views (`memref.subview`, ...) may lie between an allocation and its hints, not behind these.
+Each value has a chain: the swizzles between it and the buffer that its innermost hint is on, from
+that buffer outwards. Any view (`memref.subview`, ...) may lie between an allocation and its hints.
+Behind a hint only views may lie that leave every element of a flat buffer at its index, such as
+`memref.assume_alignment`; the compiler folds the others into the accesses before hints resolve.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle
-from .allocations import VIEWS
+from .allocations import REORDERING_FREE_VIEWS, VIEWS
 from .lds_accesses import GATHER, LDMATRIX
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
@@ -54,6 +56,13 @@ class BufferAccess:
         return self.operation.name == GATHER
 
     @property
+    def writes(self) -> bool:
+        """Whether the access writes the buffer: a store, or a gather_to_lds that stores there."""
+        if self.is_gather:
+            return self.buffer_operand > 0
+        return self.operation.name in ("memref.store", "vector.store")
+
+    @property
     def offset(self) -> ir.Value:
         """The flat offset of a load or store from a rank-1 buffer."""
         return self.operation.operands[self.buffer_operand + 1]
@@ -85,6 +94,12 @@ class BufferGroup:
         """The swizzles of a value of a group without a problem."""
         return self._chains[buffer]
 
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The different swizzles that accesses of a group without a problem go through."""
+        found = dict.fromkeys(self.chain(access.buffer) for access in self.accesses)
+        return tuple(chain for chain in found if chain)
+
     def is_permuted(self, access: BufferAccess) -> bool:
         """Whether an access is a gather_to_lds through hints: its data is permuted already."""
         if not access.is_gather:
@@ -92,6 +107,11 @@ class BufferGroup:
         if self.problem is None:
             return bool(self.chain(access.buffer))
         return access.buffer not in self.roots
+
+    @property
+    def is_permuted_by_gathers(self) -> bool:
+        """Whether gathers have written data in the order of the hints: these must then resolve."""
+        return any(self.is_permuted(access) for access in self.accesses)
 
     def blame(self, problem: str) -> None:
         """Records a problem; the first one stays."""
@@ -241,7 +261,7 @@ class _Exploration:
             for target, through in self.edges.get(source, []):
                 chain = chains[source]
                 if through is not None and not is_hint(through):
-                    if chain:
+                    if chain and not _keeps_indices(through):
                         self.group.blame(f"{through.name} is behind a swizzle hint")
                         return
                 elif through is not None:
@@ -257,6 +277,14 @@ class _Exploration:
                     self.group.blame("a value carries the buffer with different swizzles")
                     return
         self.group._chains.update(chains)
+
+
+def _keeps_indices(view: ir.Operation) -> bool:
+    """Whether every element has the same index, the only one, in a view and in its source."""
+    kinds = (view.operands[0].type, view.results[0].type)
+    return view.name in REORDERING_FREE_VIEWS and all(
+        isinstance(kind, ir.MemRefType) and kind.rank == 1 for kind in kinds
+    )
 
 
 def _is_buffer(value: ir.Value) -> bool:

@@ -88,48 +88,76 @@ def placement(run: int, access: AccessFootprint) -> Placement | None:
 
 def illegality(
     chain: Sequence[XorShuffle | RotateRows],
-    num_elements: int | None,
+    num_elements: int,
     access_counts: Iterable[AccessFootprint | tuple[int, int]],
 ) -> str | None:
     """Why hints `chain` on a flat allocation cannot be resolved; None when they can.
 
     Args:
         chain: the swizzles from the allocation outwards.
-        num_elements: size of the allocation in elements; None when it is dynamic.
+        num_elements: size of the allocation in elements.
         access_counts: every load and store through the hints as (contiguous elements, a number
             that the offset is known to be a multiple of), or a full `AccessFootprint`.
     """
     if not chain:
         return "no swizzle"
-    if num_elements is None:
-        return "dynamic size: whole rows cannot be proven to fill the allocation"
+    reason = why_no_permutation(chain, num_elements)
+    if reason is not None:
+        return reason
+    for each in access_counts:
+        access = each if isinstance(each, AccessFootprint) else AccessFootprint(*each)
+        reason = why_not_rewritten(contiguous_run(chain), access)
+        if reason is not None:
+            return reason
+    return None
+
+
+def why_no_permutation(
+    chain: Iterable[XorShuffle | RotateRows], num_elements: int | None
+) -> str | None:
+    """Why `chain` does not permute a flat buffer in itself; None when it does.
+
+    `num_elements` is the buffer's size, or a number that divides it where that is all that is
+    known: 64 for a buffer of some rows of 64. None stands for a buffer that whole rows fill.
+    """
     for swizzle in chain:
         if isinstance(swizzle, XorShuffle) and not is_power_of_two(swizzle.groups_per_row):
             return (
                 f"{swizzle} is not a bijection: its rows have {swizzle.groups_per_row} groups, "
                 "not a power of two"
             )
-        if num_elements % swizzle.row_width:
+        if num_elements is not None and num_elements % swizzle.row_width:
             return (
                 f"{swizzle} is not a bijection of {num_elements} elements, which are not a "
                 f"multiple of its row width {swizzle.row_width}"
             )
-    run = contiguous_run(chain)
-    for each in access_counts:
-        access = each if isinstance(each, AccessFootprint) else AccessFootprint(*each)
-        if access.count < 1:
-            return f"access of {access.count} elements"
-        if run % access.alignment:
-            return (
-                f"access of {access.count} elements needs an offset that is a multiple of "
-                f"{access.alignment} elements, and the swizzle moves runs of {run}"
-            )
-        placed = placement(run, access)
-        if placed is None:
-            return _why_not_placed(run, access)
-        if placed is Placement.SPLIT and access.whole:
-            return f"access of {access.count} elements cannot be split into runs of {run}"
     return None
+
+
+def why_not_rewritten(run: int, access: AccessFootprint) -> str | None:
+    """Why `access` cannot be rewritten for runs of `run` elements; None when it can."""
+    if access.count < 1:
+        return f"access of {access.count} elements"
+    if run % access.alignment:
+        return (
+            f"access of {access.count} elements needs an offset that is a multiple of "
+            f"{access.alignment} elements, and the swizzle moves runs of {run}"
+        )
+    placed = placement(run, access)
+    if placed is None:
+        return _why_not_placed(run, access)
+    if placed is Placement.SPLIT and access.whole:
+        return f"access of {access.count} elements cannot be split into runs of {run}"
+    return None
+
+
+def may_be_whole_runs(run: int, access: AccessFootprint) -> bool:
+    """Whether `access` is made of whole runs of `run` elements if it begins where one begins.
+
+    That is a question to be asked at run time where nothing contradicts it: of an access of 8
+    elements and runs of 8 at an offset that is not known, or known to be a multiple of 4.
+    """
+    return access.count % run == 0 and access.residue % gcd(access.multiple, run) == 0
 
 
 def _why_not_placed(run: int, access: AccessFootprint) -> str:

@@ -6,6 +6,12 @@ vector of several runs is one access per run, unless the swizzle only reorders t
 vector's own block of memory, and alike wherever it is accessed: then it stays whole and its
 elements change places in registers.
 
+A vector that may begin inside a run is wherever the swizzle sends each of its elements. Where it
+begins is asked at run time: at the beginning of a run it is accessed as above, else element by
+element.
+
+    %v = vector.load %h[%o]     ->     %v = scf.if %o % 8 == 0 { one load } else { eight loads }
+
 **Alignment.** The backend issues one wide LDS instruction only if it can prove the address aligned,
 and it gives up after a few steps of index arithmetic, of which swizzles add some. So an access says
 what is known here of its address, as its `alignment`, and the allocation is aligned as much.
@@ -14,7 +20,7 @@ what is known here of its address, as its `alignment`, and the allocation is ali
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 
 import numpy as np
@@ -23,11 +29,12 @@ from iree.compiler import ir
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, element_count, vector_type
+from .allocations import begins_at_multiple_of
 from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
 from .swizzle_arithmetic import SwizzledOffsets
-from .swizzle_legality import Placement, contiguous_run, placement
+from .swizzle_legality import Placement, contiguous_run, may_be_whole_runs, placement
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,45 @@ class AccessRewriter:
     known: KnownOffsets
     offsets: SwizzledOffsets
 
-    def rewrite(self, group: BufferGroup, chain: Chain) -> list[ir.Operation]:
-        """Swizzles all accesses of a group; returns the operations that others have replaced."""
-        rewriting = _Rewriting(chain, contiguous_run(chain), self, _allocations(group))
-        replaced: list[ir.Operation] = []
+    def rewrite(self, group: BufferGroup) -> RewrittenAccesses:
+        """Swizzles all accesses of a group, each by the chain of its own buffer."""
+        allocations = _allocations(group)
+        done = RewrittenAccesses()
         for access in group.accesses:
-            if not access.is_gather and rewriting.splits(access):
-                replaced.append(access.operation)
-        return replaced
+            chain = group.chain(access.buffer)
+            if access.is_gather or not chain:
+                continue
+            run = contiguous_run(chain)
+            _Rewriting(chain, run, self, allocations).rewrite(access, done)
+        return done
+
+
+@dataclass
+class RewrittenAccesses:
+    """What became of a group's accesses.
+
+    Attributes:
+        replaced: the operations that others have replaced, to be erased.
+        swizzled: how many accesses there were.
+        checked: how many of them ask at run time where they begin.
+    """
+
+    replaced: list[ir.Operation] = field(default_factory=list)
+    swizzled: int = 0
+    checked: int = 0
+
+
+_EQUAL = 0
+"""The predicate `eq` of `arith.cmpi`."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Elements `first` to `first + width - 1` of a vector, and their swizzled offset."""
+
+    first: int
+    width: int
+    offset: ir.Value
 
 
 @dataclass(frozen=True)
@@ -57,21 +95,31 @@ class _Rewriting:
     allocations: Sequence[ir.Operation]
     """What the accesses access, if it can be aligned; else nothing."""
 
-    def splits(self, access: BufferAccess) -> bool:
-        """Swizzles one access; whether others have replaced it."""
+    def rewrite(self, access: BufferAccess, done: RewrittenAccesses) -> None:
+        """Swizzles one access."""
         known = self.rewriter.known
         footprint = known.footprint(access, self.run)
-        if placement(self.run, footprint) is Placement.INSIDE:
+        placed = placement(self.run, footprint)
+        done.swizzled += 1
+        if placed is Placement.INSIDE:
             self._move(access, self._offset(access))
             multiple = gcd(self.run, footprint.multiple, footprint.residue)
             self._align(access.operation, access, self.run, multiple)
-            return False
-        order = known.common_order(access, self.chain, self.run)
+            return
+        is_split = placed is Placement.SPLIT
+        order = known.common_order(access, self.chain, self.run) if is_split else None
         if order is not None:
             self._reorder(access, order)
-            return False
-        self._split(access)
-        return True
+            return
+        if not is_split and may_be_whole_runs(self.run, footprint):
+            value = self._checked(access)
+            done.checked += 1
+        else:
+            pieces = self._pieces(access, self.run if is_split else 1)
+            value = self._access_pieces(access, pieces, ir.InsertionPoint(access.operation))
+        if value is not None:
+            access.operation.results[0].replace_all_uses_with(value)
+        done.replaced.append(access.operation)
 
     def _offset(self, access: BufferAccess, constant: int = 0) -> ir.Value:
         emit = self.rewriter.offsets.emit
@@ -100,49 +148,89 @@ class _Rewriting:
                 shuffled = _shuffled(loaded, in_memory)
             loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
 
-    def _split(self, access: BufferAccess) -> None:
-        """Replaces an access of several runs by one access per run."""
-        operation, run = access.operation, self.run
-        vector = vector_type(access)
-        assert vector is not None
-        piece = ir.VectorType.get([run], vector.element_type, loc=operation.location)
-        starts = range(0, vector.shape[0], run)
-        indices = [self._offset(access, start) for start in starts]
-        attributes = {name: operation.attributes[name] for name in operation.attributes}
+    def _checked(self, access: BufferAccess) -> ir.Value | None:
+        """An access that asks at run time whether it begins at a run; the value that it loads."""
+        operation, builder = access.operation, self.rewriter.offsets.builder
+        operation.context.get_dialect_descriptor("scf")  # Loads it: the input may have none of it.
+        zero = builder.constant(0)
+        inside = builder.remainder(access.offset, access.offset, self.run)
+        branches = [self._pieces(access, width) for width in (self.run, 1)]
+        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)
         with ir.InsertionPoint(operation), operation.location:
-            if operation.name == "vector.store":
-                for start, index in zip(starts, indices, strict=True):
-                    part = ir.Operation.create(
-                        "vector.extract_strided_slice",
-                        results=[piece],
-                        operands=[operation.operands[0]],
-                        attributes=_slice(offsets=start, sizes=run, strides=1),
-                    ).results[0]
-                    made = ir.Operation.create(
-                        operation.name, operands=[part, access.buffer, index], attributes=attributes
-                    )
-                    self._align(made, access, run, run)
-                return
-            is_float = isinstance(vector.element_type, ir.FloatType)
-            zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
-            value = ir.Operation.create(
-                "arith.constant", results=[vector], attributes={"value": zero}
+            condition = ir.Operation.create(
+                "arith.cmpi",
+                results=[ir.IntegerType.get_signless(1)],
+                operands=[inside, zero],
+                attributes={"predicate": predicate},
             ).results[0]
-            for start, index in zip(starts, indices, strict=True):
-                made = ir.Operation.create(
-                    operation.name,
-                    results=[piece],
-                    operands=[access.buffer, index],
-                    attributes=attributes,
-                )
-                self._align(made, access, run, run)
-                value = ir.Operation.create(
-                    "vector.insert_strided_slice",
-                    results=[vector],
-                    operands=[made.results[0], value],
-                    attributes=_slice(offsets=start, strides=1),
-                ).results[0]
-        operation.results[0].replace_all_uses_with(value)
+            choice = ir.Operation.create(
+                "scf.if",
+                results=[result.type for result in operation.results],
+                operands=[condition],
+                regions=2,
+            )
+            for region, pieces in zip(choice.regions, branches, strict=True):
+                point = ir.InsertionPoint(region.blocks.append())
+                value = self._access_pieces(access, pieces, point)
+                yielded = [] if value is None else [value]
+                ir.Operation.create("scf.yield", operands=yielded, ip=point)
+        return choice.results[0] if len(choice.results) else None
+
+    def _pieces(self, access: BufferAccess, width: int) -> list[_Piece]:
+        """Where the parts of `width` elements of a vector lie."""
+        count = element_count(access)
+        return [_Piece(at, width, self._offset(access, at)) for at in range(0, count, width)]
+
+    def _access_pieces(
+        self, access: BufferAccess, pieces: Sequence[_Piece], point: ir.InsertionPoint
+    ) -> ir.Value | None:
+        """Makes an access of each piece; the value that they load together."""
+        with point, access.operation.location:
+            if access.operation.name == "vector.store":
+                self._store_pieces(access, pieces)
+                return None
+            return self._load_pieces(access, pieces)
+
+    def _store_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> None:
+        operation = access.operation
+        vector = ir.VectorType(operation.operands[0].type)
+        for piece in pieces:
+            part = ir.Operation.create(
+                "vector.extract_strided_slice",
+                results=[ir.VectorType.get([piece.width], vector.element_type)],
+                operands=[operation.operands[0]],
+                attributes=_slice(offsets=piece.first, sizes=piece.width, strides=1),
+            ).results[0]
+            made = ir.Operation.create(
+                operation.name,
+                operands=[part, access.buffer, piece.offset],
+                attributes=_attributes(operation),
+            )
+            self._align(made, access, piece.width, piece.width)
+
+    def _load_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> ir.Value:
+        operation = access.operation
+        vector = ir.VectorType(operation.results[0].type)
+        is_float = isinstance(vector.element_type, ir.FloatType)
+        zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
+        value = ir.Operation.create(
+            "arith.constant", results=[vector], attributes={"value": zero}
+        ).results[0]
+        for piece in pieces:
+            made = ir.Operation.create(
+                operation.name,
+                results=[ir.VectorType.get([piece.width], vector.element_type)],
+                operands=[access.buffer, piece.offset],
+                attributes=_attributes(operation),
+            )
+            self._align(made, access, piece.width, piece.width)
+            value = ir.Operation.create(
+                "vector.insert_strided_slice",
+                results=[vector],
+                operands=[made.results[0], value],
+                attributes=_slice(offsets=piece.first, strides=1),
+            ).results[0]
+        return value
 
     def _align(
         self, operation: ir.Operation, access: BufferAccess, unit: int, multiple: int
@@ -150,8 +238,9 @@ class _Rewriting:
         """Says how `operation`, which `access` has become, is aligned.
 
         What it moves has moved by a multiple of `unit` elements, and lies at a multiple of
-        `multiple` elements of its buffer; 0 is a multiple of everything. Of a promise that was made
-        before, what divides both it and the unit still holds. `nontemporal` stays as it is.
+        `multiple` elements of its buffer; 0 is a multiple of everything. The buffer may be a view
+        that begins elsewhere than its allocation. Of a promise that was made before, what divides
+        both it and the unit still holds. `nontemporal` stays as it is.
         """
         element = ir.MemRefType(access.buffer.type).element_type
         bits = element_bits(element)
@@ -163,6 +252,7 @@ class _Rewriting:
         if vector is not None and operation.name.startswith("vector.") and bits and not bits % 8:
             moved = _vector_bytes(operation, bits)
             useful = min(1 << (moved - 1).bit_length(), MAX_USEFUL_ALIGNMENT)
+            multiple = gcd(multiple, begins_at_multiple_of(access.buffer, self.rewriter.known.bits))
             found = gcd(multiple * bits // 8, useful)
             if self.allocations and found > max(promised, bits // 8):
                 promised = found
@@ -207,6 +297,10 @@ def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
         operands=[vector, vector],
         attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
     ).results[0]
+
+
+def _attributes(operation: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: operation.attributes[name] for name in operation.attributes}
 
 
 def _slice(**numbers: int) -> dict[str, ir.Attribute]:

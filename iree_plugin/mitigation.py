@@ -108,15 +108,16 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
         reinsert = "iree-codegen-reinsert-swizzle-hints"
         # Only pipelines that prefetch stow hints on allocations.
         edit(_VECTOR_DISTRIBUTE, _REPLACE, ABSORB_PASS, AbsorbSwizzleHints(), required=False)
+        edit(_VECTOR_DISTRIBUTE | _LOWERED, _REPLACE, reinsert, ReinsertSwizzleHints())
+        resolve = ResolveSwizzleHints(one_layout=True)
+        edit(_VECTOR_DISTRIBUTE, _REPLACE, RESOLVE_SWIZZLE_HINTS, resolve)
         # Hints in a lowered function are its writer's: stock would drop some that are sound.
-        ours = _VECTOR_DISTRIBUTE | _LOWERED
-        edit(ours, _REPLACE, reinsert, ReinsertSwizzleHints())
-        edit(ours, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints())
+        edit(_LOWERED, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints())
         # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
         absorb = AbsorbSwizzleHints(only_own=True)
         edit(_TILE_AND_FUSE, _BEFORE, ABSORB_PASS, absorb, required=False)
         edit(_TILE_AND_FUSE, _BEFORE, reinsert, ReinsertSwizzleHints(only_own=True))
-        resolve = ResolveSwizzleHints(only_own=True)
+        resolve = ResolveSwizzleHints(only_own=True, one_layout=True)
         edit(_TILE_AND_FUSE, _BEFORE, RESOLVE_SWIZZLE_HINTS, resolve)
     return edits
 

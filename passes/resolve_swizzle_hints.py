@@ -9,18 +9,16 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.swizzles import chain_period
-from ..dialect_utils.access_offsets import KnownOffsets, vector_type
-from ..dialect_utils.allocations import Untraceable, start_offsets
+from ..dialect_utils.access_offsets import KnownOffsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
 from ..dialect_utils.flat_ldmatrix import fold_expansions_into_ldmatrix
 from ..dialect_utils.gpu_target import launch_of
-from ..dialect_utils.hinted_buffers import (
-    BufferAccess,
-    BufferGroup,
-    Chain,
-    group_hinted_buffers,
+from ..dialect_utils.hint_resolution import (
+    read_of_another_layout,
+    why_not_resolvable,
+    why_several_layouts,
 )
+from ..dialect_utils.hinted_buffers import BufferGroup, Chain, group_hinted_buffers
 from ..dialect_utils.index_bits import IndexBits
 from ..dialect_utils.index_builder import IndexBuilder
 from ..dialect_utils.lane_values import LaneEvaluator
@@ -28,12 +26,7 @@ from ..dialect_utils.lds_accesses import GATHER
 from ..dialect_utils.offset_terms import OffsetSplitter
 from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
 from ..dialect_utils.swizzle_hint import hints_in
-from ..dialect_utils.swizzle_legality import (
-    AccessFootprint,
-    contiguous_run,
-    illegality,
-)
-from ..dialect_utils.swizzled_accesses import AccessRewriter
+from ..dialect_utils.swizzled_accesses import AccessRewriter, RewrittenAccesses
 from .base import FunctionPass, PassContext
 from .decisions import Action, Decision
 from .hint_ownership import are_hints_marked, unmark_hints
@@ -43,10 +36,12 @@ from .hint_ownership import are_hints_marked, unmark_hints
 class ResolveSwizzleHints(FunctionPass):
     """Rewrites the accesses that go through swizzle hints, and removes all hints.
 
-    Runs on flat (rank-1) buffers, after `iree-codegen-propagate-constant-offsets`. Hints of one
-    allocation, and of allocations that share a loop-carried value, are resolved or dropped
-    together. A hint that cannot be resolved is dropped with a warning: the layout is then the
-    plain one. Data that `amdgpu.gather_to_lds` writes through a hint is already permuted, so there
+    Runs on flat (rank-1) buffers, after `iree-codegen-propagate-constant-offsets`. Each access is
+    rewritten by the hints that it goes through, as the documentation of the op has it: what
+    accesses the same memory through other hints, or through none, is no concern of theirs. Hints of
+    one allocation, and of allocations that share a loop-carried value, are resolved or dropped
+    together. A hint that cannot be resolved is dropped with a warning: the layout is then the plain
+    one. Data that `amdgpu.gather_to_lds` writes through a hint is already permuted, so there
     dropping would be wrong, and the pass fails.
     """
 
@@ -56,6 +51,9 @@ class ResolveSwizzleHints(FunctionPass):
 
     only_own: bool = False
     """Leave functions alone whose hints are not marked as ours."""
+
+    one_layout: bool = False
+    """Drop the hints of memory with more than one layout, which hints of ours never give it."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Resolves or drops every hint in `function`.
@@ -74,18 +72,19 @@ class ResolveSwizzleHints(FunctionPass):
             bits = IndexBits(function, lanes)
             known = KnownOffsets(bits, lanes)
             groups = group_hinted_buffers(_layout_hints(hints), function)
-            chains = [self._verify(group, known) for group in groups]
+            reasons = [self._why_not(group, known) for group in groups]
             builder = IndexBuilder(function)
             offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
             rewriter = AccessRewriter(known, offsets)
             replaced: list[ir.Operation] = []
-            for group, chain in zip(groups, chains, strict=True):
-                if isinstance(chain, str):
-                    self._report_dropped(function, context, group, chain)
+            for group, reason in zip(groups, reasons, strict=True):
+                if reason is not None:
+                    self._report_dropped(function, context, group, reason)
                     continue
-                old = rewriter.rewrite(group, chain)
-                replaced += old
-                self._report_resolved(function, context, group, chain, len(old))
+                self._warn_of_mixtures(context, group)
+                done = rewriter.rewrite(group)
+                replaced += done.replaced
+                self._report_resolved(function, context, group, done)
             for operation in replaced:
                 operation.erase()
             for hint in hints:
@@ -93,42 +92,57 @@ class ResolveSwizzleHints(FunctionPass):
                 hint.erase()
             unmark_hints(function)
 
-    def _verify(self, group: BufferGroup, known: KnownOffsets) -> Chain | str:
-        """The chain of all accesses of the group, or why its hints must be dropped."""
-        found = _common_chain(group)
-        if not isinstance(found, str):
-            found = _resolvable(group, found, known)
-        if isinstance(found, str) and any(group.is_permuted(access) for access in group.accesses):
+    def _why_not(self, group: BufferGroup, known: KnownOffsets) -> str | None:
+        """Why the group's hints must be dropped; None when all its accesses can be rewritten."""
+        reason = group.problem
+        if reason is None and self.one_layout:
+            reason = why_several_layouts(group, known.bits)
+        if reason is None:
+            reason = why_not_resolvable(group, known)
+        if reason is not None and group.is_permuted_by_gathers:
             raise PassFailure(
                 group.location,
-                f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {found}",
+                f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {reason}",
             )
-        return found
+        return reason
+
+    def _warn_of_mixtures(self, context: PassContext, group: BufferGroup) -> None:
+        mixture = read_of_another_layout(group)
+        if mixture is None:
+            return
+        load, chain = mixture
+        context.sink.warning(
+            load.operation.location,
+            f"{load.operation.name} reads {_allocation_text(load.buffer.type)} "
+            f"{_through(chain)}, and nothing writes it so: what it reads is undefined by the "
+            "documentation of iree_codegen.swizzle_hint, and is here what lies there in memory",
+        )
 
     def _report_dropped(
         self, function: ir.Operation, context: PassContext, group: BufferGroup, reason: str
     ) -> None:
         kind = _allocation_text((group.roots or [group.hints[0].results[0]])[0].type)
         context.sink.warning(group.location, f"swizzle hints of {kind} dropped: {reason}")
-        self._log(function, context, group, Action.DROP, reason, ())
+        self._log(function, context, group, Action.DROP, reason, "")
 
     def _report_resolved(
         self,
         function: ir.Operation,
         context: PassContext,
         group: BufferGroup,
-        chain: Chain,
-        split: int,
+        done: RewrittenAccesses,
     ) -> None:
-        count = sum(not access.is_gather for access in group.accesses)
-        reason = f"{count} accesses swizzled, {split} of them split"
-        swizzles = ", ".join(map(str, chain))
+        split = len(done.replaced) - done.checked
+        reason = f"{done.swizzled} accesses swizzled, {split} of them split"
+        if done.checked:
+            reason += f", {done.checked} checked at run time for where they begin"
+        swizzles = " and ".join(", ".join(map(str, chain)) for chain in group.chains)
         for root in group.roots:
             kind = _allocation_text(root.type)
             context.sink.remark(
                 root.location, f"swizzle hints of {kind} resolved ({swizzles}): {reason}"
             )
-        self._log(function, context, group, Action.RESOLVE, reason, chain)
+        self._log(function, context, group, Action.RESOLVE, reason, swizzles)
 
     def _log(
         self,
@@ -137,7 +151,7 @@ class ResolveSwizzleHints(FunctionPass):
         group: BufferGroup,
         action: Action,
         reason: str,
-        chain: Chain,
+        detail: str,
     ) -> None:
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for root in group.roots or [group.hints[0].results[0]]:
@@ -149,7 +163,7 @@ class ResolveSwizzleHints(FunctionPass):
                     location=str(SourceLocation.of(root.location) or ""),
                     action=action,
                     reason=reason,
-                    detail=", ".join(map(str, chain)),
+                    detail=detail,
                 )
             )
 
@@ -168,97 +182,10 @@ def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:
     ]
 
 
-def _common_chain(group: BufferGroup) -> Chain | str:
-    """The one chain that all accesses of the group go through, or what is in the way."""
-    if group.problem is not None:
-        return group.problem
-    chains = {group.chain(access.buffer): None for access in group.accesses}
-    hinted = [chain for chain in chains if chain]
-    if len(hinted) > 1:
-        first, second = (" of ".join(map(str, reversed(chain))) for chain in hinted[:2])
-        return f"accesses go through different swizzles: {first} and {second}"
-    if hinted and () in chains:
-        direct = next(a for a in group.accesses if not group.chain(a.buffer))
-        return f"{direct.operation.name} uses the allocation beside its swizzle hint"
-    return hinted[0] if hinted else ()
-
-
-def _resolvable(group: BufferGroup, chain: Chain, known: KnownOffsets) -> Chain | str:
-    """`chain` when every access of the group can be rewritten, else why not."""
-    accesses = [access for access in group.accesses if not access.is_gather]
-    if not accesses or not chain:
-        return chain
-    for hint in group.hints:
-        reason = _layout_problem(hint.operands[0].type) or _start_problem(hint, chain, known.bits)
-        if reason is not None:
-            return reason
-    run = contiguous_run(chain)
-    footprints: list[AccessFootprint] = []
-    for access in accesses:
-        reason = _shape_problem(access, run)
-        if reason is not None:
-            return reason
-        footprints.append(known.footprint(access, run))
-    for hint in group.hints:
-        shape = ir.MemRefType(hint.operands[0].type).shape[0]
-        size = None if shape == ir.ShapedType.get_dynamic_size() else shape
-        reason = illegality(chain, size, footprints)
-        if reason is not None:
-            return reason
-    return chain
-
-
-def _layout_problem(kind: ir.Type) -> str | None:
-    """Why a buffer type is not flat and contiguous."""
-    if not isinstance(kind, ir.MemRefType):
-        return f"{kind} is not a ranked memref"
-    if kind.rank != 1:
-        return f"memref of rank {kind.rank} is not flat"
-    try:
-        strides, _ = kind.get_strides_and_offset()
-    except (ValueError, RuntimeError):
-        return f"layout {kind.layout} is not strided"
-    return None if strides == [1] else f"layout {kind.layout} is not contiguous"
-
-
-def _start_problem(hint: ir.Operation, chain: Chain, bits: IndexBits) -> str | None:
-    """Why a hint on a part of an allocation may not mean what it means on the whole.
-
-    Swizzles repeat: on a part that starts at a multiple of their period they are the same.
-    """
-    starts = start_offsets(hint.operands[0], bits)
-    if isinstance(starts, Untraceable):
-        return starts.reason
-    period = chain_period(chain)
-    for root, start in starts.items():
-        if ir.MemRefType(root.type).get_strides_and_offset()[1] != 0:
-            return f"it is not known where {_allocation_text(root.type)} starts"
-        if not start.is_multiple_of(period):
-            return (
-                "a swizzle hint is on a part of an allocation that may start elsewhere than at a "
-                f"multiple of the {period} elements in which the swizzle repeats"
-            )
-    return None
-
-
-def _shape_problem(access: BufferAccess, run: int) -> str | None:
-    """Why what one access moves cannot be rewritten, whatever its offset."""
-    vector = vector_type(access)
-    if vector is None:
-        return None
-    name = access.operation.name
-    if vector.scalable:
-        return f"{name} of scalable {vector}"
-    if vector.rank != 1:
-        return f"{name} of {vector}, a vector of rank {vector.rank}"
-    element = ir.MemRefType(access.buffer.type).element_type
-    if isinstance(element, ir.VectorType):
-        return f"{name} from a memref of vectors"
-    if vector.shape[0] > run and not isinstance(
-        element, ir.IntegerType | ir.FloatType | ir.IndexType
-    ):
-        return f"{name} of {vector} would have to be split"
-    return None
+def _through(chain: Chain) -> str:
+    if not chain:
+        return "without a hint"
+    return f"through {' of '.join(map(str, reversed(chain)))}"
 
 
 def _allocation_text(kind: ir.Type) -> str:

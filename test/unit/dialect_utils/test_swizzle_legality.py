@@ -78,7 +78,6 @@ def test_a_placed_access_stays_together(chain, count, multiple, residue):
     ("chain", "size", "accesses", "reason"),
     [
         ((), 64, [], "no swizzle"),
-        ((XorShuffle(16, 4),), None, [], "dynamic size"),
         ((XorShuffle(12, 4),), 48, [], "not a bijection: its rows have 3 groups"),
         ((XorShuffle(16, 4),), 40, [], "not a bijection of 40 elements"),
         ((XorShuffle(16, 4), RotateRows(64, 4)), 32, [], "rotate_rows<64, 4> is not a bijection"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import lcm
 
 import numpy as np
@@ -17,7 +18,7 @@ from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
 from bankwise.dialect_utils.swizzle_arithmetic import XorNetwork
 from bankwise.dialect_utils.swizzle_legality import contiguous_run
 from bankwise.passes.base import PassContext
-from bankwise.passes.decisions import Action
+from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.test.unit.index_evaluator import UndefinedError, evaluate
 
@@ -166,19 +167,21 @@ def _accesses(offsets: str, value: str, kind: str, width: int) -> tuple[str, int
     return "\n".join(lines), count
 
 
-def _buffer_accesses(function: ir.Operation) -> list[tuple[ir.Value, list[int]]]:
-    """(offset, where behind it each element lies) of all accesses in program order."""
-    found: list[tuple[ir.Value, list[int]]] = []
+def _buffer_accesses(
+    function: ir.Operation,
+) -> list[tuple[ir.Operation, ir.Value, list[int]]]:
+    """(operation, offset, where behind it each element lies) of all accesses in program order."""
+    found: list[tuple[ir.Operation, ir.Value, list[int]]] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
         operation = op.operation
         if operation.name in ("memref.load", "memref.store"):
-            found.append((operation.operands[-1], [0]))
+            found.append((operation, operation.operands[-1], [0]))
         elif operation.name == "vector.load":
             masks = [_mask(use.owner.operation) for use in operation.results[0].uses]
             taken = masks[0] if masks else None
             count = ir.VectorType(operation.results[0].type).shape[0]
-            found.append((operation.operands[1], taken or list(range(count))))
+            found.append((operation, operation.operands[1], taken or list(range(count))))
         elif operation.name == "vector.store":
             value = operation.operands[0]
             taken = _mask(value.owner.operation)
@@ -187,7 +190,7 @@ def _buffer_accesses(function: ir.Operation) -> list[tuple[ir.Value, list[int]]]
                 taken = None
             count = ir.VectorType(value.type).shape[0]
             places = np.argsort(taken).tolist() if taken else list(range(count))
-            found.append((operation.operands[2], places))
+            found.append((operation, operation.operands[2], places))
         return ir.WalkResult.ADVANCE
 
     function.walk(collect, ir.WalkOrder.PRE_ORDER)
@@ -250,16 +253,6 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
     align = data.draw(st.sampled_from([run, run, width, max(run // 2, 1), 1]))
     lds = data.draw(st.booleans())
     text = _program(chain, size, data.draw(_offsets(align, chain[0].row_width)), width, lds)
-    before = ir.Module.parse(text, session.context)
-    originals = _buffer_accesses(before.body.operations[0].operation)
-    module, context, _ = _resolve(session, text)
-    function = module.body.operations[0].operation
-    assert "swizzle_hint" not in str(module)
-    assert max(_alignments(function)) <= _allocation_alignment(function, lds)
-    (decision,) = context.log
-    if decision.action is Action.DROP:
-        assert width > 1, decision.reason
-        assert str(module).count("vector.load") == str(before).count("vector.load")
     samples = data.draw(
         st.lists(
             st.tuples(
@@ -272,18 +265,55 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
             max_size=12,
         )
     )
-    for x, y, i, p in samples:
-        leaves = _leaves(function, x, y, i, p)
-        old_leaves = _leaves(before.body.operations[0].operation, x, y, i, p)
+    module, decision = _check_against_formula(session, chain, size, text, samples, lds)
+    if decision.action is Action.DROP:
+        assert width > 1, decision.reason
+        assert module.count("vector.load") == text.count("vector.load")
+
+
+@_SETTINGS
+@given(chain=_ALL_CHAINS, data=st.data())
+def test_vectors_that_may_begin_anywhere_equal_the_formula(session, chain, data):
+    size = lcm(*(s.row_width for s in chain)) * data.draw(st.integers(1, 8))
+    run = contiguous_run(chain)
+    width = run * data.draw(st.integers(1, 3))
+    addend = data.draw(st.sampled_from([0, 0, run, 1, size // 2]))
+    offsets = f"%c0 = arith.constant {addend} : index\n%o0 = arith.addi %p, %c0 : index"
+    text = _program(chain, size, offsets, width, data.draw(st.booleans()))
+    samples = data.draw(st.lists(st.integers(-addend, size), min_size=12, max_size=12))
+    samples = [(0, 0, 0, p) for p in (*samples, 0, run)]
+    module, decision = _check_against_formula(session, chain, size, text, samples, None)
+    assert decision.action is Action.RESOLVE
+    assert module.count("scf.if") == (2 if run > 1 else 0)
+
+
+def _check_against_formula(
+    session: Session,
+    chain: tuple[Swizzle, ...],
+    size: int,
+    text: str,
+    samples: Iterable[tuple[int, int, int, int]],
+    lds: bool | None,
+) -> tuple[str, Decision]:
+    """Resolves a program and looks where its accesses go for samples of %x, %y, %i and %p."""
+    before = ir.Module.parse(text, session.context)
+    originals = _buffer_accesses(before.body.operations[0].operation)
+    module, context, _ = _resolve(session, text)
+    function = module.body.operations[0].operation
+    assert "swizzle_hint" not in str(module)
+    if lds is not None:
+        assert max(_alignments(function)) <= _allocation_alignment(function, lds)
+    (decision,) = context.log
+    for sample in samples:
+        leaves = _leaves(function, *sample)
+        old_leaves = _leaves(before.body.operations[0].operation, *sample)
         resolved = iter(zip(_buffer_accesses(function), _alignments(function), strict=True))
-        for offset, elements in originals:
+        for _, offset, elements in originals:
             count = len(elements)
-            pieces: list[tuple[int, ir.Value, list[int], int]] = []
-            covered = 0
-            while covered < count:
-                (value, places), alignment = next(resolved)
-                pieces.append((covered, value, places, alignment))
-                covered += len(places)
+            branches = [_pieces(resolved, count)]
+            choice = _choice(branches[0][0][1])
+            if choice is not None:
+                branches.append(_pieces(resolved, count))
             for bits in (32, 64):
                 try:
                     logical = evaluate(offset, old_leaves, bits)
@@ -291,13 +321,41 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
                     continue
                 if logical > size - count:
                     continue
-                for start, value, places, alignment in pieces:
+                taken = 0 if choice is None or _holds(choice, leaves, bits) else 1
+                for start, _, value, places, alignment in branches[taken]:
                     assert evaluate(value, leaves, bits) * 2 % alignment == 0
                     physical = evaluate(value, leaves, bits) + np.array(places)
                     expected = logical + start + np.arange(len(places))
                     if decision.action is Action.RESOLVE:
                         expected = _apply(chain, expected)
                     np.testing.assert_array_equal(physical, expected)
+    return str(module), decision
+
+
+_Resolved = tuple[int, ir.Operation, ir.Value, list[int], int]
+"""First element, operation, offset, where behind it each element lies, alignment in bytes."""
+
+
+def _pieces(resolved, count: int) -> list[_Resolved]:
+    """The next accesses that together are one of `count` elements."""
+    pieces: list[_Resolved] = []
+    covered = 0
+    while covered < count:
+        (operation, value, places), alignment = next(resolved)
+        pieces.append((covered, operation, value, places, alignment))
+        covered += len(places)
+    return pieces
+
+
+def _choice(operation: ir.Operation) -> ir.Operation | None:
+    """The `scf.if` that an access is in."""
+    parent = operation.parent.operation
+    return parent if parent.name == "scf.if" else None
+
+
+def _holds(choice: ir.Operation, leaves: dict[ir.Value, int], bits: int) -> bool:
+    left, right = choice.operands[0].owner.operation.operands
+    return evaluate(left, leaves, bits) == evaluate(right, leaves, bits)
 
 
 def _allocation_alignment(function: ir.Operation, lds: bool) -> int:
@@ -340,7 +398,7 @@ def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
     )
     assert [d.action for d in context.log] == [Action.RESOLVE]
     function = module.body.operations[0].operation
-    ((offset, _),) = _buffer_accesses(function)
+    ((_, offset, _),) = _buffer_accesses(function)
     thread = next(
         op.operation.results[0]
         for op in function.regions[0].blocks[0].operations
@@ -388,7 +446,7 @@ def test_constants_of_every_kind(session, chain, base, constants):
     scale = int(base.partition("* ")[2].partition(")")[0] or 1)
     for sample in range(4) if "%y" in base else range(-constants[0], 0, 13):
         leaves = _leaves(function, 0, sample, 0, sample)
-        for (offset, _), c in zip(resolved, values, strict=True):
+        for (_, offset, _), c in zip(resolved, values, strict=True):
             logical = sample * scale + c
             assert 0 <= logical < size
             assert evaluate(offset, leaves) == _apply(chain, np.array([logical])).item()
@@ -469,13 +527,13 @@ def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, 
     function = module.body.operations[0].operation
     found = _buffer_accesses(function)
     if order is None:
-        assert {len(places) for _, places in found} == {chain[0].access_width}
+        assert {len(places) for *_, places in found} == {chain[0].access_width}
         return
     ids = [op.operation for op in function.regions[0].blocks[0].operations]
     leaves = {op.results[0]: 1 for op in ids if op.name == "gpu.thread_id"}
     start = 4 + 256 + first
     assert _alignments(function) == [8, 8]
-    for offset, places in found:
+    for _, offset, places in found:
         assert places == order
         assert evaluate(offset, leaves) * 2 % 8 == 0
         physical = evaluate(offset, leaves) + np.array(places)
@@ -494,9 +552,9 @@ def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
         if op.operation.name == "gpu.thread_id"
     )
     found = _buffer_accesses(function)
-    assert [places for _, places in found] == [[1, 2, 3, 0]] * 2
+    assert [places for *_, places in found] == [[1, 2, 3, 0]] * 2
     assert _alignments(function) == [8, 8]
-    for offset, places in found:
+    for _, offset, places in found:
         assert evaluate(offset, {thread: 3}) * 2 % 8 == 0
         physical = evaluate(offset, {thread: 3}) + np.array(places)
         np.testing.assert_array_equal(physical, _apply(chain, 52 + np.arange(4)))
@@ -542,12 +600,14 @@ func.func @f(%g: memref<2048xf32>) {
   %c0 = arith.constant 0 : index
   %h = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<64, 4>] : LDS
   amdgpu.gather_to_lds %g[%c0], %h[%c0] : vector<4xf32>, memref<2048xf32>, LDS
-  %v = vector.load %h[%c0] : LDS, vector<5xf32>
+  %v = vector.load %h[%c0] : LDS, vector<f32>
   return
 }""".replace("LDS", "memref<2048xf32, #gpu.address_space<workgroup>>")
     module = ir.Module.parse(text, session.context)
     function = module.body.operations[0].operation
     before = str(module)
-    with pytest.raises(PassFailure, match="all swizzle hints must resolve: access of 5 elements"):
+    with pytest.raises(
+        PassFailure, match="all swizzle hints must resolve: vector.load of vector<f32>"
+    ):
         ResolveSwizzleHints().run(function, PassContext())
     assert str(module) == before
