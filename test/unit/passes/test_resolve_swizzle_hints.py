@@ -606,8 +606,6 @@ func.func @f(%g: memref<2048xf32>) {
     module = ir.Module.parse(text, session.context)
     function = module.body.operations[0].operation
     before = str(module)
-    with pytest.raises(
-        PassFailure, match="all swizzle hints must resolve: vector.load of vector<f32>"
-    ):
+    with pytest.raises(PassFailure, match=r"must resolve: vector\.load of vector"):
         ResolveSwizzleHints().run(function, PassContext())
     assert str(module) == before
