@@ -29,7 +29,8 @@ class XorShuffle:
     to group 0: offset 17.
 
     `row_stride` 0 or None stands for `row_width`, as in the attribute. Raises
-    InvalidParameterError where IREE's verifier rejects the attribute.
+    InvalidParameterError where IREE's verifier rejects the attribute, and where the swizzle repeats
+    after more elements than a buffer on a GPU has (2^31).
     """
 
     row_width: int
@@ -59,6 +60,7 @@ class XorShuffle:
                 per_phase,
                 f"1 to row_width / access_width ({self.groups_per_row})",
             )
+        _check_period(self.period)
 
     @property
     def groups_per_row(self) -> int:
@@ -96,7 +98,7 @@ class RotateRows:
     """`#iree_codegen.rotate_rows<row_width, access_width>`, in elements.
 
     Group `col` of row `row` goes to group `(row + col) mod (row_width / access_width)`. Raises
-    InvalidParameterError where IREE's verifier rejects the attribute.
+    InvalidParameterError as `XorShuffle` does.
     """
 
     row_width: int
@@ -104,6 +106,7 @@ class RotateRows:
 
     def __post_init__(self) -> None:
         _check_row(self.row_width, self.access_width)
+        _check_period(self.period)
 
     @property
     def groups_per_row(self) -> int:
@@ -139,6 +142,15 @@ def _check_row(row_width: int, access_width: int) -> None:
     require_positive("access_width", access_width)
     if row_width % access_width:
         raise InvalidParameterError("access_width", access_width, f"divisors of {row_width}")
+
+
+def _check_period(period: int) -> None:
+    if period > _LONGEST_PERIOD:
+        limit = f"swizzles that repeat after at most {_LONGEST_PERIOD} elements"
+        raise InvalidParameterError("period", period, limit)
+
+
+_LONGEST_PERIOD = 1 << 31
 
 
 def _permutes(swizzle: Swizzle, size: int) -> bool:

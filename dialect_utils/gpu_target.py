@@ -89,7 +89,11 @@ def gpu_target_of(
 
 
 def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
-    """Workgroup and subgroup size from the function's `translation_info`; None without both."""
+    """Workgroup and subgroup size from the function's `translation_info`.
+
+    None without both, and for more lanes than a GPU runs in one workgroup: nothing can be said of
+    these lane by lane.
+    """
     attributes = function.operation.attributes
     if "translation_info" not in attributes:
         return None
@@ -100,7 +104,13 @@ def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
         return None
     sizes = _integers(workgroup[1])
     launch = Launch(sizes, int(subgroup[1]))
-    return launch if sizes and launch.threads > 0 and launch.subgroup_size > 0 else None
+    if not sizes or launch.threads <= 0 or launch.subgroup_size <= 0:
+        return None
+    return launch if launch.waves * launch.subgroup_size <= _MOST_LANES else None
+
+
+_MOST_LANES = 1 << 14
+"""Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
 
 
 def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch] | str:
@@ -114,7 +124,10 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
         return f"the LDS of {info.arch} is not known"
     launch = launch_of(function)
     if launch is None:
-        return "the function has no translation_info with workgroup and subgroup size"
+        return (
+            "the function has no translation_info with workgroup and subgroup size of at most "
+            f"{_MOST_LANES} lanes"
+        )
     if launch.subgroup_size != lds.wave_size:
         return (
             f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "

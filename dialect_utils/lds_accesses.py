@@ -460,8 +460,10 @@ def _with_hint(source: _View, hint: ir.Operation) -> tuple[Swizzle, ...] | Unkno
         chain = (*source.chain, hint_swizzle(hint))
     except (UnknownSwizzleError, InvalidParameterError) as error:
         return Unknown(str(error))
-    period = chain_period(chain)
-    if isinstance(source.offset, Unknown) or (source.offset.values % period).any():
+    if isinstance(source.offset, Unknown):
+        return Unknown("hint on a part that starts at an unknown element")
+    # The period of a chain may be more than NumPy's integers hold.
+    if int(np.gcd.reduce(source.offset.values, None)) % chain_period(chain):
         return Unknown("hint on a part in which the swizzle does not begin anew")
     return chain
 

@@ -326,7 +326,8 @@ def _standing_chain(allocation: ir.Operation) -> Chain | Unknown:
         layout = standing_layout(allocation).layout
     except UnknownLayoutError as error:
         return Unknown(f"{_HINTED}: {error}")
-    assert isinstance(layout, SwizzledLayout)
+    if not isinstance(layout, SwizzledLayout):
+        return Unknown(f"{_HINTED}, through which nothing goes")
     return layout.swizzles
 
 

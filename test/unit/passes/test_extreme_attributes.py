@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""No pass ends in anything but a `PassFailure`, whatever numbers verified IR has."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
+from bankwise.passes.base import PassContext
+from bankwise.passes.registry import PASSES
+
+_LDS = "#gpu.address_space<workgroup>"
+_MOST = (1 << 63) - 1
+_NUMBERS = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 1024, 4096, 1 << 20, 1 << 31, 1 << 40, 1 << 62, _MOST)
+
+_PROGRAM = """
+func.func @f(%x: index) attributes {{translation_info = #iree_codegen.translation_info<
+    pipeline = #iree_codegen.no_pipeline workgroup_size = {workgroup} subgroup_size = {wave}>}} {{
+  %a = memref.alloc() {stowed} : {kind}
+  %t = gpu.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant {trips} : index
+  {hints}
+  scf.for %i = %c0 to %n step %c1 {{
+    %o = affine.apply affine_map<(t, i) -> (t * {stride} + i * {step} + {first})>(%t, %i)
+    %v = vector.load {loaded}[%o] : {kind}, vector<{width}xf16>
+    vector.store %v, {stored}[%t] : {kind}, vector<{width}xf16>
+  }}
+  return
+}}
+"""
+
+
+def _swizzle(draw: random.Random) -> str:
+    """A swizzle that often verifies: each number divides the next."""
+    access = draw.choice(_NUMBERS)
+    row = (
+        min(access * draw.choice((1, 2, 3, 8, 64, 1 << 20)), _MOST)
+        if draw.random() < 0.8
+        else _MOST
+    )
+    if draw.random() < 0.4:
+        return f"#iree_codegen.rotate_rows<{row}, {access}>"
+    stride = draw.choice(("", f", {min(row * draw.choice((1, 2, 3, 1 << 30)), _MOST)}"))
+    phase = f", {draw.choice((1, 2, 3, 8))}" if stride and draw.random() < 0.5 else ""
+    return f"#iree_codegen.xor_shuffle<{row}, {access}{stride}{phase}>"
+
+
+def _program(draw: random.Random) -> str:
+    size = draw.choice(_NUMBERS[:-3])
+    kind = f"memref<{size}xf16, {_LDS}>"
+    hints, values = "", ["%a"]
+    for number in range(draw.randrange(3)):
+        source = draw.choice(values)
+        hints += f"%h{number} = iree_codegen.swizzle_hint {source}[{_swizzle(draw)}] : {kind}\n  "
+        values.append(f"%h{number}")
+    stowed = f"{{iree_codegen.swizzle = {_swizzle(draw)}}}" if draw.random() < 0.2 else ""
+    sizes = [draw.choice((1, 4, 64, 128, 1 << 20, 1 << 31)) for _ in range(3)]
+    return _PROGRAM.format(
+        workgroup=draw.choice(([64, 1, 1], sizes)),
+        wave=draw.choice((64, 64, 32, 1 << 30)),
+        kind=kind,
+        stowed=stowed,
+        hints=hints,
+        trips=draw.choice((0, 1, 4, 1 << 40, _MOST)),
+        stride=draw.choice(_NUMBERS),
+        step=draw.choice(_NUMBERS),
+        first=draw.choice(_NUMBERS),
+        loaded=draw.choice(values),
+        stored=draw.choice(values),
+        width=draw.choice((1, 2, 3, 8, 64)),
+    )
+
+
+@pytest.fixture(scope="module")
+def context():
+    made = Session().context
+    made.emit_error_diagnostics = False
+    return made
+
+
+def _run_all(context: ir.Context, program: str) -> bool:
+    """Runs each pass on the program; whether IREE accepts the program."""
+    try:
+        ir.Module.parse(program, context)
+    except ir.MLIRError:
+        return False
+    for made in PASSES:
+        module = ir.Module.parse(program, context)
+        quiet = PassContext(sink=DiagnosticSink(lambda _: None), test_target="gfx942")
+        try:
+            made.from_options("").run(module.body.operations[0].operation, quiet)
+        except PassFailure:
+            continue
+        assert module.operation.verify()
+    return True
+
+
+def test_passes_take_any_numbers(context):
+    draw = random.Random(5)
+    accepted = sum(_run_all(context, _program(draw)) for _ in range(150))
+    assert accepted > 50
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "workgroup", "loaded"),
+    [
+        ("xor_shuffle<32, 4>", [64, 1, 1], "%a"),
+        (f"rotate_rows<{_MOST}, 1>", [64, 1, 1], "%h"),
+        ("xor_shuffle<32, 4>", [1000000, 1000, 1000], "%h"),
+    ],
+    ids=["dead hint", "long period", "many lanes"],
+)
+def test_known_extremes(context, swizzle, workgroup, loaded):
+    kind = f"memref<1024xf16, {_LDS}>"
+    program = _PROGRAM.format(
+        workgroup=workgroup,
+        wave=64,
+        kind=kind,
+        stowed="",
+        hints=f"%h = iree_codegen.swizzle_hint %a[#iree_codegen.{swizzle}] : {kind}",
+        trips=4,
+        stride=8,
+        step=0,
+        first=0,
+        loaded=loaded,
+        stored=loaded,
+        width=8,
+    )
+    assert _run_all(context, program)
