@@ -125,7 +125,8 @@ def test_no_launch(context: ir.Context, attributes: str) -> None:
         (
             "gfx942",
             None,
-            "the function has no translation_info with workgroup and subgroup size of",
+            "the function has no translation_info with workgroup and subgroup size of at most "
+            "16384 lanes",
         ),
         ("gfx942", 32, "waves of 32 lanes: the LDS of gfx942 is only known for 64"),
     ],
