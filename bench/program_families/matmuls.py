@@ -13,7 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .program import TARGETS, TOLERANCE, Array, Input, Program, integers, normal, tensor
+from .program import (
+    TARGETS,
+    TOLERANCE,
+    Array,
+    Input,
+    Program,
+    indexing_map,
+    integers,
+    normal,
+    sum_of_products,
+    tensor,
+)
 
 _ERF = np.vectorize(math.erf)
 
@@ -44,6 +55,7 @@ class Contraction:
     """A sum of products over the dimensions that the output lacks, as `linalg.generic`.
 
     Attributes:
+        kind: what is special about it, for the name.
         sizes: the extent of each dimension.
         left, right, output: the dimensions of each operand.
         epilogue: steps of `_EPILOGUE_LINES` on the f32 output.
@@ -52,7 +64,7 @@ class Contraction:
         flags: of the compiler, beside those that name the target.
     """
 
-    name: str
+    kind: str
     dtype: str
     sizes: Mapping[str, int]
     left: str = "m k"
@@ -63,6 +75,11 @@ class Contraction:
     accumulator: str = ""
     targets: tuple[str, ...] = TARGETS
     flags: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The kind, the type and the sizes."""
+        return f"matmul_{self.kind}_{self.dtype}_{'x'.join(map(str, self.sizes.values()))}"
 
     @property
     def sum_type(self) -> str:
@@ -106,10 +123,6 @@ class Contraction:
         operands = tuple(normal(self.dtype, *shape) for shape in shapes)
         return (*operands, *(normal("f32", *self.shape(dims)) for _, dims in self._extras))
 
-    def _map(self, dims: str, space: str = "") -> str:
-        of = ", ".join(space.split() or self.sizes)
-        return f"affine_map<({of}) -> ({', '.join(dims.split())})>"
-
     def _source(self) -> str:
         a, b = (self._type(dims, self.dtype) for dims in (self.left, self.right))
         c, extras = self._type(self.output, self.sum_type), self._extras
@@ -123,9 +136,9 @@ class Contraction:
   %zero = arith.constant {zero} : {self.sum_type}
 {self._empty(c)}  %init = linalg.fill ins(%zero : {self.sum_type}) outs(%empty : {c}) -> {c}
   %sum = linalg.generic {{indexing_maps = [
-      {self._map(self.left)},
-      {self._map(self.right)},
-      {self._map(self.output)}],
+      {indexing_map(self.sizes, self.left)},
+      {indexing_map(self.sizes, self.right)},
+      {indexing_map(self.sizes, self.output)}],
       iterator_types = [{", ".join(kinds)}]}}
       ins(%a, %b : {a}, {b}) outs(%init : {c}) {{
     ^bb0(%x: {self.dtype}, %y: {self.dtype}, %acc: {self.sum_type}):
@@ -137,6 +150,7 @@ class Contraction:
 """
 
     def _empty(self, kind: str) -> str:
+        """MLIR that makes the output's tensor, with the operands' sizes if these are dynamic."""
         if not self.dynamic:
             return f"  %empty = tensor.empty() : {kind}\n"
         lines: list[str] = []
@@ -144,48 +158,44 @@ class Contraction:
         for dim in self.output.split():
             operand, dims = ("a", self.left) if dim in self.left.split() else ("b", self.right)
             place = dims.split().index(dim)
+            kind_of = self._type(dims, self.dtype)
             lines.append(f"  %{dim}_place = arith.constant {place} : index\n")
-            lines.append(f"  %{dim} = tensor.dim %{operand}, %{dim}_place : "
-                         f"{self._type(dims, self.dtype)}\n")  # fmt: skip
+            lines.append(f"  %{dim} = tensor.dim %{operand}, %{dim}_place : {kind_of}\n")
             sizes.append(f"%{dim}")
         return "".join(lines) + f"  %empty = tensor.empty({', '.join(sizes)}) : {kind}\n"
 
     def _epilogue_source(self, kind: str) -> str:
+        """MLIR that applies the steps of the epilogue to %sum."""
         if not self.epilogue:
             return ""
         extras = self._extras
-        maps = [self._map(dims, self.output) for dims in ("", *(dims for _, dims in extras), "")]
-        maps[0] = maps[-1] = self._map(self.output, self.output)
+        operands = [self.output, *(dims for _, dims in extras), self.output]
+        maps = ",\n      ".join(indexing_map(self.output.split(), dims) for dims in operands)
         ins = ["%sum", *(f"%{name}_in" for name, _ in extras)]
         types = [kind, *(self._type(dims, "f32") for _, dims in extras)]
         block = ["%x0: f32", *(f"%{name}: f32" for name, _ in extras), "%unused: f32"]
-        lines = [
+        steps = "\n".join(
             f"      {line.format(x=f'x{i}', out=f'x{i + 1}')}"
             for i, step in enumerate(self.epilogue)
             for line in _EPILOGUE_LINES[step]
-        ]
+        )
         parallel = ", ".join(['"parallel"'] * len(self.output.split()))
         return f"""  %half = arith.constant 0.5 : f32
   %one = arith.constant 1.0 : f32
   %root_half = arith.constant 0.70710678118 : f32
   %out = linalg.generic {{indexing_maps = [
-      {("," + chr(10) + "      ").join(maps)}],
+      {maps}],
       iterator_types = [{parallel}]}}
       ins({", ".join(ins)} : {", ".join(types)}) outs(%empty : {kind}) {{
     ^bb0({", ".join(block)}):
-{chr(10).join(lines)}
+{steps}
       linalg.yield %x{len(self.epilogue)} : f32
   }} -> {kind}
 """
 
     def reference(self, a: Array, b: Array, *extras: Array) -> Array:
         """The output in float64, or exactly."""
-        letters = {dim: chr(ord("a") + i) for i, dim in enumerate(self.sizes)}
-        spec = [
-            "".join(letters[dim] for dim in dims.split())
-            for dims in (self.left, self.right, self.output)
-        ]
-        x = np.einsum(f"{spec[0]},{spec[1]}->{spec[2]}", a, b, optimize=True)
+        x = sum_of_products(self.output, (a, self.left), (b, self.right))
         operands = iter(extras)
         for step in self.epilogue:
             if step in ("bias", "residual"):
@@ -199,11 +209,11 @@ class Contraction:
 
 def _product_lines(dtype: str, sum_type: str) -> str:
     """MLIR that adds the product of `x` and `y`, widened to the sum's type, to `acc`."""
-    kind, suffix = ("ext" + ("si" if dtype.startswith("i") else "f"), dtype)
+    extension = "extsi" if dtype.startswith("i") else "extf"
     lines: list[str] = []
     left, right = "%x", "%y"
     if dtype != sum_type:
-        lines += [f"%wide_{v} = arith.{kind} %{v} : {suffix} to {sum_type}" for v in "xy"]
+        lines += [f"%wide_{v} = arith.{extension} %{v} : {dtype} to {sum_type}" for v in "xy"]
         left, right = "%wide_x", "%wide_y"
     letter = "i" if sum_type.startswith("i") else "f"
     lines += [
@@ -221,38 +231,33 @@ def _mnk(m: int, n: int, k: int) -> dict[str, int]:
     return {"m": m, "n": n, "k": k}
 
 
-def _named(name: str, dtype: str, sizes: Mapping[str, int], **how: object) -> Contraction:
-    extents = "x".join(map(str, sizes.values()))
-    return Contraction(f"matmul_{name}_{dtype}_{extents}", dtype, sizes, **how)  # type: ignore[arg-type]
-
-
 def programs() -> list[Program]:
     """All matmuls."""
-    batched = {"left": "b m k", "right": "b k n", "output": "b m n"}
+    batched = ("b m k", "b k n", "b m n")
     contractions = [
-        _named("plain", "f16", _mnk(128, 128, 128)),
-        _named("plain", "bf16", _mnk(128, 128, 128)),
-        _named("plain", "f32", _mnk(128, 128, 64)),
-        _named("plain", "f64", _mnk(64, 64, 64), accumulator="f64", flags=_KEEP_F64),
-        _named("plain", "i8", _mnk(128, 128, 256)),
-        _named("plain", "f8E4M3FNUZ", _mnk(128, 128, 128), targets=("gfx942",)),
-        _named("plain", "f8E4M3FN", _mnk(128, 128, 128), targets=("gfx950",)),
-        _named("vector_times_matrix", "f16", _mnk(1, 512, 512), right="n k"),
-        _named("matrix_times_vector", "f32", _mnk(256, 1, 512)),
-        _named("skinny", "f16", _mnk(4, 256, 512), right="n k"),
-        _named("skinny", "bf16", _mnk(16, 128, 1024)),
-        _named("narrow", "f16", _mnk(512, 4, 256)),
-        _named("ragged", "f16", _mnk(100, 130, 70)),
-        _named("ragged", "f32", _mnk(67, 45, 33)),
-        _named("ragged", "i8", _mnk(99, 65, 130), right="n k"),
-        _named("dynamic", "f32", _mnk(70, 50, 40), dynamic=True),
-        _named("batched", "f16", {"b": 4, "m": 64, "n": 64, "k": 64}, **batched),
-        _named("batched", "bf16", {"b": 3, "m": 48, "n": 80, "k": 96}, **batched),
-        _named("left_transposed", "f16", _mnk(128, 128, 128), left="k m"),
-        _named("both_transposed", "f16", _mnk(128, 64, 128), left="k m", right="n k"),
-        _named("right_transposed", "i8", _mnk(64, 128, 256), right="n k"),
-        _named("bias_relu", "f16", _mnk(128, 128, 64), epilogue=("bias", "relu")),
-        _named("bias_gelu", "bf16", _mnk(64, 128, 128), epilogue=("bias", "gelu")),
-        _named("bias_residual", "f32", _mnk(64, 64, 64), epilogue=("bias", "residual")),
+        Contraction("plain", "f16", _mnk(128, 128, 128)),
+        Contraction("plain", "bf16", _mnk(128, 128, 128)),
+        Contraction("plain", "f32", _mnk(128, 128, 64)),
+        Contraction("plain", "f64", _mnk(64, 64, 64), accumulator="f64", flags=_KEEP_F64),
+        Contraction("plain", "i8", _mnk(128, 128, 256)),
+        Contraction("plain", "f8E4M3FNUZ", _mnk(128, 128, 128), targets=("gfx942",)),
+        Contraction("plain", "f8E4M3FN", _mnk(128, 128, 128), targets=("gfx950",)),
+        Contraction("vector_times_matrix", "f16", _mnk(1, 512, 512), right="n k"),
+        Contraction("matrix_times_vector", "f32", _mnk(256, 1, 512)),
+        Contraction("skinny", "f16", _mnk(4, 256, 512), right="n k"),
+        Contraction("skinny", "bf16", _mnk(16, 128, 1024)),
+        Contraction("narrow", "f16", _mnk(512, 4, 256)),
+        Contraction("ragged", "f16", _mnk(100, 130, 70)),
+        Contraction("ragged", "f32", _mnk(67, 45, 33)),
+        Contraction("ragged", "i8", _mnk(99, 65, 130), right="n k"),
+        Contraction("dynamic", "f32", _mnk(70, 50, 40), dynamic=True),
+        Contraction("batched", "f16", {"b": 4, "m": 64, "n": 64, "k": 64}, *batched),
+        Contraction("batched", "bf16", {"b": 3, "m": 48, "n": 80, "k": 96}, *batched),
+        Contraction("left_transposed", "f16", _mnk(128, 128, 128), left="k m"),
+        Contraction("both_transposed", "f16", _mnk(128, 64, 128), left="k m", right="n k"),
+        Contraction("right_transposed", "i8", _mnk(64, 128, 256), right="n k"),
+        Contraction("bias_relu", "f16", _mnk(128, 128, 64), epilogue=("bias", "relu")),
+        Contraction("bias_gelu", "bf16", _mnk(64, 128, 128), epilogue=("bias", "gelu")),
+        Contraction("bias_residual", "f32", _mnk(64, 64, 64), epilogue=("bias", "residual")),
     ]
     return [contraction.program() for contraction in contractions]

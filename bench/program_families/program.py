@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,3 +118,24 @@ def tensor(element_type: str, *shape: int) -> str:
     """A tensor type as MLIR spells it, such as `tensor<4x8xf16>`; -1 is a dynamic size."""
     sizes = ("?" if size < 0 else str(size) for size in shape)
     return f"tensor<{'x'.join([*sizes, element_type])}>"
+
+
+def indexing_map(space: Iterable[str], dims: str) -> str:
+    """The affine map from an iteration space to the dimensions of an operand, such as "m k"."""
+    return f"affine_map<({', '.join(space)}) -> ({', '.join(dims.split())})>"
+
+
+def sum_of_products(output: str, *operands: tuple[Array, str]) -> Array:
+    """The products of operands, summed over the dimensions that `output` lacks.
+
+    Each operand comes with its dimensions: `sum_of_products("m n", (a, "m k"), (b, "k n"))` is a
+    matmul.
+    """
+    named = dict.fromkeys(dim for _, dims in operands for dim in dims.split())
+    letters = {dim: chr(ord("a") + i) for i, dim in enumerate(named)}
+
+    def indices(dims: str) -> str:
+        return "".join(letters[dim] for dim in dims.split())
+
+    spec = f"{','.join(indices(dims) for _, dims in operands)}->{indices(output)}"
+    return np.einsum(spec, *(array for array, _ in operands), optimize=True)

@@ -13,7 +13,17 @@ import numpy as np
 from .attention import Attention, plain_sizes
 from .convolutions import NCHW, Windowed
 from .matmuls import Contraction
-from .program import TOLERANCE, Array, Input, Program, Reference, file_source, integers, normal
+from .program import (
+    TARGETS,
+    TOLERANCE,
+    Array,
+    Input,
+    Program,
+    Reference,
+    file_source,
+    integers,
+    normal,
+)
 
 
 def _program(
@@ -23,7 +33,7 @@ def _program(
     precision: str,
     *,
     flags: tuple[str, ...] = (),
-    targets: tuple[str, ...] = ("gfx942", "gfx950"),
+    targets: tuple[str, ...] = TARGETS,
 ) -> Program:
     return Program(
         name=f"reproducer_{name}",
@@ -36,8 +46,10 @@ def _program(
     )
 
 
-def _attention(name: str, sizes: dict[str, int], dtype: str = "f16", mask: str = "") -> Program:
-    of = Attention(name, dtype, sizes, mask=mask, mask_dtype=dtype, scale=0.1)
+def _attention(
+    name: str, sizes: dict[str, int], dtype: str = "f16", mask: str = "", scale: float = 0.1
+) -> Program:
+    of = Attention(name, dtype, sizes, mask=mask, mask_dtype=dtype, scale=scale)
     return _program(name, of.inputs(), of.reference, dtype)
 
 
@@ -93,6 +105,7 @@ def _attentions() -> list[Program]:
         _attention("at_decode_f16", plain_sizes(8, 1, 128, 512)),
         _attention("at_f16_h80", plain_sizes(1, 128, 80)),
         _attention("at_f16_h160", plain_sizes(1, 128, 160)),
+        _attention("at_f16_65x63", plain_sizes(1, 65, 63), scale=8.838834765e-02),
         _attention("at_f32_h80", plain_sizes(1, 128, 80), "f32"),
         _attention("at_maskf32_f32", plain_sizes(2, 128, 64, 256), "f32", mask="b m k2"),
         _attention("atcfg_8w", plain_sizes(2, 128, 96)),
