@@ -36,6 +36,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.transpose_ladder
 	$(BIN)/python -m bankwise.bench.hand_written
 	$(BIN)/python -m bankwise.bench.matmul_table --jobs -1 -o bench/results
+	$(BIN)/python -m bankwise.bench.programs --jobs -1 -o bench/results
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs of `bench/programs.py`: one file a family, and `.mlir` files under `sources/`."""
+"""The programs of `bench/programs.py`: one file a family, and `.mlir` files under `sources/`.
+
+A program that differs from others by parameters is made by its family's class. Any other is an
+`.mlir` file, and a line in the family's `programs` with its inputs and what NumPy makes of them.
+"""
 
 from __future__ import annotations
 
