@@ -142,13 +142,17 @@ def run_on_device(
         results = runtime.VmVariantList(4)
         try:
             context.invoke(entry, arguments, results)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             raise RuntimeDeviceError(f"{declaration}: {_one_line(error)}") from error
         fetched = [_fetch(runtime, config.device, results, i) for i in range(len(results))]
         return function, fetched
     except (RuntimeError, ValueError) as error:
         if isinstance(error, RuntimeDeviceError):
             raise
+        if "'io_parameters'" in str(error):
+            raise RuntimeDeviceError(
+                "the module needs parameters; give their files with --parameters=FILE"
+            ) from None
         raise RuntimeDeviceError(_one_line(error)) from error
 
 
@@ -197,7 +201,10 @@ def _push(runtime: Any, device: Any, arguments: Any, value: Array | int | float)
             memory_type=runtime.MemoryType.DEVICE_LOCAL,
             allowed_usage=runtime.BufferUsage.DEFAULT | runtime.BufferUsage.MAPPING,
             device=device,
-            buffer=np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}"),
+            # `ascontiguousarray` makes a vector of a tensor of rank 0.
+            buffer=np.ascontiguousarray(value)
+            .view(f"u{value.dtype.itemsize}")
+            .reshape(value.shape),
             element_type=element_type,
         )
         arguments.push_ref(view)

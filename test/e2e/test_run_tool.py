@@ -197,6 +197,41 @@ def test_files_without_a_type_and_parameters_reach_every_device(
     assert np.load(tmp_path / "o.npy").dtype == np.uint16
 
 
+def test_parameters_are_asked_for_on_every_device(tool: Tool, tmp_path: Path):
+    (tmp_path / "m.mlir").write_text(BF16)
+    for device, message in (
+        ("emulated-gfx942", "the module needs the parameter 'model::scale'; give its file"),
+        ("local-task", "the module needs parameters; give their files with --parameters=FILE"),
+    ):
+        result = tool("bankwise-run", "m.mlir", f"--device={device}", "--input=4xbf16=1")
+        assert result.returncode == 1
+        assert message in result.stderr.splitlines()[-1]
+
+
+SCALE = """
+func.func @main(%s: tensor<f32>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %b = linalg.broadcast ins(%s : tensor<f32>) outs(%e : tensor<4xf32>) dimensions = [0]
+  %r = arith.mulf %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["emulated-gfx942", "local-task"])
+def test_tensors_of_rank_0_keep_their_rank(tool: Tool, tmp_path: Path, device: str):
+    (tmp_path / "m.mlir").write_text(SCALE)
+    inputs = ("--input=f32=3", "--input=4xf32=1 2 3 4")
+    result = tool(
+        *("bankwise-run", "m.mlir", f"--device={device}", *inputs),
+        "--expected_output=4xf32=3 6 9 12",
+    )
+    assert result.returncode == 0, result.stderr
+    wrong = tool("bankwise-run", "m.mlir", f"--device={device}", inputs[0])
+    assert wrong.returncode == 1
+    assert "func @main(%input0: tensor<f32>" in wrong.stderr.splitlines()[-1]
+
+
 def test_devices_are_listed(tool: Tool):
     result = tool("bankwise-run", "--list_devices")
     assert result.returncode == 0
