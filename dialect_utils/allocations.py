@@ -14,6 +14,7 @@ from math import gcd, prod
 
 from iree.compiler import ir
 
+from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from .carried_memory import FOR_BOUNDS, carried_values
 from .dynamic_sizes import DYNAMIC
 from .element_types import element_bits
@@ -397,6 +398,38 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
     for operation in reversed(obsolete):
         operation.erase()
     return flat
+
+
+def assume_no_alignment(views: Sequence[ir.Operation]) -> None:
+    """Takes the `memref.assume_alignment`s out of the views of an allocation.
+
+    The compiler folds the views behind an allocation into the accesses, but not these. What is
+    assumed of the allocation itself becomes its own alignment, as far as an access can use it.
+
+        %a = memref.alloc() : ...                        %a = memref.alloc() {alignment = 16} : ...
+        %m = memref.assume_alignment %a, 16      ->
+        use %m                                           use %a
+    """
+    for view in views:
+        if view.name != "memref.assume_alignment":
+            continue
+        source = view.operands[0]
+        definition = defining_operation(source)
+        if definition is not None and definition.name == "memref.alloc":
+            assumed = ir.IntegerAttr(view.attributes["alignment"]).value
+            align_allocation(definition, min(assumed, MAX_USEFUL_ALIGNMENT))
+        view.results[0].replace_all_uses_with(source)
+        view.erase()
+
+
+def align_allocation(allocation: ir.Operation, alignment: int) -> None:
+    """Lets an allocation start at a multiple of so many bytes, if it does not yet."""
+    before = 1
+    if "alignment" in allocation.attributes:
+        before = ir.IntegerAttr(allocation.attributes["alignment"]).value
+    if alignment > before:
+        kind = ir.IntegerType.get_signless(64, allocation.context)
+        allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, alignment)
 
 
 def carry_flat(allocations: Sequence[ir.Value], meetings: Sequence[ir.Value]) -> None:

@@ -29,7 +29,7 @@ from iree.compiler import ir
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, element_count, vector_type
-from .allocations import begins_at_multiple_of
+from .allocations import align_allocation, begins_at_multiple_of
 from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
@@ -257,7 +257,7 @@ class _Rewriting:
             if self.allocations and found > max(promised, bits // 8):
                 promised = found
                 for allocation in self.allocations:
-                    _align_allocation(allocation, found)
+                    align_allocation(allocation, found)
         if promised:
             kind = ir.IntegerType.get_signless(64, operation.context)
             operation.attributes["alignment"] = ir.IntegerAttr.get(kind, promised)
@@ -278,15 +278,6 @@ def _allocations(group: BufferGroup) -> list[ir.Operation]:
             return []
         found.append(owner)
     return found
-
-
-def _align_allocation(allocation: ir.Operation, alignment: int) -> None:
-    before = 1
-    if "alignment" in allocation.attributes:
-        before = ir.IntegerAttr(allocation.attributes["alignment"]).value
-    if alignment > before:
-        kind = ir.IntegerType.get_signless(64, allocation.context)
-        allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, alignment)
 
 
 def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:

@@ -36,13 +36,11 @@ class FlattenSwizzleHints(FunctionPass):
         """Flattens what can be flattened; never fails."""
         function = function.operation
         with function.context:
-            for hinted, hints in _hints_by_buffer(function).items():
-                kind = ir.MemRefType(hinted.type)
-                if kind.rank == 1:
-                    continue
+            for hinted, hints in _hints_on_tiles(function):
                 reason = _why_left(hinted)
                 if reason is not None:
-                    text = f"swizzle hint of {_without_space(kind)} is left as it is: {reason}"
+                    shown = _without_space(ir.MemRefType(hinted.type))
+                    text = f"swizzle hint of {shown} is left as it is: {reason}"
                     context.sink.remark(hints[0].location, text)
                     continue
                 allocation = defining_operation(hinted)
@@ -50,14 +48,17 @@ class FlattenSwizzleHints(FunctionPass):
                 flatten_allocation(allocation)
 
 
-def _hints_by_buffer(function: ir.Operation) -> dict[ir.Value, list[ir.Operation]]:
-    """The hints on memrefs, by the value that the innermost hint of each chain is on."""
+def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Operation]]]:
+    """The hints on memrefs that are not flat, by the value that each chain's innermost hint is on.
+
+    Flat ones stay out: flattening an allocation erases flat views of it, which may be hinted too.
+    """
     grouped: dict[ir.Value, list[ir.Operation]] = {}
     for hint in hints_in(function):
         buffer = unhinted(hint.operands[0])
-        if isinstance(buffer.type, ir.MemRefType):
+        if isinstance(buffer.type, ir.MemRefType) and buffer.type.rank != 1:
             grouped.setdefault(buffer, []).append(hint)
-    return grouped
+    return list(grouped.items())
 
 
 def _why_left(buffer: ir.Value) -> str | None:

@@ -44,6 +44,7 @@ from ..dialect_utils.allocations import (
     REORDERING_FREE_VIEWS,
     Reach,
     Untraceable,
+    assume_no_alignment,
     carry_flat,
     defining_operation,
     reach_of,
@@ -139,6 +140,8 @@ class SwizzleLdsAllocs(SwizzlingPass):
                 permuter.permute(gather, each.plan.swizzles)
         for each in swizzled:
             members = each.group.allocations
+            views = chain.from_iterable(reach.views for reach in each.group.reaches)
+            assume_no_alignment(list(dict.fromkeys(views)))
             carry_flat([member.results[0] for member in members], each.group.meetings)
             for member in members:
                 emit_hints(member, each.plan.swizzles, beside=(_DEALLOCATION,))
