@@ -52,7 +52,7 @@ class LdsAccess:
     `instruction` names the instruction of an access that only one can do, such as a transposing
     read: it cannot be split. `alignment` is the number of elements of which every lane's offset
     must be a multiple in every layout, because the instruction needs it or the backend was promised
-    it.
+    it. The backend may pair accesses of one `segment`; one of segment -1 pairs with no other.
     """
 
     kind: AccessKind
@@ -63,6 +63,7 @@ class LdsAccess:
     location: str = ""
     instruction: str = ""
     alignment: int = 1
+    segment: int = -1
 
     def __post_init__(self) -> None:
         require_positive("count", self.count)

@@ -63,7 +63,9 @@ class PhaseSets:
     phases: int
     """Weighted phases that the accesses run: their cycles without any conflict."""
     instructions: int
-    """Weighted machine instructions."""
+    """Weighted machine instructions of all waves."""
+    least_instructions: int
+    """Half of those that the backend may pair, and all others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +136,15 @@ def phase_sets(
     subspaces: dict[tuple[tuple[int, ...], int], int] = {}
     uneven: dict[tuple[tuple[int, ...], int], int] = {}
     banks: set[int] = set()
-    phases = instructions = 0
+    phases = instructions = paired = 0
     weights = np.array([a.weight for a in accesses], dtype=np.int64)
     layout = PlainLayout() if group is None else PlainInGroups(group)
     for machine, owner in machine_batches(target, tile, layout, accesses):
         banks.add(machine.instruction.banks)
-        instructions += int(weights[owner].sum())
+        issued = int(weights[owner].sum()) * machine.addresses.shape[-2]
+        instructions += issued
+        if machine.instruction.width_bytes in target.paired_bytes:
+            paired += issued
         bank_mask = machine.instruction.banks - 1
         for words, weight in _phases(machine, weights[owner], target.bank_width_bytes):
             phases += weight
@@ -150,7 +155,8 @@ def phase_sets(
             else:
                 key = (tuple(words), bank_mask)
                 uneven[key] = uneven.get(key, 0) + weight
-    return PhaseSets(subspaces, uneven, frozenset(banks), phases, instructions)
+    least = instructions - paired // 2
+    return PhaseSets(subspaces, uneven, frozenset(banks), phases, instructions, least)
 
 
 def _without_low_block(basis: tuple[int, ...], bank_mask: int) -> tuple[tuple[int, ...], int]:

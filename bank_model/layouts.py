@@ -358,13 +358,21 @@ def access_costs(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[AccessCost, ...]:
     """Counts every access exactly; errors as of `machine_accesses`."""
+    return counted_batches(target, tile, layout, accesses)[0]
+
+
+def counted_batches(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> tuple[tuple[AccessCost, ...], list[tuple[MachineAccess, npt.NDArray[np.int64]]]]:
+    """`access_costs` and the `machine_batches` that they were counted from."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
-    for machine, owner in machine_batches(target, tile, layout, accesses):
+    batches = machine_batches(target, tile, layout, accesses)
+    for machine, owner in batches:
         costs = _phase_costs_once(machine, target.bank_width_bytes)
         totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
         totals[1, owner] += costs.sum(axis=(1, 2))
         totals[2, owner] += 1
-    return tuple(AccessCost(*column) for column in totals.T.tolist())
+    return tuple(AccessCost(*column) for column in totals.T.tolist()), batches
 
 
 def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDArray[np.int64]:

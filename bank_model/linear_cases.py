@@ -36,7 +36,11 @@ class LinearCase:
     constraints: BankConstraints
     space: SearchSpace
     instructions: int
-    """Weighted machine instructions."""
+    """Weighted machine instructions of all waves."""
+    least_instructions: int
+    """The fewest that these can be if the backend pairs all that it may."""
+    phases: int
+    """Weighted phases: the cycles without any conflict."""
     exact: bool
     """The cost of a swizzle is its exact number of weighted conflict cycles."""
 
@@ -97,7 +101,8 @@ class LinearCases:
             parts = self.parts(division)
         except SubByteAccessError:
             return []
-        if sum(part.phases for part in parts) > max_phases:
+        phases = sum(part.phases for part in parts)
+        if phases > max_phases:
             return []
         constraints = bank_constraints(parts)
         # Besides bank bits only those matter that decide what is split.
@@ -115,7 +120,8 @@ class LinearCases:
         space = SearchSpace(max(bits, 0), targets)
         exact = constraints.exact and not self.classes.irregular
         instructions = sum(part.instructions for part in parts)
-        return [LinearCase(division, constraints, space, instructions, exact)]
+        least = sum(part.least_instructions for part in parts)
+        return [LinearCase(division, constraints, space, instructions, least, phases, exact)]
 
     def parts(self, division: Division) -> list[PhaseSets]:
         """The phases of all accesses under a division."""

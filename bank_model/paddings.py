@@ -5,30 +5,29 @@ Padding appends unused elements to each row, so that row r starts on another ban
 Which amount is best depends on all readers and writers at once; bank and alignment repeat after
 one turn of the banks, so that all amounts can be counted.
 
-What makes a padding better, in this order:
+What makes a padding better, in this order (`issue.py` says why):
 
-1. fewer weighted conflict cycles;
-2. fewer machine instructions, by the same weights;
+1. fewer weighted LDS cycles, each instruction counted with its issue slot;
+2. fewer weighted LDS cycles;
 3. fewer LDS bytes.
 
-Two rules keep the first from misleading. An amount that takes the alignment of wide accesses away
-splits them into slivers, which rarely conflict but need more phases, and every phase costs a
-cycle as a conflict does: paddings that run more phases than the plain layout are no choice. On
-gfx942 the four b32 pieces of a 16-byte access take as many phases as the whole, on gfx950 twice
-as many. Where the phases are equal, the second criterion prefers whole accesses. And bytes are
-only spent against conflicts: a padding that has as many as the plain layout is no choice either.
+An amount that takes the alignment of wide accesses away splits them into slivers, which rarely
+conflict but may need more phases, and every phase costs a cycle as a conflict does. On gfx942 the
+four b32 pieces of a 16-byte access take as many phases as the whole, on gfx950 twice as many. Bytes
+are only spent against conflicts: a tile without conflicts is not padded.
 
 Worked example: a 64 x 64 tile of f16 on gfx942, each lane reads 16 bytes of its own row. Rows are
 128 bytes = 32 banks apart, so that all 8 lanes of a phase hit the same 4 banks: 7 conflict cycles
 in each of 8 phases. The choices are
 
-    padding      conflict cycles   instructions   LDS bytes
-    none         56                1              8192
-    2 (4 B)      0                 4              8448
-    4 (8 B)      0                 2              8704
-    8 (16 B)     0                 1              9216
+    padding      conflict cycles   cycles   instructions   LDS bytes
+    none         56                64       1              8192
+    2 (4 B)      0                 8        2              8448
+    4 (8 B)      0                 8        1              8704
+    8 (16 B)     0                 8        1              9216
 
-and with a budget of 9000 bytes the third is the best. On gfx950 the second is none.
+The two halves of a 16-byte access are one `ds_read2_b64`, so that 16 bytes are no better than 8.
+With a budget of 8600 bytes the best are 4.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from .accesses import LdsAccess, LdsTile
-from .layouts import PaddedLayout, PlainLayout, access_costs
+from .issue import ISSUE_CYCLES, layout_cost
+from .layouts import PaddedLayout, PlainLayout
 from .padding_counts import PaddedCounts
 from .targets import Target
 
@@ -50,14 +50,16 @@ class PaddingChoice:
     padding_elements: int
     conflict_cycles: int
     """Weighted, of one workgroup."""
+    cycles: int
+    """All LDS cycles, likewise."""
     instructions: int
-    """Machine instructions of one wave, weighted."""
+    """LDS instructions issued by all waves, weighted."""
     lds_bytes: int
 
     @property
     def cost(self) -> tuple[int, int]:
         """Less is better; LDS bytes only decide between equal costs."""
-        return self.conflict_cycles, self.instructions
+        return self.cycles + ISSUE_CYCLES * self.instructions, self.cycles
 
 
 def padding_choices(
@@ -70,29 +72,31 @@ def padding_choices(
     """The choices worth considering, no padding first; each next one is larger and better.
 
     So the best choice within some LDS bytes is the last one that fits. Tried are all of
-    `padding_amounts`; `is_legal` may veto some. Errors as of `layouts.machine_accesses`.
+    `padding_amounts`; `is_legal` may veto some. None takes more cycles than the plain tile. Errors
+    as of `layouts.machine_accesses`.
     """
     accesses = list(accesses)
-    costs = access_costs(target, tile, PlainLayout(), accesses)
-    weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
+    cost = layout_cost(target, tile, PlainLayout(), accesses)
     plain = PaddingChoice(
         padding_elements=0,
-        conflict_cycles=sum(weight * c.conflict_cycles for weight, c in weighted),
-        instructions=sum(weight * c.instructions for weight, c in weighted),
+        conflict_cycles=cost.conflict_cycles,
+        cycles=cost.cycles,
+        instructions=cost.instructions,
         lds_bytes=PlainLayout().size_bytes(tile),
     )
     if not plain.conflict_cycles:
         return (plain,)
-    plain_phases = sum(weight * (c.wavefronts - c.conflict_cycles) for weight, c in weighted)
     choices = [plain]
     amounts = padding_amounts(target, tile, max_lds_bytes)
     counts = PaddedCounts(target, tile, accesses).count(amounts)
-    for padding, (conflicts, instructions, phases) in zip(amounts, counts, strict=True):
-        if phases > plain_phases or conflicts >= plain.conflict_cycles:
+    for padding, (conflicts, _, phases) in zip(amounts, counts, strict=True):
+        cycles = phases + conflicts
+        if cycles + ISSUE_CYCLES >= choices[-1].cost[0]:
             continue
         layout = PaddedLayout(padding)
-        choice = PaddingChoice(padding, conflicts, instructions, layout.size_bytes(tile))
-        if len(choices) > 1 and choice.cost >= choices[-1].cost:
+        issued = layout_cost(target, tile, layout, accesses).instructions
+        choice = PaddingChoice(padding, conflicts, cycles, issued, layout.size_bytes(tile))
+        if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue
         if is_legal is None or is_legal(layout):
             choices.append(choice)
@@ -150,9 +154,9 @@ class _Combination:
     choices: tuple[PaddingChoice, ...]
 
     def with_choice(self, choice: PaddingChoice) -> _Combination:
-        conflicts, instructions = self.cost
+        total, cycles = self.cost
         return _Combination(
             self.lds_bytes + choice.lds_bytes,
-            (conflicts + choice.conflict_cycles, instructions + choice.instructions),
+            (total + choice.cost[0], cycles + choice.cost[1]),
             (*self.choices, choice),
         )

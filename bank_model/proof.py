@@ -64,20 +64,21 @@ def check(proof: Proof, target: Target, accesses: Iterable[LdsAccess]) -> None:
     if len(proof.costs) != len(accesses):
         raise ProofError(f"costs: {len(proof.costs)} for {len(accesses)} accesses")
     _check_placement(proof)
-    total = 0
+    total = cycles = 0
     for index, (access, claimed) in enumerate(zip(accesses, proof.costs, strict=True)):
         counted = count_slowly(target, proof.tile, proof.layout, access)
         if counted != claimed:
             raise ProofError(f"costs[{index}]: claimed {claimed}, counted {counted}")
         total += access.weight * counted.conflict_cycles
+        cycles += access.weight * counted.wavefronts
     if total != proof.conflict_cycles:
         raise ProofError(f"conflict_cycles: claimed {proof.conflict_cycles}, counted {total}")
-    plain = _weighted_conflicts(target, proof.tile, PlainLayout(), accesses)
+    plain, plain_cycles = _weighted(target, proof.tile, PlainLayout(), accesses)
     if plain != proof.plain_conflict_cycles:
         raise ProofError(
             f"plain_conflict_cycles: claimed {proof.plain_conflict_cycles}, counted {plain}"
         )
-    if proof.conflict_cycles > proof.plain_conflict_cycles:
+    if cycles > plain_cycles:
         raise ProofError("layout: worse than the plain one")
     if proof.optimality is Optimality.FLOOR and total:
         raise ProofError(f"optimality: {total} conflict cycles are above the floor, 0")
@@ -189,13 +190,14 @@ def _words(instruction: LdsInstruction, target: Target, address: int) -> range:
     return range(address // width, (address + instruction.width_bytes - 1) // width + 1)
 
 
-def _weighted_conflicts(
+def _weighted(
     target: Target, tile: LdsTile, layout: Layout, accesses: list[LdsAccess]
-) -> int:
-    return sum(
-        a.weight * count_slowly(target, tile, layout, a).conflict_cycles
-        for a in accesses
-        if a.weight
+) -> tuple[int, int]:
+    """Conflict cycles and all cycles."""
+    costs = [(a.weight, count_slowly(target, tile, layout, a)) for a in accesses if a.weight]
+    return (
+        sum(weight * cost.conflict_cycles for weight, cost in costs),
+        sum(weight * cost.wavefronts for weight, cost in costs),
     )
 
 

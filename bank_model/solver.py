@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The layout of an LDS allocation with the fewest bank-conflict cycles.
+"""The layout of an LDS allocation that costs the fewest LDS cycles.
 
-Given every access to an allocation, `solve` returns the layout with the fewest weighted conflict
-cycles. Among equals it prefers, in this order:
+Given every access to an allocation, `solve` returns the layout whose accesses cost least: weighted
+LDS cycles, of phases and of conflicts, and an issue slot for each instruction (`issue.py` says why
+and how much). A layout that splits wide accesses, or takes pairs of them apart, must save more
+cycles than it adds instructions. None that takes more cycles than the plain layout is considered.
+Among equals the solver prefers, in this order:
 
-1. layouts that need no more LDS than the plain one;
-2. fewer machine instructions (wide accesses stay whole);
+1. fewer LDS cycles;
+2. layouts that need no more LDS than the plain one;
 3. plain, one `xor_shuffle`, a chain of them, `rotate_rows`, padding, swizzle plus padding;
 4. fewer LDS bytes;
 5. fewer address patterns: accesses that differ by a constant offset share one address register
@@ -30,6 +33,7 @@ from math import gcd
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
 from .errors import InvalidParameterError, is_power_of_two
+from .issue import ISSUE_CYCLES, LayoutCost, layout_cost
 from .layouts import (
     MAX_USEFUL_ALIGNMENT,
     AccessCost,
@@ -38,7 +42,6 @@ from .layouts import (
     PlainLayout,
     SubByteAccessError,
     SwizzledLayout,
-    access_costs,
 )
 from .linear_cases import LinearCase, LinearCases
 from .paddings import padding_amounts, padding_choices
@@ -162,9 +165,18 @@ class LayoutDecision:
 @dataclass(frozen=True)
 class _Candidate:
     layout: Layout
-    costs: tuple[AccessCost, ...]
-    conflicts: int
+    cost: LayoutCost
     rank: tuple[object, ...]
+
+    @property
+    def conflicts(self) -> int:
+        """Weighted conflict cycles."""
+        return self.cost.conflict_cycles
+
+    @property
+    def phases(self) -> int:
+        """Weighted LDS cycles that no conflict causes."""
+        return self.cost.cycles - self.cost.conflict_cycles
 
 
 def solve(
@@ -207,18 +219,19 @@ class _Solver:
         self.lds_limit = limit
         self.patterns = AddressPatterns(tile, accesses)
         self.plain = self.count(PlainLayout())
-        self.base_wavefronts = self.phases_run(self.plain)
+        self.base_wavefronts = self.plain.phases
         self.nodes_left = _MAX_NODES
 
     def solve(self) -> LayoutDecision:
-        """Families in order of preference, until one has no conflict cycles."""
+        """Families in order of preference, until none can be better than what was found."""
         best = self.plain
         linear_minimum: int | None = None
         if best.conflicts:
             linear, linear_minimum = self.best_linear()
             best = min([best, *linear], key=lambda c: c.rank)
         for family in (self.rotations, self.paddings, self.swizzled_paddings):
-            if best.conflicts:
+            # Where nothing is left to save, another layout could only take as much.
+            if best.conflicts or best.cost.instructions > self.plain.cost.instructions:
                 best = min([best, *family()], key=lambda c: c.rank)
         optimality = Optimality.BEST_FOUND
         if best.conflicts == 0:
@@ -229,27 +242,17 @@ class _Solver:
 
     def count(self, layout: Layout) -> _Candidate:
         """Counts a layout exactly."""
-        costs = access_costs(self.target, self.tile, layout, self.accesses)
-        conflicts = self.weighted(c.conflict_cycles for c in costs)
+        cost = layout_cost(self.target, self.tile, layout, self.accesses)
         size = layout.size_bytes(self.tile)
         rank = (
-            conflicts,
+            *cost.rank,
             size > self.plain_bytes,
-            self.weighted(c.instructions for c in costs),
             layout_kind(layout),
             size,
             self.patterns.count(layout),
             _arithmetic(layout),
         )
-        return _Candidate(layout, costs, conflicts, rank)
-
-    def weighted(self, per_access: Iterable[int]) -> int:
-        """The sum over accesses, times their weights."""
-        return sum(a.weight * n for a, n in zip(self.accesses, per_access, strict=True))
-
-    def phases_run(self, candidate: _Candidate) -> int:
-        """Wavefronts of a candidate that no conflict causes."""
-        return self.weighted(c.wavefronts for c in candidate.costs) - candidate.conflicts
+        return _Candidate(layout, cost, rank)
 
     def allows(self, layout: Layout) -> bool:
         """Whether options and LDS size admit the layout."""
@@ -264,7 +267,7 @@ class _Solver:
         return self.options.is_legal is None or self.options.is_legal(layout)
 
     def exact(self, layouts: Iterable[Layout]) -> Iterator[_Candidate]:
-        """Counts the allowed layouts that run no more phases than the plain one."""
+        """Counts the allowed layouts that take no more cycles than the plain one."""
         for layout in layouts:
             if self.allows(layout):
                 try:
@@ -272,7 +275,7 @@ class _Solver:
                 except SubByteAccessError:
                     continue
                 # Splitting accesses into slivers has few conflicts and many more phases.
-                if self.phases_run(counted) <= self.base_wavefronts:
+                if counted.cost.cycles <= self.plain.cost.cycles:
                     yield counted
 
     # -- linear swizzles ---------------------------------------------------------------------
@@ -280,8 +283,9 @@ class _Solver:
     def best_linear(self) -> tuple[list[_Candidate], int | None]:
         """The best linear swizzles, and the least conflict cycles of all if that is proven.
 
-        First looks for a swizzle without conflicts, case by case. Only if there is none, the
-        fewest conflicts are searched.
+        First looks for a swizzle without conflicts, case by case. If there is none, the fewest
+        conflicts are searched. If there is one that needs more instructions than an earlier case,
+        that case may have one that costs less, with fewer conflicts than the instructions saved.
         """
         linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
         if not linear_kinds or not is_power_of_two(self.tile.element_bits):
@@ -298,7 +302,7 @@ class _Solver:
             more, _ = self.search_case(case, linear.to_words, 1)
             found += more
             if any(c.conflicts == 0 for c in more):
-                return found, None
+                return found + self.cheaper_cases(cases[:-1], linear.to_words, found), None
         proven = True
         fewest = min([self.plain.conflicts, *(c.conflicts for c in found)])
         for case in cases:
@@ -308,6 +312,18 @@ class _Solver:
             proven = proven and complete
         proven = proven and not options.is_restricted and linear.cover_everything()
         return found, fewest if proven else None
+
+    def cheaper_cases(
+        self, cases: Sequence[LinearCase], to_words: int, found: Sequence[_Candidate]
+    ) -> list[_Candidate]:
+        """The best swizzles of `cases` that may cost less than all of `found`."""
+        more: list[_Candidate] = []
+        for case in cases:
+            total = min(candidate.cost.rank[0] for candidate in (self.plain, *found, *more))
+            below = total - case.phases - ISSUE_CYCLES * case.least_instructions
+            if below > 1:
+                more += self.search_case(case, to_words, min(below, self.plain.conflicts))[0]
+        return more
 
     def search_case(
         self, case: LinearCase, to_words: int, below: int
@@ -444,14 +460,14 @@ class _Solver:
         size = best.layout.size_bytes(self.tile)
         split = sum(
             now.instructions > before.instructions
-            for now, before in zip(best.costs, self.plain.costs, strict=True)
+            for now, before in zip(best.cost.accesses, self.plain.cost.accesses, strict=True)
         )
         proof = Proof(
             arch=self.target.arch,
             tile=self.tile,
             layout=best.layout,
             lds_bytes=size,
-            costs=best.costs,
+            costs=best.cost.accesses,
             conflict_cycles=best.conflicts,
             plain_conflict_cycles=self.plain.conflicts,
             optimality=optimality,
@@ -466,7 +482,7 @@ class _Solver:
             address_patterns=self.patterns.count(best.layout),
             optimality=optimality,
             vectorization=replace(vectorization(self.tile, self.accesses), split_accesses=split),
-            costs=best.costs,
+            costs=best.cost.accesses,
             proof=proof,
         )
 

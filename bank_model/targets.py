@@ -67,7 +67,8 @@ class Target:
     """The LDS of one GPU architecture.
 
     `lds_bytes` is the most that one workgroup may use. `instructions` holds one plain
-    instruction per (kind, width); `special_instructions` those that only their name selects.
+    instruction per (kind, width); `special_instructions` those that only their name selects. Two
+    accesses of `paired_bytes` may become one instruction (`ds_read2_b64`).
     """
 
     arch: str
@@ -76,6 +77,7 @@ class Target:
     instructions: tuple[LdsInstruction, ...]
     special_instructions: tuple[LdsInstruction, ...] = ()
     bank_width_bytes: int = 4
+    paired_bytes: tuple[int, ...] = ()
 
     def widths(self, kind: AccessKind) -> tuple[int, ...]:
         """The bytes per lane that one instruction of `kind` can move, ascending."""
@@ -182,6 +184,8 @@ _AMD_WRITE_NAMES = {1: "ds_write_b8", 2: "ds_write_b16", 4: "ds_write_b32", 8: "
     12: "ds_write_b96",
     16: "ds_write_b128",
 }
+
+_AMD_PAIRED = (4, 8)
 
 _CK_TILE = "ROCm/composable_kernel docs/conceptual/ck_tile/hardware/lds_bank_conflicts.rst"
 _CK_TILE_COUNTERS = "published counters of the CK Tile transpose tutorials on MI300, reproduced"
@@ -296,9 +300,16 @@ def _all_targets() -> Mapping[str, Target]:
         Status.MEASURED,
     )
     targets = (
-        Target("gfx90a", 64, 65536, _gfx90a_instructions()),
-        Target("gfx942", 64, 65536, _gfx942_instructions()),
-        Target("gfx950", 64, 163840, _gfx950_instructions(), _gfx950_special_instructions()),
+        Target("gfx90a", 64, 65536, _gfx90a_instructions(), paired_bytes=_AMD_PAIRED),
+        Target("gfx942", 64, 65536, _gfx942_instructions(), paired_bytes=_AMD_PAIRED),
+        Target(
+            "gfx950",
+            64,
+            163840,
+            _gfx950_instructions(),
+            _gfx950_special_instructions(),
+            paired_bytes=_AMD_PAIRED,
+        ),
         Target("sm_80", 32, 166912, nvidia, (ldmatrix,)),
         Target("sm_86", 32, 101376, nvidia, (ldmatrix,)),
         Target("sm_89", 32, 101376, nvidia, (ldmatrix,)),

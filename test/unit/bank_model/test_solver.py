@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.address_patterns import address_patterns
 from bankwise.bank_model.errors import InvalidParameterError
+from bankwise.bank_model.issue import layout_cost
 from bankwise.bank_model.layouts import (
     AccessCost,
     PaddedLayout,
@@ -124,11 +125,14 @@ def test_kinds_restrict_the_choice():
     assert rotated.conflict_cycles == 0
 
 
-def test_wide_padding_keeps_wide_accesses_whole():
+def test_padding_keeps_wide_accesses_in_one_instruction():
+    """Its halves are a pair, which 4 more elements would save nothing against."""
     tile, accesses = column_read(bits=16, count=8)
     padded = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
-    assert padded.layout == PaddedLayout(8)
-    assert padded.costs[0].instructions == 1
+    assert padded.layout == PaddedLayout(4)
+    assert padded.costs[0].instructions == 2
+    issued = layout_cost(GFX942, tile, padded.layout, accesses).instructions
+    assert issued == sum(len(access.elements) for access in accesses)
 
 
 @settings(deadline=None, max_examples=60)

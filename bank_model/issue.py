@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a layout costs: LDS cycles, and the issue slots of the instructions that take them.
+
+**Cycles.** An LDS instruction takes one cycle for every phase in which a lane takes part, and one
+for every bank conflict. All waves of a workgroup share the LDS, so that the cycles of all their
+instructions add up. This is what decides first of all, because it is what the hardware counts.
+
+**Instructions.** Conflicts can be bought off by splitting wide accesses into narrow ones. These
+move as many bytes in as many cycles, but each of them is issued, waits in the LDS queue, and often
+needs an address of its own. So an instruction costs `ISSUE_CYCLES` besides the cycles of its
+phases, and a split has to save more than that. One cycle is the least that it can cost: a compute
+unit turns to one of its four SIMDs every cycle, and issues at most one LDS instruction then (AMD,
+"Graphics Cores Next Architecture" white paper, 2012, "CU Front-End"; CDNA has kept it). NVIDIA's
+load-store unit accepts one instruction a cycle as well.
+
+    layout                     cycles   instructions   cost
+    plain, b128, 8 conflicts   16       1              17
+    split into two b64         8        2              10    pays: 7 less
+    plain, b128, 1 conflict    9        1              10
+    split into two b64         8        2              10    equal: fewer cycles win
+
+**Pairs.** LLVM's load-store optimizer makes one `ds_read2` or `ds_write2` of two neighbours of 4 or
+8 bytes whose addresses differ by the same constant in every lane, if both constants fit its 8-bit
+offsets: up to 255 elements apart, or 255 * 64 in steps of 64 elements. Such a pair takes the cycles
+of both and one issue slot. An access that is only aligned to 8 bytes is such a pair. Where a
+swizzle makes the difference of two addresses depend on the lane, they need two registers and are no
+pair any more: that is how a swizzle can cost instructions without splitting anything. A store is
+not moved across another one through another register, which may be to the same place: where the
+stores between two barriers go through several registers, only the halves of one store are a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .accesses import LdsAccess, LdsTile
+from .layouts import AccessCost, Layout, MachineAccess, counted_batches
+from .targets import AccessKind, LdsInstruction, Target
+
+ISSUE_CYCLES = 1
+"""What an LDS instruction costs besides the cycles of its phases."""
+
+_FARTHEST = 255
+"""The largest offset of a pair's half, in elements or in units of 64."""
+
+
+@dataclass(frozen=True)
+class LayoutCost:
+    """What all accesses to a tile cost under a layout, weighted, in all waves of a workgroup."""
+
+    cycles: int
+    """LDS cycles: one for each phase that runs, and one for each conflict."""
+    conflict_cycles: int
+    """Those of the cycles that are conflicts."""
+    instructions: int
+    """LDS instructions issued, pairs counted once."""
+    accesses: tuple[AccessCost, ...] = ()
+    """Per access, without weights."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Less is better: cycles with issue slots, then cycles alone."""
+        return self.cycles + ISSUE_CYCLES * self.instructions, self.cycles
+
+    def beats(self, other: LayoutCost) -> bool:
+        """Whether this is better, and takes no more cycles for that."""
+        return self.rank < other.rank and self.cycles <= other.cycles
+
+
+def layout_cost(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> LayoutCost:
+    """Counts `layout` exactly; errors as of `layouts.machine_accesses`."""
+    costs, batches = counted_batches(target, tile, layout, accesses)
+    weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
+    return LayoutCost(
+        sum(weight * c.wavefronts for weight, c in weighted),
+        sum(weight * c.conflict_cycles for weight, c in weighted),
+        _issued(target, accesses, batches),
+        costs,
+    )
+
+
+Batches = Sequence[tuple[MachineAccess, npt.NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A machine access: its address is a register of its own and a constant."""
+
+    instruction: LdsInstruction
+    owner: int
+    weight: int
+    """How often it is issued, in all waves."""
+    segment: int
+    register: tuple[int, bytes | None]
+    """Equal for pieces whose addresses differ by the same constant in all lanes."""
+    constant: int
+
+
+def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Batches) -> int:
+    """Weighted instructions of all waves."""
+    single = 0
+    families: dict[tuple[object, ...], list[int]] = {}
+    weights: dict[tuple[object, ...], int] = {}
+    widths: dict[tuple[object, ...], int] = {}
+    registers: dict[int, set[object]] = {}
+    pieces = list(_pieces(accesses, batches))
+    for piece in pieces:
+        if piece.instruction.kind is AccessKind.WRITE:
+            registers.setdefault(piece.segment, set()).add(piece.register)
+    for piece in pieces:
+        if piece.instruction.width_bytes not in target.paired_bytes:
+            single += piece.weight
+            continue
+        alone = piece.segment < 0 or len(registers.get(piece.segment, ())) > 1
+        place = (-1, piece.owner) if alone else (piece.segment, -1)
+        key = (piece.instruction.name, piece.weight, *place, *piece.register)
+        families.setdefault(key, []).append(piece.constant)
+        weights[key] = piece.weight
+        widths[key] = piece.instruction.width_bytes
+    return single + sum(
+        weights[key] * _pairs(sorted(constants), widths[key]) for key, constants in families.items()
+    )
+
+
+def _pieces(accesses: Sequence[LdsAccess], batches: Batches) -> Iterator[_Piece]:
+    patterns: dict[bytes, int] = {}
+    for machine, owners in batches:
+        rows = machine.addresses
+        firsts = rows[:, 0, 0]
+        relative = (rows - firsts[:, None, None]).astype(np.int32)
+        mask = None if machine.active is None else machine.active.tobytes()
+        for member, owner in enumerate(owners.tolist()):
+            pattern = patterns.setdefault(relative[member].tobytes(), len(patterns))
+            weight = accesses[owner].weight * rows.shape[-2]
+            segment = accesses[owner].segment
+            constant = int(firsts[member])
+            yield _Piece(machine.instruction, owner, weight, segment, (pattern, mask), constant)
+
+
+def _pairs(starts: Sequence[int], width: int) -> int:
+    """Instructions for accesses at constants that ascend, each paired with the next if possible."""
+    count = position = 0
+    while position < len(starts):
+        count += 1
+        if position + 1 < len(starts):
+            apart = starts[position + 1] - starts[position]
+            near = apart <= _FARTHEST * width and apart % width == 0
+            far = apart <= 64 * _FARTHEST * width and apart % (64 * width) == 0
+            position += bool(apart) and (near or far)
+        position += 1
+    return count
