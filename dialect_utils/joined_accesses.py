@@ -30,20 +30,32 @@ MOST_UNROLLED = 64
 """LLVM unrolls no loop whole that has more trips, as a rule."""
 
 
-def joined_accesses(
-    tile: LdsTile, accesses: Sequence[TracedAccess]
-) -> tuple[LdsAccess, ...] | None:
-    """The accesses as joined; None if they are no others than those of the program.
+@dataclass(frozen=True)
+class Emitted:
+    """The accesses to a tile as the backend emits them, as far as that is known.
+
+    Each says in its `segment` with which others it may be paired.
+    """
+
+    accesses: tuple[LdsAccess, ...]
+    joined: bool
+    """They are others than those of the program."""
+
+
+def emitted_accesses(tile: LdsTile, accesses: Sequence[TracedAccess]) -> Emitted:
+    """What becomes of the accesses of a program.
 
     `accesses` were traced with loops of up to `MOST_UNROLLED` trips unrolled, and are all that is
     done to the tile.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
+    numbers: dict[tuple[object, ...], int] = {}
     places = _places(accesses)
     for each in accesses:
         place = places[each.operation]
         trip = 0 if place.spans_trips else each.trip
-        access = each.access
+        number = numbers.setdefault((place.block, place.segment, trip), len(numbers))
+        access = replace(each.access, segment=number)
         mask = None if access.active is None else access.active.tobytes()
         key = (place.block, place.segment, trip, access.weight)
         # What only one instruction can do is joined with nothing.
@@ -55,7 +67,7 @@ def joined_accesses(
             found += _chunks(tile, chain)
     # Unrolled, a vector may be aligned in some trips.
     apart = any(each.trip and each.access.count > 1 for each in accesses)
-    return tuple(found) if apart or len(found) < len(accesses) else None
+    return Emitted(tuple(found), apart or len(found) < len(accesses))
 
 
 @dataclass(frozen=True)

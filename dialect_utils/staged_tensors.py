@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from iree.compiler import ir
@@ -149,6 +149,8 @@ def accesses_of(
 ) -> tuple[LdsAccess, ...]:
     """All machine accesses to the allocation, of its writers and of its readers.
 
+    The backend may pair those of one transfer: each transfer is a segment of its own.
+
     Raises:
         UntraceableError: a use or its nested layout is not known, or IREE could not
           distribute it.
@@ -160,8 +162,9 @@ def accesses_of(
                 "nothing reads it" if kind is AccessKind.READ else "nothing writes it"
             )
     accesses: list[LdsAccess] = []
-    for transfer in transfers:
-        accesses += _transfer_accesses(transfer, tile, layouts, launch)
+    for number, transfer in enumerate(transfers):
+        found = _transfer_accesses(transfer, tile, layouts, launch)
+        accesses += [replace(access, segment=number) for access in found]
     return tuple(accesses)
 
 

@@ -88,6 +88,12 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
             swizzle = (SwizzleLdsAllocs(defer_to_padding=deferring), flatten)
             edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without)
         edit(_VECTOR_DISTRIBUTE, _BEFORE, "iree-llvmgpu-vector-distribute", flatten)
+        # Distribution allocates more LDS, for reductions across subgroups.
+        deferring = mitigation is Mitigation.AUTO
+        late = SwizzleLdsAllocs(defer_to_padding=deferring, unhinted_only=True)
+        last = SwizzleLdsAllocs(unhinted_only=True)
+        edit(_VECTOR_DISTRIBUTE, _BEFORE, PAD_PASS, late, flatten, required=False)
+        edit(_VECTOR_DISTRIBUTE, _AFTER, "iree-gpu-lower-ops", last, flatten, without=PAD_PASS)
         edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten)
     if mitigation is Mitigation.PAD:
         edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs())

@@ -74,14 +74,18 @@ class DecisionLog:
     def stands(self, decision: Decision) -> bool:
         """Whether `decision` is what its allocation got in the end.
 
-        An allocation without a hint is decided on again by the padding or the warning pass, if
-        one runs; the resolving of a hint only carries out what was decided.
+        An allocation without a hint is decided on again by the pass that swizzles what others have
+        allocated, and by the padding or the warning pass, of those that run after the decision; the
+        resolving of a hint only carries out what was decided.
         """
         if decision.action is Action.RESOLVE:
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
+            later = {PAD_PASS, WARN_PASS}
+            if decision.pass_name == HINT_PASS:
+                later.add(SWIZZLE_PASS)
             return not any(
-                other.pass_name in (PAD_PASS, WARN_PASS) and other.function == decision.function
+                other.pass_name in later and other.function == decision.function
                 for other in self.decisions
             )
         return True

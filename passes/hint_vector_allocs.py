@@ -28,7 +28,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layout_counts import stock_padding
-from ..bank_model.layouts import PlainLayout
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..bank_model.paddings import padding_choices
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.staged_tensors import (
@@ -100,19 +100,17 @@ class _Planner:
             return SwizzlePlan.kept(str(error))
         try:
             accesses = accesses_of(alloc, tile, self.layouts, self.launch)
-            return self.chooser.plan(
-                tile, accesses, padded_conflicts=lambda: self._padded_conflicts(tile, accesses)
-            )
+            return self.chooser.plan(tile, accesses, padded=lambda: self._padded(tile, accesses))
         except (UntraceableError, InvalidParameterError) as error:
             return SwizzlePlan.kept(str(error), PlainLayout().size_bytes(tile))
 
-    def _padded_conflicts(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> int | None:
-        """With the best rows that are padded within the size of stock's 64 bits."""
+    def _padded(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout | None:
+        """The best rows that are padded within the size of stock's 64 bits."""
         if not self.defer_to_padding:
             return None
         budget = stock_padding(tile).size_bytes(tile)
         *_, best = padding_choices(self.chooser.lds, tile, accesses, budget)
-        return best.conflict_cycles
+        return PaddedLayout(best.padding_elements) if best.padding_elements else PlainLayout()
 
 
 def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:

@@ -24,13 +24,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm, prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.issue import layout_cost
 from ..bank_model.layout_counts import STOCK_PADDING_BITS
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
@@ -41,6 +43,7 @@ from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.dynamic_sizes import DYNAMIC
 from ..dialect_utils.element_types import element_bits
 from ..dialect_utils.gpu_target import gpu_target_of, lds_model
+from ..dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     SWIZZLE_HINT,
@@ -142,6 +145,13 @@ class PaddingPlan:
     warning: str = ""
     """How the padding is another than what was asked for, if it is."""
 
+    @property
+    def layout(self) -> Layout | None:
+        """The rows as they will be; None if the accesses are not known."""
+        if self.rewrite is not None:
+            return PaddedLayout(self.rewrite.padding_elements)
+        return None if self.decision is None else PlainLayout()
+
 
 @dataclass(frozen=True)
 class _Model:
@@ -158,12 +168,36 @@ class _Analysis:
     allocation: ir.Operation
     chip: Target
     traced: AllocationAccesses
+    accesses: tuple[LdsAccess, ...]
+    """As the backend emits them."""
     choices: tuple[PaddingChoice, ...]
 
-    def solve(self, max_lds_bytes: int) -> LayoutDecision:
-        """The solver's decision on the rows of the allocation."""
-        options = SolverOptions(_PADDING_KINDS, max_lds_bytes, is_legal=_legality(self.allocation))
-        return solve(self.chip, self.traced.tile, self.traced.accesses, options)
+    def solve(self, share: PaddingChoice) -> LayoutDecision:
+        """The solver's decision between the plain rows of the allocation and those of `share`."""
+
+        def is_legal(layout: Layout) -> bool:
+            return not isinstance(layout, PaddedLayout) or (
+                layout.padding_elements == share.padding_elements
+            )
+
+        options = SolverOptions(_PADDING_KINDS, share.lds_bytes, is_legal=is_legal)
+        return solve(self.chip, self.traced.tile, self.accesses, options)
+
+    def beside_stock(self, padding_elements: int) -> _Analysis:
+        """The same with no choice that takes more LDS cycles than stock's padding would."""
+        layout = PaddedLayout(padding_elements) if padding_elements else PlainLayout()
+        cost = layout_cost(self.chip, self.traced.tile, layout, self.accesses)
+        stock = PaddingChoice(
+            padding_elements,
+            cost.conflict_cycles,
+            cost.cycles,
+            cost.instructions,
+            layout.size_bytes(self.traced.tile),
+        )
+        kept = [choice for choice in self.choices if choice.cycles <= stock.cycles]
+        if not any(choice.lds_bytes <= stock.lds_bytes for choice in kept):
+            kept = [stock, *kept]
+        return replace(self, choices=tuple(kept))
 
 
 @dataclass(frozen=True)
@@ -235,6 +269,8 @@ class _Planner:
                 continue
             analysis = self._analyze(allocation)
             if isinstance(analysis, _Analysis):
+                if stock_refusal is None and isinstance(stock_rewrite, _Rewrite):
+                    analysis = analysis.beside_stock(stock_rewrite.padding_elements)
                 analyses.append(analysis)
             elif isinstance(analysis, _Overrun):
                 plans[allocation] = PaddingPlan(allocation, analysis.reason)
@@ -275,7 +311,8 @@ class _Planner:
         """All accesses to the allocation, or why they are not all known."""
         if isinstance(self.model, str):
             return Unknown(self.model)
-        traced = trace_allocation(allocation, self.function, self.model.evaluator)
+        evaluator = self.model.evaluator
+        traced = trace_allocation(allocation, self.function, evaluator, MOST_UNROLLED)
         if isinstance(traced, Unknown):
             return traced
         for unknown in traced.unknown:
@@ -290,13 +327,12 @@ class _Planner:
         if isinstance(known, Unknown | _Overrun):
             return known
         chip, traced = known
+        accesses = _emitted(traced)
         try:
-            choices = padding_choices(
-                chip, traced.tile, traced.accesses, is_legal=_legality(allocation)
-            )
+            choices = padding_choices(chip, traced.tile, accesses, is_legal=_legality(allocation))
         except InvalidParameterError as error:
             return Unknown(f"its accesses cannot be counted: {error}")
-        return _Analysis(allocation, chip, traced, choices)
+        return _Analysis(allocation, chip, traced, accesses, choices)
 
     def _count_both(self, allocation: ir.Operation, rewrite: _Rewrite) -> tuple[int, int] | None:
         """Conflict cycles without and with a fixed padding, where they can be counted."""
@@ -304,11 +340,11 @@ class _Planner:
         if isinstance(known, Unknown | _Overrun):
             return None
         chip, traced = known
-        padded = PaddedLayout(rewrite.padding_elements)
+        padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
         try:
             return (
-                layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses),
-                layout_conflicts(chip, traced.tile, padded, traced.accesses),
+                layout_conflicts(chip, traced.tile, PlainLayout(), accesses),
+                layout_conflicts(chip, traced.tile, padded, accesses),
             )
         except InvalidParameterError:
             return None
@@ -340,21 +376,37 @@ def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
         return DEFAULT_LDS_BYTES
 
 
+def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
+    """All accesses as the backend joins and pairs them."""
+    return emitted_accesses(traced.tile, traced.traced).accesses
+
+
 def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]:
     """Splits the LDS bytes that padding may add; within its share the solver decides on a tile."""
-    budget = sum(analysis.choices[0].lds_bytes for analysis in analyses) + extra_bytes
-    shares = share_lds([analysis.choices for analysis in analyses], budget)
+    plain = sum(PlainLayout().size_bytes(analysis.traced.tile) for analysis in analyses)
+    shares = share_lds([analysis.choices for analysis in analyses], plain + extra_bytes)
+    if sum(share.lds_bytes for share in shares) > plain + extra_bytes:
+        reason = "padding would use more LDS than the stock padding or the limit"
+        return [PaddingPlan(analysis.allocation, reason) for analysis in analyses]
     return [_solved(a, share) for a, share in zip(analyses, shares, strict=True)]
 
 
 def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
-    """The solver's decision within the LDS of `share`, and what it leaves undone and why."""
-    decision = analysis.solve(share.lds_bytes)
+    """The decision for `share`, with the solver's proof, and what it leaves undone and why."""
+    decision = analysis.solve(share)
     rewrite: _Rewrite | None = None
-    if isinstance(decision.layout, PaddedLayout):
-        planned = _plan_rewrite(analysis.allocation, decision.layout.padding_elements)
+    if share.padding_elements:
+        planned = _plan_rewrite(analysis.allocation, share.padding_elements)
         assert isinstance(planned, _Rewrite)
         rewrite = planned
+    if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
+        return PaddingPlan(
+            analysis.allocation,
+            "stock's amount: plain rows take fewer instructions and more LDS cycles",
+            rewrite,
+            decision.plain_conflict_cycles,
+            share.conflict_cycles,
+        )
     assumed = " and ".join(analysis.traced.assumptions)
     return PaddingPlan(
         analysis.allocation,

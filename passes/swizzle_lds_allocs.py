@@ -38,7 +38,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..dialect_utils.allocation_layout import Chain, UnknownLayoutError, standing_layout
 from ..dialect_utils.allocations import (
     REORDERING_FREE_VIEWS,
@@ -54,7 +54,7 @@ from ..dialect_utils.allocations import (
 )
 from ..dialect_utils.gather_sources import GatherPermuter
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.joined_accesses import MOST_UNROLLED, joined_accesses
+from ..dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
@@ -112,10 +112,17 @@ class SwizzleLdsAllocs(SwizzlingPass):
     name: ClassVar[str] = SWIZZLE_PASS
     summary: ClassVar[str] = "swizzle LDS allocations by the addresses of their accesses"
 
+    unhinted_only: bool = False
+    """Pass over allocations that have a hint already."""
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every workgroup allocation of `function` and emits the hints."""
         function = function.operation
-        allocations = lds_allocations(function)
+        allocations = [
+            each
+            for each in lds_allocations(function)
+            if not (self.unhinted_only and is_hinted(each))
+        ]
         if not allocations:
             return
         model = lds_model(function, context.test_target)
@@ -278,28 +285,28 @@ class _Planner:
                 tile,
                 accesses,
                 gathers,
-                lambda: self._padded_conflicts(group.allocations),
+                lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda: None if hinted else self._joined(group.allocations),
+                lambda: None if hinted else self._emitted(group.allocations),
             )
             return _on_top(plan) if hinted else plan
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
 
-    def _padded_conflicts(self, allocations: Sequence[ir.Operation]) -> int | None:
+    def _padded(self, allocations: Sequence[ir.Operation]) -> Layout | None:
+        """What padding would make of all of the allocations; None where it would differ."""
         plans = [self.paddings().get(each) for each in allocations]
-        counts = [None if plan is None else plan.conflicts_after for plan in plans]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        layouts = {None if plan is None else plan.layout for plan in plans}
+        return layouts.pop() if len(layouts) == 1 else None
 
-    def _joined(self, allocations: Sequence[ir.Operation]) -> tuple[LdsAccess, ...] | None:
-        """What is done to the allocations, with neighbouring accesses joined."""
+    def _emitted(self, allocations: Sequence[ir.Operation]) -> tuple[LdsAccess, ...]:
+        """What is done to the allocations, as the backend emits it."""
         traces: list[AllocationAccesses] = []
         for each in allocations:
             traced = trace_allocation(each, self.function, self.evaluator, MOST_UNROLLED)
             assert not isinstance(traced, Unknown)
             traces.append(traced)
-        return joined_accesses(traces[0].tile, ordinary_accesses(traces))
+        return emitted_accesses(traces[0].tile, ordinary_accesses(traces)).accesses
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""

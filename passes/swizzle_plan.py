@@ -8,21 +8,17 @@ lane-wise index values); what they make of them is decided here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.layouts import (
-    Layout,
-    PlainLayout,
-    SwizzledLayout,
-    access_costs,
-    layout_conflicts,
-)
-from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
+from ..bank_model.issue import LayoutCost, layout_cost
+from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
+from ..bank_model.proof import Optimality
+from ..bank_model.solver import LayoutKind, SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
@@ -95,7 +91,7 @@ class SwizzlePlan:
 
 @dataclass(frozen=True)
 class SwizzleChooser:
-    """Chooses the swizzle with the fewest conflict cycles that the resolver can carry out.
+    """Chooses the swizzle that costs least of those that the resolver can carry out.
 
     `max_chain` is the most hints on one allocation.
     """
@@ -108,16 +104,16 @@ class SwizzleChooser:
         tile: LdsTile,
         accesses: tuple[LdsAccess, ...],
         gathers: Sequence[Gather] = (),
-        padded_conflicts: Callable[[], int | None] = lambda: None,
-        joined: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None,
+        padded: Callable[[], Layout | None] = lambda: None,
+        emitted: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None,
     ) -> SwizzlePlan:
         """The decision on a tile by all accesses to it, with its reason.
 
         Those of `gathers` are not among `accesses`: they store in order whatever the layout.
-        `padded_conflicts` are the conflict cycles if padding takes care of the tile, None if it
-        will not: the tile stays plain if these are fewer than any swizzle leaves. `joined` are
-        `accesses` as the backend may join them, None if they are the same: a swizzle must not make
-        these worse.
+        `padded` is the layout that the padding pass would give the tile, None if there will be no
+        padding: the tile is left to it if it costs less than any swizzle (`bank_model/issue.py`).
+        `emitted` are `accesses` as the backend may join and pair them, None if that is not known.
+        Costs are compared for these, and a swizzle must not make them worse.
 
         Raises:
             InvalidParameterError: the accesses cannot be counted.
@@ -127,11 +123,14 @@ class SwizzleChooser:
         decision = solve_legally(self.lds, tile, accesses, options, stores)
         in_any_layout = self.gathered_conflicts(tile, gathers)
         lds_bytes = PlainLayout().size_bytes(tile)
-        plain = decision.plain_conflict_cycles + in_any_layout
         is_least = bool(stores and decision.conflict_cycles) and (
             decision.conflict_cycles
             == unit_conflict_floor(self.lds, tile, accesses, max(store.count for store in stores))
         )
+        run = emitted() if decision.plain_conflict_cycles else None
+        run = accesses if run is None else run
+        before = self._cost(tile, PlainLayout(), run)
+        plain = before.conflict_cycles + in_any_layout
         if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
             if is_least:
@@ -140,61 +139,60 @@ class SwizzleChooser:
                 reason = "its plain layout has no bank conflict"
             return SwizzlePlan.kept(reason, lds_bytes, plain)
         reason = _STORED_TOGETHER if is_least else decision.optimality.value
-        left = decision.conflict_cycles + in_any_layout
-        neighbours = joined()
-        if neighbours is not None:
-            chosen = self._sound_if_joined(tile, accesses, neighbours, decision, options, stores)
-            if chosen is None:
-                return SwizzlePlan.kept(_JOINED_WORSE, lds_bytes, plain)
-            if chosen is not decision:
-                decision, reason = chosen, _JOINED_BEST
-                left = layout_conflicts(self.lds, tile, decision.layout, accesses) + in_any_layout
-        assert isinstance(decision.layout, SwizzledLayout)
-        padded = padded_conflicts() if left else None
-        if padded is not None and padded < left:
-            return SwizzlePlan.kept(
-                f"padding has fewer conflict cycles than the best swizzle, which has {left} "
-                f"of {plain}",
-                lds_bytes,
-                plain,
-            )
-        if decision.vectorization.split_accesses:
+        layouts = [decision.layout]
+        if self._cost(tile, decision.layout, run).rank > before.rank:
+            layouts = list(self._others(tile, accesses, run, options, stores))
+            reason = _JOINED_BEST
+        if not layouts:
+            return SwizzlePlan.kept(_JOINED_WORSE, lds_bytes, plain)
+        layout = min(layouts, key=lambda each: self._cost(tile, each, run).rank)
+        after = self._cost(tile, layout, run)
+        left = after.conflict_cycles + in_any_layout
+        if left or after.instructions > before.instructions:
+            standing = padded()
+            if standing is not None and not self._is_worth(tile, layout, standing, run):
+                return SwizzlePlan.kept(
+                    f"padding costs less than the best swizzle, which has {left} of {plain} "
+                    "conflict cycles",
+                    lds_bytes,
+                    plain,
+                )
+        if not left:
+            reason = Optimality.FLOOR.value
+        if decision.vectorization.split_accesses and layout is decision.layout:
             reason += f"; {decision.vectorization}"
-        return SwizzlePlan(reason, decision.layout.swizzles, lds_bytes, plain, left)
+        return SwizzlePlan(reason, layout.swizzles, lds_bytes, plain, left)
 
-    def _sound_if_joined(
+    def _is_worth(
+        self, tile: LdsTile, swizzled: Layout, padded: Layout, accesses: tuple[LdsAccess, ...]
+    ) -> bool:
+        """Whether a swizzle costs no more than padding would, and takes no more cycles."""
+        one, other = (self._cost(tile, layout, accesses) for layout in (swizzled, padded))
+        return one.rank <= other.rank and one.cycles <= other.cycles
+
+    def _others(
         self,
         tile: LdsTile,
         accesses: tuple[LdsAccess, ...],
-        joined: tuple[LdsAccess, ...],
-        decision: LayoutDecision,
+        emitted: tuple[LdsAccess, ...],
         options: SolverOptions,
         stores: Sequence[DirectStore],
-    ) -> LayoutDecision | None:
-        """A swizzle that makes neither reading of the accesses worse; None if none is found."""
-        plain, before = self._cost(tile, PlainLayout(), joined), decision.plain_conflict_cycles
-        if self._cost(tile, decision.layout, joined) <= plain:
-            return decision
+    ) -> Iterator[SwizzledLayout]:
+        """Swizzles that make neither reading of the accesses worse."""
+        plain, before = (self._cost(tile, PlainLayout(), each) for each in (emitted, accesses))
         footprints = footprints_of(accesses)
-        for reading in ((*accesses, *joined), joined):
-            other = solve_legally(self.lds, tile, reading, options, stores)
+        for reading in ((*accesses, *emitted), emitted):
+            layout = solve_legally(self.lds, tile, reading, options, stores).layout
             if (
-                isinstance(other.layout, SwizzledLayout)
-                and illegality(other.layout.swizzles, tile.elements, footprints) is None
-                and layout_conflicts(self.lds, tile, other.layout, accesses) <= before
-                and self._cost(tile, other.layout, joined) <= plain
+                isinstance(layout, SwizzledLayout)
+                and illegality(layout.swizzles, tile.elements, footprints) is None
+                and self._cost(tile, layout, accesses).conflict_cycles <= before.conflict_cycles
+                and self._cost(tile, layout, emitted).rank <= plain.rank
             ):
-                return other
-        return None
+                yield layout
 
-    def _cost(
-        self, tile: LdsTile, layout: Layout, accesses: tuple[LdsAccess, ...]
-    ) -> tuple[int, int]:
-        """Conflict cycles and machine instructions."""
-        costs = access_costs(self.lds, tile, layout, accesses)
-        weights = [access.weight for access in accesses]
-        conflicts = sum(w * cost.conflict_cycles for w, cost in zip(weights, costs, strict=True))
-        return conflicts, sum(w * cost.instructions for w, cost in zip(weights, costs, strict=True))
+    def _cost(self, tile: LdsTile, layout: Layout, accesses: tuple[LdsAccess, ...]) -> LayoutCost:
+        return layout_cost(self.lds, tile, layout, accesses)
 
     def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
         """Conflict cycles of what gathers store, which is in order whatever the layout."""

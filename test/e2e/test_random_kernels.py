@@ -56,7 +56,8 @@ from .random_kernels import (
 Array = npt.NDArray[Any]
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-CONFLICTS, TRANSACTIONS = "SQ_LDS_BANK_CONFLICT", "GLOBAL_TRANSACTIONS_64B"
+CONFLICTS, CYCLES = "SQ_LDS_BANK_CONFLICT", "LDS_CYCLES"
+TRANSACTIONS = "GLOBAL_TRANSACTIONS_64B"
 
 
 @dataclass(frozen=True)
@@ -204,14 +205,15 @@ def check(kernel: Kernel, tally: Tally) -> None:
         if made[0].action is Action.KEEP:
             tally.kept[re.sub(r"\d+", "N", made[0].reason)] += 1
     check_transactions(plain, ours, tally)
-    check_decisions(kernel, by_tile, tally)
     layouts = [layout_of(made[0]) for made in by_tile]
     plain_is_as_counted = check_counters(kernel, plain, [PlainLayout()] * len(layouts), tally)
     is_as_counted = check_counters(kernel, ours, layouts, tally)
+    assert ours.counters[CYCLES] <= plain.counters[CYCLES]
     # The layout was chosen for what the model counts. If the backend joins narrow loads of the
-    # plain layout, or splits what the model holds together, it may turn out worse.
+    # plain layout, or splits what the model holds together, it may have more conflicts.
     if plain_is_as_counted and is_as_counted:
         assert ours.counters[CONFLICTS] <= plain.counters[CONFLICTS]
+        check_decisions(kernel, by_tile, tally)
         tally.conflicts_compared += 1
     tally.worse += ours.counters[CONFLICTS] > plain.counters[CONFLICTS]
 
@@ -238,10 +240,11 @@ def global_instructions(record: DispatchRecord) -> Counter[str]:
 
 
 def check_decisions(kernel: Kernel, by_tile: Sequence[list[Decision]], tally: Tally) -> None:
-    """The conflicts in the log are those of the description.
+    """The conflicts in the log are those of the description, whose code runs as it is written.
 
-    Not compared: carried buffers, because each of them is said to have all their accesses; and
-    allocations without a count, which are those with an access that is not known.
+    Not compared: code in which the backend joined accesses, because the log says what runs then;
+    carried buffers, because each of them is said to have all their accesses; and allocations
+    without a count, which are those with an access that is not known.
     """
     chip = target(kernel.arch)
     for tile, made in zip(kernel.tiles, by_tile, strict=True):
@@ -333,7 +336,7 @@ def test_random_kernels_keep_their_results_and_lose_conflicts():
     assert tally.kernels >= 20
     assert tally.swizzled >= 8
     assert tally.gathers_swizzled >= 1
-    assert tally.decisions_recounted >= 20
+    assert tally.decisions_recounted >= 10
     assert tally.counters_recounted >= 20
     assert tally.conflicting >= 8
     assert tally.conflicts_compared >= 10

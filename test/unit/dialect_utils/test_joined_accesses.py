@@ -11,7 +11,7 @@ from iree.compiler.api import Session
 
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.joined_accesses import MOST_UNROLLED, joined_accesses
+from bankwise.dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
 from bankwise.dialect_utils.lane_values import LaneEvaluator
 from bankwise.dialect_utils.lds_accesses import (
     AllocationAccesses,
@@ -51,7 +51,8 @@ func.func @f(%v: f32, %condition: i1) {{
     traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
     assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
-    return joined_accesses(traced.tile, ordinary_accesses([traced]))
+    found = emitted_accesses(traced.tile, ordinary_accesses([traced]))
+    return found.accesses if found.joined else None
 
 
 def loop(trips: int, stride: int, body: str = "%l = memref.load %m[%o] : TILE") -> str:

@@ -315,7 +315,7 @@ def test_defers_to_a_better_padding(context: ir.Context) -> None:
     assert hinted.conflict_cycles_before > hinted.conflict_cycles_after > 0
     deferred = decide("max-chain=1 defer-to-padding=true")
     assert deferred.action is Action.KEEP
-    assert "padding has fewer conflict cycles than the best swizzle" in deferred.reason
+    assert "padding costs less than the best swizzle" in deferred.reason
     # A chain of two leaves no conflict, which no padding beats.
     chain = decide("max-chain=2 defer-to-padding=true")
     assert (chain.action, chain.conflict_cycles_after) == (Action.HINT, 0)
