@@ -7,7 +7,7 @@ from math import lcm
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler.api import Session
 
@@ -49,6 +49,7 @@ def test_a_legal_chain_permutes_the_allocation(chain, size):
         assert (np.sort(moved) == np.arange(size)).all()
 
 
+@settings(deadline=None)
 @given(
     chain=_CHAINS,
     count=st.integers(1, 24),
