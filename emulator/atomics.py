@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import floats
-from .byte_access import ByteAccess, Bytes, Offsets, Words
+from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words
+from .undefined import Undefined, UndefinedBytes
 
 Array = npt.NDArray[Any]
 
@@ -116,6 +117,60 @@ def update(op: AtomicOp, memory: Bytes, offsets: Offsets, data: list[Words]) -> 
         before[:, turn] = old
         left = np.delete(left, first)
     return before
+
+
+_TRIALS = 6
+
+
+def update_undefined(
+    op: AtomicOp,
+    memory: Bytes,
+    shadow: UndefinedBytes,
+    offsets: Offsets,
+    data: list[Words],
+    undefined: list[Undefined | None],
+) -> tuple[Words, Undefined | None]:
+    """As `update`, where memory or data are undefined in part.
+
+    The rule is that of `spread.py`: the bits that differ from one filling to another are undefined.
+    Only the bytes that are touched are filled in, one place for each of their offsets.
+    """
+    width = op.width
+    places, which = np.unique(offsets, return_inverse=True)
+    octets = places[:, None] + np.arange(width)
+    random = np.random.default_rng(0)
+    after: list[Bytes] = []
+    before: list[Words] = []
+    for trial in range(_TRIALS):
+
+        def fill(values: Array, bits: Array, trial: int = trial) -> Array:
+            ones = np.iinfo(values.dtype).max
+            words = random.integers(0, ones, values.shape, values.dtype, endpoint=True)
+            chosen = values.dtype.type(ones if trial == 1 else 0) if trial < 2 else words
+            return values ^ (values ^ chosen) & bits
+
+        compact = np.zeros(-(-octets.size // PADDING) * PADDING, np.uint8)
+        compact[: octets.size] = fill(memory[octets], shadow.bits[octets]).ravel()
+        filled = [
+            words if found is None else fill(words, found.bits)
+            for words, found in zip(data, undefined, strict=True)
+        ]
+        before.append(update(op, compact, which.ravel() * width, filled))
+        after.append(compact[: octets.size].reshape(octets.shape))
+    origin = max(
+        int(shadow.origins[octets].max()),
+        *(int(found.origins.max()) for found in undefined if found is not None),
+        0,
+    )
+    memory[octets] = after[0]
+    shadow.bits[octets] = _differing(after)
+    shadow.origins[octets] = origin
+    bits = _differing(before)
+    return before[0], Undefined(bits, np.full(bits.shape, origin, np.int32))
+
+
+def _differing(trials: list[Array]) -> Array:
+    return np.bitwise_or.reduce([values ^ trials[0] for values in trials[1:]])
 
 
 def _typed(words: Words, op: AtomicOp) -> Array:

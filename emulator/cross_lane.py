@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import AssemblyError, Instruction, Operand, Register
+from .assembly import AssemblyError, Instruction, Operand
 from .errors import UnknownInstructionError
 from .machine import LANES, U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_source
@@ -179,15 +179,12 @@ def _read_first_lane(instruction: Instruction) -> Step:
 
 
 def _from_lane(instruction: Instruction) -> Callable[[WaveGroup, Lanes], None]:
-    """Moves one lane of a vector register to a scalar one; what is undefined stays so."""
-    target, register = (operand.register for operand in instruction.operands[:2])
+    """Moves one lane of a vector register to a scalar one."""
+    register = instruction.operands[1].register
     destination = scalar_destination(instruction.operands[0], "u32")
 
     def write(group: WaveGroup, lanes: Lanes) -> None:
-        index = group.machine.vector_index(register)
-        values, defined = group.v_of_lane(index, lanes)
-        destination(group, values)
-        group.forget_s(target.index, ~defined)
+        destination(group, group.v_of_lane(group.machine.vector_index(register), lanes))
 
     return write
 
@@ -204,24 +201,15 @@ def _read_lane(instruction: Instruction) -> Step:
 
 
 def _write_lane(instruction: Instruction) -> Step:
-    """Sets the selected lane, active or not; what is undefined stays so.
-
-    Compilers spill both halves of a pair of which one was never written.
-    """
+    """Sets the selected lane, active or not."""
     register = instruction.operands[0].register
-    value = instruction.operands[1].value
     source = scalar_source(instruction.operands[1], "u32")
     lanes = _lane_select(instruction.operands[2])
 
     def step(group: WaveGroup) -> None:
         chosen = lanes(group)[:, None] == _LANE
         index = group.machine.vector_index(register)
-        if isinstance(value, Register):
-            values, defined = group.s_or_undefined(value.index)
-            group.set_v(index, values[:, None], chosen)
-            group.forget_v(index, chosen & ~defined[:, None])
-        else:
-            group.set_v(index, source(group)[:, None], chosen)
+        group.set_v(index, source(group)[:, None], chosen)
 
     return step
 

@@ -174,7 +174,7 @@ def _part_destination(
         part = (bits & mask) << np.uint32(shift)
         index = group.machine.vector_index(register)
         if unused == "UNUSED_PRESERVE":
-            part = part | group.v_or_undefined(index) & kept
+            part = part | group.v(index) & kept
         elif unused == "UNUSED_SEXT":
             negative = bits >> np.uint32(width - 1) & np.uint32(1)
             part = part | np.negative(negative) & above

@@ -57,7 +57,7 @@ class UnknownInstructionError(EmulationError):
 
 
 class UndefinedReadError(EmulationError):
-    """A register or LDS byte is read that was never written."""
+    """An undefined value is used where it matters; the message says where it comes from."""
 
 
 class LdsAddressError(EmulationError):

@@ -6,6 +6,9 @@ the same instruction again are joined, if they have the same float mode. Among s
 one that is furthest behind in the text goes first, so that the two arms of a condition join right
 after it.
 
+An instruction that reads undefined bits is run on trial (`spread.py`), except where the bits
+matter: in a branch, or in the address of an access.
+
 A wave that comes to `s_barrier` waits until all waves of its workgroup that have not ended are
 there.
 """
@@ -33,9 +36,17 @@ from . import (
 )
 from .assembly import EXEC, VCC, AssemblyError, Instruction, Name
 from .direct_loads import DirectLoads
-from .errors import EmulationError, LdsRaceError, MissingWaitError, UnknownInstructionError
+from .errors import (
+    EmulationError,
+    LdsRaceError,
+    MissingWaitError,
+    UndefinedReadError,
+    UnknownInstructionError,
+)
 from .machine import Machine, WaveGroup
+from .spread import condition, spread
 from .step import BuildContext, Step
+from .undefined import UndefinedBits
 from .waits import Queue, check_waits, is_direct_load, queues_of, wait_counts
 
 _FAMILIES = (
@@ -97,6 +108,8 @@ class Program:
     def __init__(self, context: BuildContext) -> None:
         self.kernel = context.kernel
         self.steps: list[Step] = []
+        # Whether each instruction accesses memory, so that its operands but data must be defined.
+        self.accesses: list[bool] = []
         self.flow: dict[int, tuple[_Flow, Condition | None, int]] = {}
         # For each instruction the first one from there on that `flow` holds, or the end.
         self.next_flow: list[int] = []
@@ -110,6 +123,7 @@ class Program:
                 flow = self._flow(instruction)
                 make = _build_indexed if index in indexed else _build
                 self.steps.append(make(context, instruction))
+                self.accesses.append(_is_access(instruction))
                 if flow:
                     self.flow[index] = flow
                     self.next_flow += [index] * (index + 1 - len(self.next_flow))
@@ -153,6 +167,42 @@ class Program:
             return _Flow.BRANCH, _CONDITIONS[name], self.kernel.labels[target.text]
         return None
 
+    def run_straight(self, group: WaveGroup, start: int, stop: int) -> None:
+        """Runs instructions `start` up to `stop`, none of which is in `flow`.
+
+        Raises:
+            EmulationError: the one at `group.pc` does what a program must not do.
+        """
+        steps, pc = self.steps, start
+        while pc < stop:
+            try:
+                while pc < stop:
+                    group.pc = pc
+                    steps[pc](group)
+                    pc += 1
+            except UndefinedBits as found:
+                if self.accesses[pc]:
+                    raise _undefined_read(group, found, "The address of this access") from None
+                spread(steps[pc], group, self.kernel.instructions[pc])
+                pc += 1
+
+    def decide(self, group: WaveGroup, pc: int) -> npt.NDArray[np.bool_]:
+        """[n], which waves take the branch at `pc`.
+
+        Raises:
+            UndefinedReadError: that depends on undefined bits.
+        """
+        evaluate = self.flow[pc][1]
+        group.pc = pc
+        assert evaluate is not None
+        try:
+            try:
+                return evaluate(group)
+            except UndefinedBits:
+                return condition(evaluate, group, self.kernel.instructions[pc])
+        except UndefinedBits as found:
+            raise _undefined_read(group, found, "The condition of this branch") from None
+
     def run(self, machine: Machine, max_branches: int | None = None) -> None:
         """Runs all waves of `machine` to their end.
 
@@ -163,6 +213,18 @@ class Program:
             EmulationError: something undefined happened; the message holds the instruction.
         """
         _Run(self, machine, max_branches).run()
+
+
+def _undefined_read(group: WaveGroup, found: UndefinedBits, what: str) -> UndefinedReadError:
+    return UndefinedReadError(found.message(what, group.machine.memory.origins))
+
+
+_MEMORY_PREFIXES = ("buffer_", "global_", "flat_", "scratch_", "s_load_", "s_buffer_load_", "ds_")
+
+
+def _is_access(instruction: Instruction) -> bool:
+    name = instruction.mnemonic
+    return name.startswith(_MEMORY_PREFIXES) and name not in lds_instructions.EXCHANGE_MNEMONICS
 
 
 def _no_effect(group: WaveGroup) -> None:
@@ -289,22 +351,21 @@ class _Run:
             ahead = [other for other, its_mode in self.ready if its_mode == mode and other >= pc]
             stop = min([program.next_flow[pc], *ahead])
             try:
-                while pc < stop:
-                    group.pc = pc
-                    program.steps[pc](group)
-                    pc += 1
+                program.run_straight(group, pc, stop)
+                pc = stop
                 if (pc, mode) in self.ready:
                     executions[start:pc] += group.waves_of_workgroups
                     self.enqueue(pc, waves)
                     return
                 if pc == len(instructions):
                     break
-                kind, condition, target = program.flow[pc]
-                taken = condition(group) if condition else np.ones(0, bool)
+                kind, _, target = program.flow[pc]
+                taken = program.decide(group, pc) if kind is _Flow.BRANCH else np.zeros(0, bool)
                 if kind is _Flow.MODE:
+                    group.pc = pc
                     program.steps[pc](group)
             except EmulationError as error:
-                program.locate(error, instructions[pc])
+                program.locate(error, instructions[group.pc])
                 raise
             executions[start : pc + 1] += group.waves_of_workgroups
             if kind is _Flow.END:

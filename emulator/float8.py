@@ -104,7 +104,7 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
         low, high = (round_to_small(source(group), form) for source in (first, second))
         index = group.machine.vector_index(register)
         codes = (low | high << np.uint32(8)) << shift
-        group.set_v(index, codes | group.v_or_undefined(index) & kept)
+        group.set_v(index, codes | group.v(index) & kept)
 
     return step
 

@@ -107,7 +107,9 @@ def _set_from_register(instruction: Instruction) -> Step:
     source = instruction.operands[1].register
 
     def step(group: WaveGroup) -> None:
-        values, which = np.unique(group.s(source.index), return_inverse=True)
+        values, which = np.unique(
+            group.s_that_decides(source.index, "The new MODE"), return_inverse=True
+        )
         modes = [_changed(instruction, group.mode, first, mask, v) for v in values.tolist()]
         group.set_modes(modes, which)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .atomics import AtomicOp, update
+from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words, words_of
 from .data_sections import DataImage
-from .errors import GlobalAccessError
+from .errors import GlobalAccessError, UndefinedReadError
+from .undefined import Origins, Undefined, UndefinedBytes
 
 LaneMask = npt.NDArray[np.bool_]
 WaveIds = npt.NDArray[np.intp]
@@ -22,13 +23,15 @@ _ALIGNMENT = 256
 _GUARD_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Buffer:
     start: int
     size: int
     data: Bytes
     """The buffer's bytes, then padding."""
     read_only: bool = False
+    shadow: UndefinedBytes | None = None
+    """The undefined bits of `data`, once there were some."""
 
     @property
     def end(self) -> int:
@@ -36,9 +39,16 @@ class _Buffer:
 
 
 class GlobalMemory:
-    """Buffers by address; every access must lie within one of them."""
+    """Buffers by address; every access must lie within one of them.
+
+    New buffers hold zeros, or what the host gives. What kernels store may be undefined.
+
+    Attributes:
+        origins: of the undefined values of all kernels that use this memory.
+    """
 
     def __init__(self) -> None:
+        self.origins = Origins()
         self._buffers: list[_Buffer] = []
         self._starts: list[int] = []
         self._next = _FIRST_ADDRESS
@@ -87,6 +97,44 @@ class GlobalMemory:
         buffer = self._holding(address, len(values))
         offset = address - buffer.start
         _copy(values, buffer.data[offset : offset + len(values)])
+        if buffer.shadow is not None:
+            buffer.shadow.bits[offset : offset + len(values)] = 0
+
+    def copy(self, source: int, target: int, count: int) -> None:
+        """Copies `count` bytes, defined or not; GlobalAccessError outside of a buffer."""
+        self.write(target, self.read(source, count))
+        shadow = self._holding(source, count).shadow
+        if shadow is not None:
+            first = source - self._holding(source, count).start
+            buffer = self._holding(target, count)
+            start = target - buffer.start
+            new = self._shadow(buffer)
+            new.bits[start : start + count] = shadow.bits[first : first + count]
+            new.origins[start : start + count] = shadow.origins[first : first + count]
+
+    def check_defined(self, address: int, count: int, what: str) -> None:
+        """Looks at bytes that somebody outside of the kernels uses; `what` begins a sentence.
+
+        Raises:
+            UndefinedReadError: a byte is undefined in part; it names the first one.
+        """
+        buffer = self._holding(address, count)
+        if buffer.shadow is None:
+            return
+        start = address - buffer.start
+        found = np.flatnonzero(buffer.shadow.bits[start : start + count])
+        if len(found):
+            byte = int(found[0])
+            origin = self.origins.text(int(buffer.shadow.origins[start + byte]))
+            raise UndefinedReadError(
+                f"{what} is undefined in {len(found)} of {count} bytes, the first of which is byte "
+                f"{byte}: it comes from {origin}"
+            )
+
+    def _shadow(self, buffer: _Buffer) -> UndefinedBytes:
+        if buffer.shadow is None:
+            buffer.shadow = UndefinedBytes(np.zeros(len(buffer.data), np.uint8))
+        return buffer.shadow
 
     def load(
         self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
@@ -120,21 +168,54 @@ class GlobalMemory:
         offsets = addresses - buffer.start
         return ByteAccess(offsets, width).gather(buffer.data)
 
+    def undefined(
+        self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
+    ) -> Undefined | None:
+        """The undefined bits of what `load` returns, if there are any; arguments as of `load`."""
+        if all(buffer.shadow is None for buffer in self._buffers):
+            return None
+        if active is None:
+            active = np.ones(addresses.shape, bool)
+        bits = np.zeros((words_of(width), *addresses.shape), np.uint32)
+        origins = np.zeros(bits.shape, np.int32)
+        rows, lanes = np.nonzero(active)
+        flat = addresses[active]
+        for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
+            if buffer.shadow is None:
+                continue
+            found = buffer.shadow.load(flat[chosen] - buffer.start, width)
+            if found is not None:
+                bits[:, rows[chosen], lanes[chosen]] = found.bits
+                origins[:, rows[chosen], lanes[chosen]] = found.origins
+        return Undefined(bits, origins) if bits.any() else None
+
     def store(
-        self, addresses: Offsets, words: Words, width: int, active: LaneMask | None, waves: WaveIds
+        self,
+        addresses: Offsets,
+        words: Words,
+        width: int,
+        active: LaneMask | None,
+        waves: WaveIds,
+        undefined: Undefined | None = None,
     ) -> None:
         """Stores `words` [words, n, lanes]; of equal addresses the last lane's value stays.
 
-        Arguments and errors as of `load`.
+        `undefined` says which of their bits are. Other arguments and errors as of `load`.
         """
         if active is None:
             active = np.ones(addresses.shape, bool)
         rows, lanes = np.nonzero(active)
         flat, values = addresses[active], words[:, active]
+        missing = None if undefined is None else undefined.at((slice(None), active))
         for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
             _check_writable(buffer)
             offsets = flat[chosen] - buffer.start
             ByteAccess(offsets, width).scatter(buffer.data, values[:, chosen])
+            if missing is not None:
+                part = missing.at((slice(None), chosen))
+                self._shadow(buffer).store(offsets, width, part)
+            elif buffer.shadow is not None:
+                buffer.shadow.store(offsets, width, None)
 
     def update(
         self,
@@ -143,17 +224,20 @@ class GlobalMemory:
         data: list[Words],
         active: LaneMask | None,
         waves: WaveIds,
-    ) -> Words:
+        undefined: Undefined | None = None,
+    ) -> tuple[Words, Undefined | None]:
         """Applies an atomic in the order of waves and lanes; returns the values before.
 
         Args:
             data: per data operand, [words, n, 64].
+            undefined: which of their bits are, [operands, words, n, 64].
 
-        Returns [words, n, 64], zeros in inactive lanes. Arguments and errors as of `load`.
+        Returns [words, n, 64], zeros in inactive lanes. Other arguments and errors as of `load`.
         """
         if active is None:
             active = np.ones(addresses.shape, bool)
         result = np.zeros((op.width // 4, *addresses.shape), np.uint32)
+        bits, origins = np.zeros_like(result), np.zeros(result.shape, np.int32)
         rows, lanes = np.nonzero(active)
         flat, values = addresses[active], [words[:, active] for words in data]
         for buffer, chosen in self._by_buffer(flat, op.width, waves, rows, lanes):
@@ -161,9 +245,21 @@ class GlobalMemory:
             offsets = flat[chosen] - buffer.start
             if ByteAccess(offsets, op.width).alignment % op.width:
                 raise GlobalAccessError(f"an atomic on {op.width} bytes not aligned to them")
-            before = update(op, buffer.data, offsets, [words[:, chosen] for words in values])
-            result[:, rows[chosen], lanes[chosen]] = before
-        return result
+            place = (slice(None), rows[chosen], lanes[chosen])
+            operands = [words[:, chosen] for words in values]
+            if undefined is None and buffer.shadow is None:
+                result[place] = update(op, buffer.data, offsets, operands)
+                continue
+            missing = [
+                None if undefined is None else undefined.at((number, *place))
+                for number in range(len(data))
+            ]
+            shadow = self._shadow(buffer)
+            before = update_undefined(op, buffer.data, shadow, offsets, operands, missing)
+            result[place], found = before
+            if found is not None:
+                bits[place], origins[place] = found.bits, found.origins
+        return result, Undefined(bits, origins) if bits.any() else None
 
     def _only_buffer(self, addresses: Offsets, width: int) -> _Buffer | None:
         """The buffer that holds all accesses, if one does."""

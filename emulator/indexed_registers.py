@@ -29,6 +29,7 @@ from .errors import EmulationError, UnknownInstructionError
 from .lane_ops import LANE_OPS
 from .machine import WaveGroup
 from .operands import scalar_source
+from .spread import execute
 from .step import Step
 
 Builder = Callable[[Instruction], Step]
@@ -93,7 +94,7 @@ def indexed(instruction: Instruction, build: Builder) -> Step:
         return replace(instruction, operands=tuple(operands))
 
     build(instruction)
-    return _by_number(_INDEX_MASK | 0xF << _FIRST_PLACE_BIT, moved, build)
+    return _by_number(instruction, _INDEX_MASK | 0xF << _FIRST_PLACE_BIT, moved, build)
 
 
 def _shifted(operand: Operand, by: int) -> Operand:
@@ -104,27 +105,29 @@ def _shifted(operand: Operand, by: int) -> Operand:
     return replace(operand, value=replace(value, index=value.index + by))
 
 
-def _by_number(mask: int, moved: Callable[[int], Instruction], build: Builder) -> Step:
-    """Runs the instruction that the bits `mask` of M0 make, for each number that waves have there.
+def _by_number(
+    instruction: Instruction, mask: int, moved: Callable[[int], Instruction], build: Builder
+) -> Step:
+    """Runs what the bits `mask` of M0 make of `instruction`, for each number that waves have there.
 
     Waves that differ in M0 go one set after the other: no instruction here sees another wave.
     """
     steps: dict[int, Step] = {}
 
     def step(group: WaveGroup) -> None:
-        words = group.s(M0.index) & np.uint32(mask)
+        words = group.s_that_decides(M0.index, "The index in M0", mask)
         for number in np.unique(words).tolist():
             if number not in steps:
-                instruction = moved(number)
-                _check_registers(group, instruction)
-                steps[number] = build(instruction)
+                chosen = moved(number)
+                _check_registers(group, chosen)
+                steps[number] = build(chosen)
             holders = words == number
             if holders.all():
                 steps[number](group)
                 continue
             part = WaveGroup(group.machine, group.waves[holders])
             part.pc = group.pc
-            steps[number](part)
+            execute(steps[number], part, instruction)
 
     return step
 
@@ -171,7 +174,7 @@ def _turn_on(instruction: Instruction, build: Builder) -> Step:
     places = np.uint32(_places(instruction.operands[1]) << _FIRST_PLACE_BIT)
 
     def step(group: WaveGroup) -> None:
-        old = group.s_or_undefined(M0.index)[0] & np.uint32(0xFFFF0F00)
+        old = group.s(M0.index) & np.uint32(0xFFFF0F00)
         group.set_s(M0.index, old | source(group) & np.uint32(_INDEX_MASK) | places)
 
     return step
@@ -199,7 +202,7 @@ def _move_relative(instruction: Instruction, build: Builder) -> Step:
         operands[position] = Operand(replace(register, index=register.index + number))
         return replace(plain, operands=tuple(operands))
 
-    return _by_number(0xFFFFFFFF, moved, build)
+    return _by_number(instruction, 0xFFFFFFFF, moved, build)
 
 
 _INSTRUCTIONS: Mapping[str, Callable[[Instruction, Builder], Step]] = MappingProxyType(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The LDS of all workgroups: bytes, which of them were written, and who touches them together.
+"""The LDS of all workgroups: bytes, which of them are undefined, and who touches them together.
 
 Two waves race if both touch a byte between two barriers, and one of them writes it or one updates
 it atomically while the other reads it. Accesses are noted as they happen, and looked at when their
@@ -14,16 +14,18 @@ addresses, and a set of accesses between two barriers that was found free of rac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 
 import numpy as np
 import numpy.typing as npt
 
+from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Offsets, Words
 from .direct_loads import DirectLoads
-from .errors import LdsAddressError, LdsRaceError, UndefinedReadError
+from .errors import LdsAddressError, LdsRaceError
+from .undefined import NEVER_WRITTEN, Origins, Undefined, UndefinedBytes
 
 LaneMask = npt.NDArray[np.bool_]
 WaveIds = npt.NDArray[np.intp]
@@ -72,7 +74,8 @@ class LdsAccess:
         offsets: into the bytes of all workgroups, [parts, n, 64], or [parts, m] of active lanes.
         place: the access to these bytes.
         touched: what it touches, by bytes of a granule, once looked at.
-        defined: whether all of its bytes are known to be written; that stays so.
+        defined_at: the count of undefined stores to the LDS at which all of its bytes were known to
+            be defined; they are, as long as there is no other one.
         cycles: [3, workgroups], conflict, all and fewest cycles, once counted.
     """
 
@@ -85,7 +88,7 @@ class LdsAccess:
     offsets: Offsets
     place: ByteAccess
     touched: dict[int, _Touched]
-    defined: bool = False
+    defined_at: int = -1
     cycles: npt.NDArray[np.int64] | None = None
 
     @property
@@ -111,14 +114,26 @@ class LdsState:
     Args:
         size: bytes of each workgroup.
         waves_per_workgroup: wave w is of workgroup `w // waves_per_workgroup`.
+        origins: of the undefined values of its machine.
+
+    Attributes:
+        shadow: which bits are undefined; at first all are.
     """
 
-    def __init__(self, workgroups: int, size: int, waves_per_workgroup: int = 1) -> None:
+    def __init__(
+        self,
+        workgroups: int,
+        size: int,
+        waves_per_workgroup: int = 1,
+        origins: Origins | None = None,
+    ) -> None:
         self.size = size
         self.waves_per_workgroup = waves_per_workgroup
         self.stride = -(-size // PADDING) * PADDING
         self.bytes = np.zeros(workgroups * self.stride, np.uint8)
-        self._written = np.zeros(workgroups * self.stride, np.uint8)
+        self.shadow = UndefinedBytes(np.full(workgroups * self.stride, 0xFF, np.uint8))
+        self._undefined_stores = 0
+        self._origins = origins or Origins()
         self._patterns: dict[int, _Patterns] = {}
         self._made = 0
         self._generation = 0
@@ -213,26 +228,31 @@ class LdsState:
 
     # -- data ------------------------------------------------------------------------------------
 
-    def load(self, access: LdsAccess) -> Words:
+    def load(
+        self, access: LdsAccess, never_written: Callable[[str], str]
+    ) -> tuple[Words, Undefined | None]:
         """What the lanes read: [words, parts, n, 64], or [words, parts, m] of active lanes.
 
-        Raises:
-            UndefinedReadError: a byte was never written.
+        Args:
+            never_written: the origin's text for the name of a byte that nothing was written to.
         """
         self._check_landed(access, "is read")
-        if not access.defined:
-            self._check_defined(access)
-        self._note(access, _Kind.READS)
-        return access.place.gather(self.bytes)
+        undefined = self._undefined(access, never_written)
+        # Where nothing that is read is defined, a write of another wave would change nothing.
+        if undefined is None or not self._all_undefined(access):
+            self._note(access, _Kind.READS)
+        return access.place.gather(self.bytes), undefined
 
-    def store(self, access: LdsAccess, words: Words) -> None:
+    def store(self, access: LdsAccess, words: Words, undefined: Undefined | None = None) -> None:
         """Stores `words`, shaped as `load` returns them; of equal addresses the last one stays."""
         self._check_landed(access, "is written")
-        self._store(access, words)
+        self._store(access, words, undefined)
 
-    def store_directly(self, access: LdsAccess, words: Words) -> None:
+    def store_directly(
+        self, access: LdsAccess, words: Words, undefined: Undefined | None = None
+    ) -> None:
         """As `store`, for a load whose bytes will be there after a wait of its wave."""
-        self._store(access, words)
+        self._store(access, words, undefined)
         if self.direct_loads is not None:
             self.direct_loads.begin(access, self._touched(access, _WORD).granules)
 
@@ -260,36 +280,79 @@ class LdsState:
         if self.direct_loads is not None:
             self.direct_loads.check(self._touched(access, _WORD).granules, what)
 
-    def _store(self, access: LdsAccess, words: Words) -> None:
+    def _store(self, access: LdsAccess, words: Words, undefined: Undefined | None) -> None:
         self._note(access, _Kind.WRITES)
         access.place.scatter(self.bytes, words)
-        if not access.defined:
-            self._written[access.offsets[..., None] + np.arange(access.width)] = 1
-            access.defined = True
+        if undefined is not None:
+            self._undefined_stores += 1
+            self.shadow.store(access.offsets, access.width, undefined)
+        elif access.defined_at != self._undefined_stores:
+            self.shadow.store(access.offsets, access.width, None)
+            access.defined_at = self._undefined_stores
 
     def begin_update(self, access: LdsAccess) -> None:
-        """Notes an atomic; it races with plain reads and writes, not with other atomics.
-
-        Raises:
-            UndefinedReadError: a byte was never written.
-        """
+        """Notes an atomic; it races with plain reads and writes, not with other atomics."""
         self._check_landed(access, "is updated")
-        if not access.defined:
-            self._check_defined(access)
         self._note(access, _Kind.UPDATES)
 
-    def _check_defined(self, access: LdsAccess) -> None:
-        """Finds the first byte that was never written, and whose it is; else remembers none is."""
-        written = self._written[access.offsets[..., None] + np.arange(access.width)]
-        if written.all():
-            access.defined = True
-            return
-        part, *place, byte = np.argwhere(written == 0)[0].tolist()
-        row, lane = place if len(place) == 2 else _active_lane(access, place[0])
-        raise UndefinedReadError(
-            f"LDS byte {int(access.addresses[part, row, lane]) + byte} is read but was never "
-            f"written (wave {int(access.waves[row])}, lane {lane})"
+    def update(
+        self,
+        op: AtomicOp,
+        access: LdsAccess,
+        data: list[Words],
+        undefined: list[Undefined | None],
+        never_written: Callable[[str], str],
+    ) -> tuple[Words, Undefined | None]:
+        """Notes and applies an atomic.
+
+        Args:
+            data: per data operand, [words, lanes that take part].
+            undefined: the undefined bits of each.
+
+        Returns the values before, [words, lanes that take part].
+        """
+        self.begin_update(access)
+        offsets = access.offsets.ravel()
+        if self._undefined(access, never_written) is None and not any(undefined):
+            return update(op, self.bytes, offsets, data), None
+        self._undefined_stores += 1
+        return update_undefined(op, self.bytes, self.shadow, offsets, data, undefined)
+
+    def _undefined(
+        self, access: LdsAccess, never_written: Callable[[str], str]
+    ) -> Undefined | None:
+        """The undefined bits of an access; None, which is remembered, if all are defined.
+
+        Bytes that nothing was written to get the origin of their first read.
+        """
+        if access.defined_at == self._undefined_stores:
+            return None
+        found = self.shadow.load(access.offsets, access.width)
+        if found is None:
+            access.defined_at = self._undefined_stores
+            return None
+        new = (found.bits != 0) & (found.origins == NEVER_WRITTEN)
+        if new.any():
+            word, part, *place = np.argwhere(new)[0].tolist()
+            row, lane = place if len(place) == 2 else _active_lane(access, place[0])
+            bits = int(found.bits[new][0])
+            byte = int(access.addresses[part, row, lane]) + 4 * word
+            byte += ((bits & -bits).bit_length() - 1) // 8
+            name = f"LDS byte {byte} (wave {int(access.waves[row])}, lane {lane})"
+            number = np.int32(self._origins.number(never_written(name)))
+            found = Undefined(found.bits, np.where(new, number, found.origins))
+            self._name_origins(access, number)
+        return found
+
+    def _all_undefined(self, access: LdsAccess) -> bool:
+        return bool(
+            (self.shadow.bits[access.offsets[..., None] + np.arange(access.width)] == 0xFF).all()
         )
+
+    def _name_origins(self, access: LdsAccess, number: np.int32) -> None:
+        places = access.offsets[..., None] + np.arange(access.width)
+        origins = self.shadow.origins[places]
+        self.shadow.origins[places] = np.where(origins == NEVER_WRITTEN, number, origins)
 
     # -- races -----------------------------------------------------------------------------------
 

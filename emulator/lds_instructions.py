@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -28,9 +29,10 @@ from .assembly import AssemblyError, Instruction, Operand
 from .byte_access import Words
 from .errors import EmulationError, UnknownInstructionError
 from .lds import LdsAccess
-from .machine import LANES, WaveGroup
+from .machine import LANES, LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_source
 from .step import BuildContext, Step
+from .undefined import Undefined, never_written
 
 U32 = npt.NDArray[np.uint32]
 
@@ -199,14 +201,19 @@ def _offset(instruction: Instruction) -> int:
 # -- loads and stores ----------------------------------------------------------------------------
 
 
-def _set_lanes(group: WaveGroup, register: int, values: Words) -> None:
-    """Writes results from `register` on: [count, n, 64], or the active lanes' [count, m]."""
-    if values.ndim == 2:
-        assert group.active is not None
+def _in_lanes(
+    group: WaveGroup, access: LdsAccess, words: Words, undefined: Undefined | None
+) -> tuple[Words, Undefined | None]:
+    """Results of the lanes that take part, [count, n, 64] or [count, m], as [count, n, 64]."""
+    if access.active is None:
+        return words, undefined
+
+    def place(values: U32) -> U32:
         full = np.zeros((len(values), group.count, LANES), np.uint32)
-        full[:, group.active] = values
-        values = full
-    group.set_block(register, values)
+        full[:, access.active] = values
+        return full
+
+    return place(words), None if undefined is None else undefined.rearranged(place)
 
 
 def _load(context: BuildContext, instruction: Instruction, load: Load) -> Step:
@@ -214,19 +221,42 @@ def _load(context: BuildContext, instruction: Instruction, load: Load) -> Step:
     accessor = _accessor(context, instruction, address, AccessKind.READ, load.width)
     register = destination.register
     _expect_words(register.count, load.width)
+    origin = partial(never_written, kernel=context.kernel, instruction=instruction)
 
     def step(group: WaveGroup) -> None:
-        values = group.machine.lds.load(accessor.access(group))[:, 0]
+        access = accessor.access(group)
+        words, undefined = group.machine.lds.load(access, origin)
+        undefined = None if undefined is None else undefined.at((slice(None), 0))
         index = group.machine.vector_index(register)
-        if load.width < 4:
-            values = extend(values, load)
-            if load.narrow.half is not None:
-                old = group.v_or_undefined(index)
-                old = old[group.active] if values.ndim == 2 and group.active is not None else old
-                values = merge_half(old, values, load.narrow.half)
-        _set_lanes(group, index, values)
+        deliver(group, index, load, *_in_lanes(group, access, words[:, 0], undefined))
 
     return step
+
+
+def deliver(
+    group: WaveGroup, index: int, load: Load, words: U32, undefined: Undefined | None
+) -> None:
+    """Puts what a load has read, [words, n, 64], into vector registers from `index` on."""
+    if load.width < 4:
+        words = extend(words, load)
+        if undefined is not None:
+            undefined = Undefined(extend(undefined.bits, load), undefined.origins)
+        half = load.narrow.half
+        if half is not None:
+            old, old_undefined = group.block_or_undefined(index, 1)
+            words = merge_half(old, words, half)
+            if undefined is not None or old_undefined is not None:
+                undefined = _merge_undefined(old_undefined, undefined, half, old.shape)
+    group.set_block_or_undefined(index, words, undefined)
+
+
+def _merge_undefined(
+    old: Undefined | None, new: Undefined | None, half: int, shape: tuple[int, ...]
+) -> Undefined:
+    nothing = Undefined(np.zeros(shape, np.uint32), np.zeros(shape, np.int32))
+    old, new = old or nothing, new or nothing
+    origins = np.where(new.bits != 0, new.origins, old.origins)
+    return Undefined(merge_half(old.bits, new.bits, half), origins)
 
 
 def extend(values: U32, load: Load) -> U32:
@@ -253,7 +283,9 @@ def _expect_words(count: int, width: int) -> None:
         raise AssemblyError(f"{count} data registers for {width} bytes")
 
 
-def _data(operand: Operand, width: int) -> Callable[[WaveGroup, LdsAccess], Words]:
+def _data(
+    operand: Operand, width: int
+) -> Callable[[WaveGroup, LdsAccess], tuple[Words, Undefined | None]]:
     """The data of the lanes that take part, [words, n, 64] or [words, m]."""
     register = operand.register
     if register.file == "s":
@@ -261,11 +293,20 @@ def _data(operand: Operand, width: int) -> Callable[[WaveGroup, LdsAccess], Word
     count = max(1, width // 4)
     _expect_words(register.count, width)
 
-    def read(group: WaveGroup, access: LdsAccess) -> Words:
-        values = group.block(group.machine.vector_index(register), count)
-        return values if access.active is None else values[:, access.active]
+    def read(group: WaveGroup, access: LdsAccess) -> tuple[Words, Undefined | None]:
+        index = group.machine.vector_index(register)
+        return taking_part(*group.block_or_undefined(index, count), access.active)
 
     return read
+
+
+def taking_part(
+    words: Words, undefined: Undefined | None, active: LaneMask | None
+) -> tuple[Words, Undefined | None]:
+    """Words [count, n, 64] of the lanes that take part, [count, m] if not all do."""
+    if active is None:
+        return words, undefined
+    return words[:, active], None if undefined is None else undefined.at((slice(None), active))
 
 
 def _store(context: BuildContext, instruction: Instruction, width: int, shift: int) -> Step:
@@ -275,10 +316,21 @@ def _store(context: BuildContext, instruction: Instruction, width: int, shift: i
 
     def step(group: WaveGroup) -> None:
         access = accessor.access(group)
-        words = values(group, access)
-        group.machine.lds.store(access, words >> np.uint32(shift) if shift else words)
+        group.machine.lds.store(access, *shifted_down(*values(group, access), shift))
 
     return step
+
+
+def shifted_down(
+    words: Words, undefined: Undefined | None, shift: int
+) -> tuple[Words, Undefined | None]:
+    """Words whose high bits are stored, `shift` bits further down."""
+    if not shift:
+        return words, undefined
+    amount = np.uint32(shift)
+    if undefined is not None:
+        undefined = Undefined(undefined.bits >> amount, undefined.origins)
+    return words >> amount, undefined
 
 
 def _pair(
@@ -289,21 +341,30 @@ def _pair(
     address = instruction.operands[1 if kind is AccessKind.READ else 0]
     accessor = _accessor(context, instruction, address, kind, width, offsets)
     if kind is AccessKind.WRITE:
-        first, second = (_data(operand, width) for operand in instruction.operands[1:])
+        sources = [_data(operand, width) for operand in instruction.operands[1:]]
 
         def write(group: WaveGroup) -> None:
             access = accessor.access(group)
-            words = np.stack([first(group, access), second(group, access)], axis=1)
-            group.machine.lds.store(access, words)
+            parts = [source(group, access) for source in sources]
+            words = np.stack([words for words, _ in parts], axis=1)
+            undefined = Undefined.stack([part for _, part in parts], parts[0][0].shape, axis=1)
+            group.machine.lds.store(access, words, undefined)
 
         return write
     register = instruction.operands[0].register
     _expect_words(register.count, 2 * width)
+    origin = partial(never_written, kernel=context.kernel, instruction=instruction)
+
+    def in_order(words: U32) -> U32:
+        return words.swapaxes(0, 1).reshape(register.count, *words.shape[2:])
 
     def read(group: WaveGroup) -> None:
-        values = group.machine.lds.load(accessor.access(group)).swapaxes(0, 1)
-        lanes = values.reshape(register.count, *values.shape[2:])
-        _set_lanes(group, group.machine.vector_index(register), lanes)
+        access = accessor.access(group)
+        words, undefined = group.machine.lds.load(access, origin)
+        undefined = None if undefined is None else undefined.rearranged(in_order)
+        index = group.machine.vector_index(register)
+        lanes = _in_lanes(group, access, in_order(words), undefined)
+        group.set_block_or_undefined(index, *lanes)
 
     return read
 
@@ -326,18 +387,25 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
     lane, element = np.indices((16, elements))
     source_lane = 16 // elements * element + lane // elements
     source_element = lane % elements
+    origin = partial(never_written, kernel=context.kernel, instruction=instruction)
+
+    def columns(words: U32) -> U32:
+        tiles = words.reshape(2, -1, 4, 16)
+        rows = _unpack(np.ascontiguousarray(np.moveaxis(tiles, 0, -1)), bits)
+        packed = _pack(rows[:, :, source_lane, source_element], bits)
+        return np.moveaxis(packed, -1, 0).reshape(2, -1, LANES)
 
     def step(group: WaveGroup) -> None:
         if group.active is not None and not group.active.all():
             raise EmulationError("a transposing load with inactive lanes")
         access = accessor.access(group)
         _expect_alignment(access, 8, "a transposing load of 8 bytes")
-        words = group.machine.lds.load(access).reshape(2, group.count, 4, 16)
-        loaded = np.ascontiguousarray(np.moveaxis(words, 0, -1))
-        values = _unpack(loaded, bits)[:, :, source_lane, source_element]
-        result = _pack(values, bits)
-        columns = np.moveaxis(result, -1, 0).reshape(2, group.count, LANES)
-        group.set_block(group.machine.vector_index(register), columns)
+        words, undefined = group.machine.lds.load(access, origin)
+        if undefined is not None:
+            origins = np.full((2, group.count, LANES), undefined.origins.max(), np.int32)
+            undefined = Undefined(columns(undefined.bits), origins)
+        index = group.machine.vector_index(register)
+        group.set_block_or_undefined(index, columns(words), undefined)
 
     return step
 
@@ -373,17 +441,25 @@ def _atomic(
     data = [_data(operand, width) for operand in operands[1:]]
     if len(data) != op.operands:
         raise AssemblyError(f"{len(data)} data operands where {op.operands} are expected")
+    origin = partial(never_written, kernel=context.kernel, instruction=instruction)
 
     def step(group: WaveGroup) -> None:
         access = accessor.access(group)
         _expect_alignment(access, width, f"an LDS atomic on {width} bytes")
-        lds = group.machine.lds
-        lds.begin_update(access)
-        words = [values(group, access).reshape(width // 4, -1) for values in data]
-        before = atomics.update(op, lds.bytes, access.offsets.ravel(), words)
+        parts = [values(group, access) for values in data]
+        words = [part.reshape(width // 4, -1) for part, _ in parts]
+        flat = [
+            None if undefined is None else undefined.rearranged(lambda w: w.reshape(width // 4, -1))
+            for _, undefined in parts
+        ]
+        before, undefined = group.machine.lds.update(op, access, words, flat, origin)
         if returning:
+            shape = (-1, *access.offsets.shape[1:])
+            if undefined is not None:
+                undefined = undefined.rearranged(lambda w: w.reshape(shape))
             index = group.machine.vector_index(instruction.operands[0].register)
-            _set_lanes(group, index, before.reshape(-1, *access.offsets.shape[1:]))
+            lanes = _in_lanes(group, access, before.reshape(shape), undefined)
+            group.set_block_or_undefined(index, *lanes)
 
     return step
 
@@ -503,3 +579,5 @@ def _bit_mask_code(mask: str) -> int:
 _EXCHANGES: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
     {"ds_bpermute_b32": _bpermute, "ds_permute_b32": _permute, "ds_swizzle_b32": _swizzle}
 )
+EXCHANGE_MNEMONICS = frozenset(_EXCHANGES)
+"""LDS instructions that touch no memory."""

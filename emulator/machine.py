@@ -5,7 +5,8 @@ Every register is an array over all waves: `vgpr[r]` is [waves, 64], `sgpr[r]` i
 that are at the same instruction form a `WaveGroup` and execute it together; where a branch parts
 them, they go on as two groups (`executor.py`).
 
-Whatever has not been written is known as such: reading it is an error, not a zero.
+Which bits of each register are defined is known (`undefined.py`). A group returns a register's
+words only if the lanes that count hold no undefined bit, and raises `UndefinedBits` otherwise.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from .float_mode import FloatMode
 from .floats import flush_denormals
 from .global_memory import GlobalMemory
 from .lds import LdsState
+from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 
 LANES = 64
+SCC = SCALAR_REGISTERS
+"""SCC among the scalar registers of which the defined bits are known."""
 U32 = npt.NDArray[np.uint32]
 LaneMask = npt.NDArray[np.bool_]
 _U32, _F32 = np.dtype(np.uint32), np.dtype(np.float32)
@@ -44,6 +48,8 @@ class Machine:
         private_segment: address of the private memory of all work items, wave by wave.
         modes: the float modes that waves have had so far.
         mode_of: [waves], which of `modes` each wave has.
+        s_defined: the defined bits of `sgpr` and of SCC.
+        v_defined: the defined bits of `vgpr`.
     """
 
     kernel: Kernel
@@ -55,6 +61,8 @@ class Machine:
     vgpr: U32 = field(init=False)
     scc: npt.NDArray[np.bool_] = field(init=False)
     lds: LdsState = field(init=False)
+    s_defined: DefinedBits = field(init=False)
+    v_defined: DefinedBits = field(init=False)
     private_segment: int = 0
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
@@ -72,11 +80,13 @@ class Machine:
         self.vgpr = np.zeros((vectors, self.waves, LANES), np.uint32)
         self.scc = np.zeros(self.waves, bool)
         self.workgroup_counters = WorkgroupCounters(len(kernel.instructions), len(self.workgroups))
-        self.lds = LdsState(len(self.workgroups), kernel.lds_bytes, self.waves_per_workgroup)
-        self._s_defined = np.zeros((SCALAR_REGISTERS, self.waves), bool)
-        self._s_complete = [False] * SCALAR_REGISTERS
-        self._v_defined = np.zeros((vectors, self.waves, LANES), bool)
-        self._v_complete = [False] * vectors
+        self.lds = LdsState(
+            len(self.workgroups), kernel.lds_bytes, self.waves_per_workgroup, self.memory.origins
+        )
+        self.s_defined = DefinedBits(SCC + 1, self.waves)
+        self.v_defined = DefinedBits(vectors, self.waves, LANES)
+        self._s_complete = self.s_defined.complete
+        self._v_complete = self.v_defined.complete
         # Known to hold no denormal f32 in any lane of any wave.
         self._v_normal = [False] * vectors
         self.modes = [FloatMode.of_directives(kernel.directives)]
@@ -90,12 +100,17 @@ class Machine:
     def define_scalar(self, index: int, values: U32) -> None:
         """Gives scalar register `index` of every wave its initial value [waves]."""
         self.sgpr[index] = values
-        self._s_defined[index] = self._s_complete[index] = True
+        self._s_complete[index] = True
+
+    def define_scc(self, values: npt.NDArray[np.bool_]) -> None:
+        """Gives SCC of every wave its value [waves]."""
+        self.scc[:] = values
+        self._s_complete[SCC] = True
 
     def define_vector(self, index: int, values: U32) -> None:
         """Gives vector register `index` of every wave its initial values [waves, 64]."""
         self.vgpr[index] = values
-        self._v_defined[index] = self._v_complete[index] = True
+        self._v_complete[index] = True
         self._v_normal[index] = False
 
     def vector_index(self, register: Register) -> int:
@@ -152,10 +167,7 @@ class WaveGroup:
     def refresh_exec(self) -> None:
         """Reads EXEC again after it was written."""
         low, high = (self.machine.sgpr[EXEC.index + i][self.rows] for i in (0, 1))
-        if bool((low & high == 0xFFFFFFFF).all()):
-            self.active = None
-        else:
-            self.active = lanes_of(low, high)
+        self.active = lanes_or_all(low, high)
 
     def set_modes(self, modes: Sequence[FloatMode], which: npt.NDArray[np.intp]) -> None:
         """Gives wave i of the group mode `modes[which[i]]`.
@@ -174,18 +186,39 @@ class WaveGroup:
         """Scalar register `index` of each wave."""
         machine = self.machine
         if not machine._s_complete[index]:
-            defined = machine._s_defined[index]
-            if not defined[self.rows].all():
-                raise UndefinedReadError(f"{_scalar_name(index)} is read but was never written")
-            machine._s_complete[index] = bool(defined.all())
+            self._expect_defined_s(index)
         return machine.sgpr[index][self.rows]
+
+    def _expect_defined_s(self, index: int, bits: int = 0xFFFFFFFF) -> None:
+        undefined = self.machine.s_defined.undefined(index, self.rows)
+        rows = () if undefined is None else np.flatnonzero(undefined.bits & np.uint32(bits))
+        if undefined is not None and len(rows):
+            row = int(rows[0])
+            name, origin = self.register_name("s", index), int(undefined.origins[row])
+            raise UndefinedBits(int(self.waves[row]), None, name, origin)
+
+    def s_that_decides(self, index: int, what: str, bits: int = 0xFFFFFFFF) -> U32:
+        """Those bits of a scalar register that must be defined, even on trial.
+
+        Args:
+            what: the register's meaning, with which a sentence begins.
+
+        Raises:
+            UndefinedReadError: one of the bits is not defined.
+        """
+        try:
+            self._expect_defined_s(index, bits)
+        except UndefinedBits as found:
+            origins = self.machine.memory.origins
+            raise UndefinedReadError(found.message(what, origins)) from None
+        return self.machine.sgpr[index][self.rows] & np.uint32(bits)
 
     def set_s(self, index: int, value: npt.NDArray[np.uint32] | np.uint32 | int) -> None:
         """Writes scalar register `index`."""
         machine = self.machine
         machine.sgpr[index][self.rows] = value
         if not machine._s_complete[index]:
-            machine._s_defined[index][self.rows] = True
+            machine.s_defined.bits[index][self.rows] = ALL_BITS
             machine._s_complete[index] = self.all_waves
         if EXEC.index <= index < EXEC.index + EXEC.count:
             self.refresh_exec()
@@ -203,11 +236,17 @@ class WaveGroup:
 
     def scc(self) -> npt.NDArray[np.bool_]:
         """The scalar condition code."""
+        if not self.machine._s_complete[SCC]:
+            self._expect_defined_s(SCC)
         return self.machine.scc[self.rows]
 
     def set_scc(self, value: npt.NDArray[np.bool_]) -> None:
         """Writes the scalar condition code."""
-        self.machine.scc[self.rows] = value
+        machine = self.machine
+        machine.scc[self.rows] = value
+        if not machine._s_complete[SCC]:
+            machine.s_defined.bits[SCC][self.rows] = ALL_BITS
+            machine._s_complete[SCC] = self.all_waves
 
     def lane_mask(self, index: int) -> LaneMask:
         """The scalar pair from `index` on as [n, 64] lanes."""
@@ -226,81 +265,127 @@ class WaveGroup:
     def v(self, index: int, every_lane: bool = False) -> U32:
         """Vector register `index` of `Machine.vgpr`; may be a view, do not write into it.
 
-        Inactive lanes may hold anything. With `every_lane` they too must have been written.
+        Inactive lanes may hold anything. With `every_lane` they too must be defined.
         """
-        machine = self.machine
-        if not machine._v_complete[index]:
-            defined = machine._v_defined[index][self.rows]
-            if self.active is not None and not every_lane:
-                defined = defined | ~self.active
-            if not defined.all():
-                wave, lane = np.argwhere(~defined)[0].tolist()
-                raise UndefinedReadError(
-                    f"{self.vector_name(index)} is read but was never written "
-                    f"(wave {int(self.waves[wave])}, lane {lane})"
-                )
-            machine._v_complete[index] = bool(machine._v_defined[index].all())
-        return machine.vgpr[index][self.rows]
+        if not self.machine._v_complete[index]:
+            self._expect_defined_v(index, None if every_lane else self.active)
+        return self.machine.vgpr[index][self.rows]
+
+    def _expect_defined_v(self, index: int, lanes: LaneMask | None) -> None:
+        undefined = self.machine.v_defined.undefined(index, self.rows)
+        if undefined is None:
+            return
+        missing = undefined.bits != 0
+        if lanes is not None:
+            missing &= lanes
+        if missing.any():
+            raise self._undefined_bits(index, undefined, missing)
+
+    def _undefined_bits(self, index: int, undefined: Undefined, missing: LaneMask) -> UndefinedBits:
+        row, lane = np.argwhere(missing)[0].tolist()
+        name, origin = self.vector_name(index), int(undefined.origins[row, lane])
+        return UndefinedBits(int(self.waves[row]), lane, name, origin)
 
     def v_moved(
         self, index: int, moved: Callable[[U32], U32], used: Callable[[WaveGroup], LaneMask]
     ) -> U32:
         """Vector register `index` after `moved` has moved words [n, 64] between lanes.
 
-        Those that land in the lanes `used` of this group must have been written.
+        Those that land in the lanes `used` of this group must be defined.
         """
-        machine = self.machine
-        if not machine._v_complete[index]:
-            defined = machine._v_defined[index][self.rows].astype(np.uint32)
-            missing = used(self) & (moved(defined) == 0)
+        undefined = self.machine.v_defined.undefined(index, self.rows)
+        if undefined is not None:
+            missing = used(self) & (moved(undefined.bits) != 0)
             if missing.any():
-                wave, lane = np.argwhere(missing)[0].tolist()
-                raise UndefinedReadError(
-                    f"{self.vector_name(index)} is read from another lane, where it was never "
-                    f"written (wave {int(self.waves[wave])}, for lane {lane})"
-                )
-        return moved(machine.vgpr[index][self.rows])
+                raise self._undefined_bits(index, undefined, missing)
+        return moved(self.machine.vgpr[index][self.rows])
 
-    def v_of_lane(
-        self, index: int, lanes: npt.NDArray[np.intp]
-    ) -> tuple[U32, npt.NDArray[np.bool_]]:
-        """Vector register `index` of one lane per wave, active or not, and which are defined: [n].
-
-        Spilled registers come back by this; an undefined one is none of the spill's business.
-        """
+    def v_of_lane(self, index: int, lanes: npt.NDArray[np.intp]) -> U32:
+        """Vector register `index` of one lane per wave, active or not, [n]."""
         waves = np.arange(self.count)
-        defined = self.defined_v(index)[waves, lanes]
-        return self.machine.vgpr[index][self.rows][waves, lanes], defined
+        undefined = self.machine.v_defined.undefined(index, self.rows)
+        if undefined is not None and undefined.bits[waves, lanes].any():
+            missing = np.zeros((self.count, LANES), bool)
+            missing[waves, lanes] = undefined.bits[waves, lanes] != 0
+            raise self._undefined_bits(index, undefined, missing)
+        return self.machine.vgpr[index][self.rows][waves, lanes]
 
-    # -- what has not been written -------------------------------------------------------------
+    # -- undefined bits ------------------------------------------------------------------------
 
-    def defined_v(self, index: int) -> LaneMask:
-        """[n, 64], where vector register `index` has been written."""
-        if self.machine._v_complete[index]:
-            return np.ones((self.count, LANES), bool)
-        return self.machine._v_defined[index][self.rows]
+    def register(self, file: str, index: int) -> tuple[U32, Undefined | None]:
+        """The words of a register of file `s` or `v`, and which are undefined.
 
-    def forget_v(self, index: int, lanes: LaneMask) -> None:
-        """Makes vector register `index` undefined in `lanes` [n, 64]."""
+        `index` is as `s` and `v` take it, or `SCC`. Words are [n] or [n, 64].
+        """
         machine = self.machine
-        if not lanes.any():
-            return
-        if machine._v_complete[index]:
-            machine._v_defined[index] = True
-            machine._v_complete[index] = False
-        machine._v_defined[index][self.rows] &= ~lanes
+        if file == "v":
+            words, defined = machine.vgpr[index][self.rows], machine.v_defined
+        else:
+            defined = machine.s_defined
+            words = machine.scc.astype(np.uint32) if index == SCC else machine.sgpr[index]
+            words = words[self.rows]
+        return words, defined.undefined(index, self.rows)
 
-    def s_or_undefined(self, index: int) -> tuple[U32, npt.NDArray[np.bool_]]:
-        """Scalar register `index` of each wave, and where it has been written: [n] each."""
+    def set_register(self, file: str, index: int, words: U32, undefined: Undefined | None) -> None:
+        """Writes a register in all lanes, as `register` returns it; EXEC must be refreshed then."""
         machine = self.machine
-        return machine.sgpr[index][self.rows], machine._s_defined[index][self.rows]
+        if file == "v":
+            machine.vgpr[index][self.rows] = words
+            machine._v_normal[index] = False
+            defined = machine.v_defined
+        else:
+            (machine.scc if index == SCC else machine.sgpr[index])[self.rows] = words
+            defined = machine.s_defined
+        defined.write(index, self.rows, undefined)
 
-    def forget_s(self, index: int, waves: npt.NDArray[np.bool_]) -> None:
-        """Makes scalar register `index` undefined in `waves` [n]."""
-        if not waves.any():
+    def register_name(self, file: str, index: int) -> str:
+        """How the text spells a register."""
+        return self.vector_name(index) if file == "v" else _scalar_name(index)
+
+    def block_or_undefined(self, index: int, count: int) -> tuple[U32, Undefined | None]:
+        """As `block`, with the bits that are undefined in active lanes: [count, n, 64]."""
+        machine = self.machine
+        try:
+            return self.block(index, count), None
+        except UndefinedBits:
+            pass
+        words = machine.vgpr[index : index + count][:, self.rows]
+        parts = [self._undefined_v(index + k) for k in range(count)]
+        undefined = Undefined.stack(parts, (self.count, LANES))
+        assert undefined is not None
+        bits = undefined.bits if self.active is None else np.where(self.active, undefined.bits, 0)
+        return words, Undefined(bits.astype(np.uint32), undefined.origins)
+
+    def _undefined_v(self, index: int) -> Undefined | None:
+        """The undefined bits of a register that the instruction at `pc` reads."""
+        undefined = self.machine.v_defined.undefined(index, self.rows)
+        if undefined is None or (undefined.origins != NEVER_WRITTEN).all():
+            return undefined
+        kernel = self.machine.kernel
+        text = never_written(self.vector_name(index), kernel, kernel.instructions[self.pc])
+        number = np.int32(self.machine.memory.origins.number(text))
+        origins = np.where(undefined.origins == NEVER_WRITTEN, number, undefined.origins)
+        return Undefined(undefined.bits, origins)
+
+    def set_s_or_undefined(self, index: int, value: U32, undefined: Undefined | None) -> None:
+        """As `set_s`, of words [n] with undefined bits; not EXEC."""
+        self.set_s(index, value)
+        self.machine.s_defined.write(index, self.rows, undefined)
+
+    def set_block_or_undefined(self, index: int, words: U32, undefined: Undefined | None) -> None:
+        """As `set_block`, of words [count, n, 64] with undefined bits in the active lanes."""
+        if undefined is None:
+            self.set_block(index, words)
             return
-        self.machine._s_complete[index] = False
-        self.machine._s_defined[index][self.rows] &= ~waves
+        for k in range(len(words)):
+            old = self.machine.v_defined.undefined(index + k, self.rows)
+            self.set_v(index + k, words[k])
+            bits, origins = undefined.bits[k], undefined.origins[k]
+            if self.active is not None:
+                inactive = (np.zeros_like(bits),) * 2 if old is None else (old.bits, old.origins)
+                bits = np.where(self.active, bits, inactive[0])
+                origins = np.where(self.active, origins, inactive[1])
+            self.machine.v_defined.write(index + k, self.rows, Undefined(bits, origins))
 
     def block(self, index: int, count: int, every_lane: bool = False) -> U32:
         """`count` vector registers from `index` on, [count, n, 64]; as `v` in all else."""
@@ -322,10 +407,6 @@ class WaveGroup:
         for k in range(count):
             self.set_v(index + k, values[k], lanes)
 
-    def v_or_undefined(self, index: int) -> U32:
-        """As `v`, without the check: for registers of which a part is kept, never used."""
-        return self.machine.vgpr[index][self.rows]
-
     def set_v(
         self, index: int, value: npt.NDArray[np.uint32], lanes: LaneMask | None = None
     ) -> None:
@@ -346,9 +427,9 @@ class WaveGroup:
             if mask is None and self.all_waves:
                 machine._v_complete[index] = True
             elif mask is None:
-                machine._v_defined[index][self.rows] = True
+                machine.v_defined.bits[index][self.rows] = ALL_BITS
             else:
-                machine._v_defined[index][self.rows] |= mask
+                machine.v_defined.bits[index][self.rows] |= np.where(mask, ALL_BITS, np.uint32(0))
 
     def v_f32(self, index: int) -> npt.NDArray[np.float32]:
         """As `v`, as f32; denormals are zeros where the mode flushes those of f32."""
@@ -372,6 +453,11 @@ class WaveGroup:
         return f"a{index - offset}" if index >= offset else f"v{index}"
 
 
+def lanes_or_all(low: U32, high: U32) -> LaneMask | None:
+    """As `lanes_of`, but None where all lanes are set."""
+    return None if bool((low & high == 0xFFFFFFFF).all()) else lanes_of(low, high)
+
+
 def lanes_of(low: U32, high: U32) -> LaneMask:
     """[n, 64] lanes from the two halves [n] of 64-bit masks."""
     words = np.stack([low, high], axis=1)
@@ -380,4 +466,5 @@ def lanes_of(low: U32, high: U32) -> LaneMask:
 
 def _scalar_name(index: int) -> str:
     names = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+    names[SCC] = "scc"
     return names.get(index, f"s{index}")

@@ -21,10 +21,11 @@ from . import atomics
 from .assembly import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .byte_access import Offsets, Words
 from .errors import EmulationError, UnknownInstructionError
-from .lds_instructions import Load, NarrowLoad, extend, merge_half
+from .lds_instructions import Load, NarrowLoad, deliver, shifted_down, taking_part
 from .machine import LANES, LaneMask, WaveGroup
 from .operands import Source, scalar_source
 from .step import BuildContext, Step
+from .undefined import Undefined
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
@@ -379,16 +380,19 @@ _REMEMBERED_PATTERNS = 4096
 # -- loads, stores, atomics ----------------------------------------------------------------------
 
 
-def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> Words:
+def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> tuple[Words, Undefined | None]:
     """[words, n, 64]; zeros where the descriptor says out of range."""
     memory, waves = group.machine.memory, group.waves
     allowed = target.words_allowed(width)
     if allowed is None:
-        return memory.load(target.addresses, width, target.active, waves)
+        place = (target.addresses, width, target.active, waves)
+        return memory.load(*place), memory.undefined(*place)
     size = min(width, 4)
-    return np.concatenate(
-        [memory.load(target.addresses + 4 * k, size, mask, waves) for k, mask in enumerate(allowed)]
-    )
+    places = [(target.addresses + 4 * k, size, mask, waves) for k, mask in enumerate(allowed)]
+    undefined = [memory.undefined(*place) for place in places]
+    first = [None if part is None else part.at(0) for part in undefined]
+    words = np.concatenate([memory.load(*place) for place in places])
+    return words, Undefined.stack(first, target.addresses.shape)
 
 
 def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | None) -> Step:
@@ -399,30 +403,19 @@ def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | N
 
     def step(group: WaveGroup) -> None:
         target = place(group)
-        values = _fetch(group, target, load.width)
+        found = _fetch(group, target, load.width)
         if traffic is not None:
             traffic.count(group, target, load.width)
-        index = group.machine.vector_index(register)
-        if load.width < 4:
-            narrow = extend(values[0], load)
-            if load.narrow.half is not None:
-                narrow = merge_half(group.v_or_undefined(index), narrow, load.narrow.half)
-            group.set_v(index, narrow)
-            return
-        group.set_block(index, values)
+        deliver(group, group.machine.vector_index(register), load, *found)
 
     return step
 
 
-def _data(operand: Operand, words: int) -> Callable[[WaveGroup], Words]:
+def _data(operand: Operand, words: int) -> Callable[[WaveGroup], tuple[Words, Undefined | None]]:
     register = operand.register
     if register.file == "s" or register.count != words:
         raise AssemblyError(f"{register} where {words} vector registers are expected")
-
-    def read(group: WaveGroup) -> Words:
-        return group.block(group.machine.vector_index(register), words)
-
-    return read
+    return lambda group: group.block_or_undefined(group.machine.vector_index(register), words)
 
 
 def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traffic | None) -> Step:
@@ -430,14 +423,17 @@ def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traff
 
     def step(group: WaveGroup) -> None:
         target = place(group)
-        words = values(group) >> np.uint32(shift) if shift else values(group)
+        words, undefined = shifted_down(*values(group), shift)
         memory, waves = group.machine.memory, group.waves
         allowed = target.words_allowed(width)
         if allowed is None:
-            memory.store(target.addresses, words, width, target.active, waves)
+            memory.store(target.addresses, words, width, target.active, waves, undefined)
         else:
             for k, mask in enumerate(allowed):
-                memory.store(target.addresses + 4 * k, words[k : k + 1], min(width, 4), mask, waves)
+                part = slice(k, k + 1)
+                missing = None if undefined is None else undefined.at(part)
+                where = target.addresses + 4 * k
+                memory.store(where, words[part], min(width, 4), mask, waves, missing)
         if traffic is not None:
             traffic.count(group, target, width)
 
@@ -466,7 +462,7 @@ def _load_to_lds(
 
     def step(group: WaveGroup) -> None:
         target = place(group)
-        values = _fetch(group, target, width)
+        found = _fetch(group, target, width)
         traffic.count(group, target, width)
         start = group.s(M0.index)
         if ((start + np.uint32(offsets[0])) & 3).any():
@@ -474,7 +470,10 @@ def _load_to_lds(
         base = start[:, None] + lane
         lds = group.machine.lds
         access = lds.access(group.pc, group.waves, base, offsets, width, group.active)
-        lds.store_directly(access, values if access.active is None else values[:, access.active])
+        words, undefined = taking_part(*found, access.active)
+        # One part, as the access has.
+        undefined = None if undefined is None else undefined.at((slice(None), None))
+        lds.store_directly(access, words[:, None], undefined)
 
     return step
 
@@ -510,14 +509,17 @@ def _atomic(
         active = target.active
         if allowed is not None:
             active = np.logical_and.reduce(allowed)
-        parts = values(group).reshape(op.operands, words, group.count, LANES)
         # Compare-and-swap has the new value first, the LDS form and `atomics` the compared one.
-        ordered = list(parts[::-1])
-        before = group.machine.memory.update(op, target.addresses, ordered, active, group.waves)
+        shape = (op.operands, words, group.count, LANES)
+        data_words, undefined = values(group)
+        ordered = list(data_words.reshape(shape)[::-1])
+        if undefined is not None:
+            undefined = undefined.rearranged(lambda w: w.reshape(shape)[::-1])
+        memory, waves = group.machine.memory, group.waves
+        before, found = memory.update(op, target.addresses, ordered, active, waves, undefined)
         traffic.count(group, target, op.width)
         if result is not None:
-            index = group.machine.vector_index(result)
-            group.set_block(index, before)
+            group.set_block_or_undefined(group.machine.vector_index(result), before, found)
 
     return step
 
@@ -552,9 +554,12 @@ def _scalar_load(instruction: Instruction, suffix: str) -> Step:
 
     def step(group: WaveGroup) -> None:
         address = group.s64(base.index).astype(np.int64) + offset(group) & ~3
-        values = group.machine.memory.load(address[:, None], 4 * register.count, None, group.waves)
+        memory, place = group.machine.memory, (address[:, None], 4 * register.count, None)
+        values = memory.load(*place, group.waves)
+        undefined = memory.undefined(*place, group.waves)
         for k in range(register.count):
-            group.set_s(register.index + k, values[k, :, 0])
+            found = None if undefined is None else undefined.at((k, slice(None), 0))
+            group.set_s_or_undefined(register.index + k, values[k, :, 0], found)
 
     return step
 
@@ -565,6 +570,7 @@ def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
     resource = instruction.operands[1].register
 
     def step(group: WaveGroup) -> None:
+        memory = group.machine.memory
         words = [group.s(resource.index + k).astype(np.int64) for k in range(3)]
         base = words[0] | (words[1] & 0xFFFF) << 32
         stride = words[1] >> 16 & 0x3FFF
@@ -573,7 +579,9 @@ def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
         for k in range(register.count):
             inside = (first + 4 * k + 4 <= size)[:, None]
             address = (base + first + 4 * k)[:, None]
-            values = group.machine.memory.load(address, 4, inside, group.waves)
-            group.set_s(register.index + k, values[0, :, 0])
+            values = memory.load(address, 4, inside, group.waves)
+            undefined = memory.undefined(address, 4, inside, group.waves)
+            found = None if undefined is None else undefined.at((0, slice(None), 0))
+            group.set_s_or_undefined(register.index + k, values[0, :, 0], found)
 
     return step

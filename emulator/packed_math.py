@@ -331,7 +331,7 @@ def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destin
     def write(group: WaveGroup, values: Array) -> None:
         (bits,) = form.words(group, values)
         index = group.machine.vector_index(register)
-        group.set_v(index, bits << shift | group.v_or_undefined(index) & kept)
+        group.set_v(index, bits << shift | group.v(index) & kept)
 
     return write
 

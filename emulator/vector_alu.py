@@ -23,7 +23,6 @@ from .operands import (
     DTYPES,
     Array,
     bits_of,
-    join_words,
     lane_mask_source,
     vector_destination,
     vector_source,
@@ -281,20 +280,9 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
         carry_out = instruction.operands[1].register
         a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
         c = vector_source(instruction.operands[4], wide)
-        target, value = instruction.operands[0].register, instruction.operands[4].value
-        vector = value if isinstance(value, Register) and value.file != "s" else None
 
         def step(group: WaveGroup) -> None:
-            # The low half of the result does not depend on the high half of the addend, which
-            # compilers leave unwritten where that is all they want.
-            undefined: LaneMask | None = None
-            if vector is None or group.defined_v(group.machine.vector_index(vector) + 1).all():
-                addend = c(group)
-            else:
-                low = group.machine.vector_index(vector)
-                undefined = ~group.defined_v(low + 1) & group.active_lanes()
-                halves = group.v(low), group.v_or_undefined(low + 1)
-                addend = join_words(*halves).view(dtype)
+            addend = c(group)
             with np.errstate(over="ignore"):
                 product = a(group).astype(dtype) * b(group).astype(dtype)
                 total = product + addend
@@ -304,10 +292,6 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
                 carry = carry ^ (product < 0) ^ (addend < 0)
             destination(group, total)
             _write_mask(group, carry_out, carry, writes_exec=False)
-            if undefined is not None:
-                group.forget_v(group.machine.vector_index(target) + 1, undefined)
-                for half in range(2):
-                    group.forget_s(carry_out.index + half, np.logical_or.reduce(undefined, axis=1))
 
         return step
 

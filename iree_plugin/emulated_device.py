@@ -66,8 +66,17 @@ class EmulatedDevice:
         self.memory.write(address, data)
 
     def read(self, address: int, size: int) -> npt.NDArray[np.uint8]:
-        """Copies device bytes to the host."""
+        """Copies device bytes to the host.
+
+        Raises:
+            UndefinedReadError: a kernel stored an undefined value there.
+        """
+        self.memory.check_defined(address, size, "A result")
         return self.memory.read(address, size)
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        """Copies device bytes to another place on the device."""
+        self.memory.copy(source, target, size)
 
     def dispatch(self, command: DispatchCommand) -> None:
         """Runs a kernel, whole or by sample."""

@@ -277,8 +277,8 @@ def _fill(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 def _copy(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     source, _, source_offset, target, _, target_offset, length = run.operands(op)
-    data = run.device.read(source.part(source_offset, length).address, length)
-    run.device.write(target.part(target_offset, length).address, data)
+    parts = source.part(source_offset, length), target.part(target_offset, length)
+    run.device.copy(parts[0].address, parts[1].address, length)
     return []
 
 

@@ -60,6 +60,10 @@ class Device(Protocol):
         """Copies device bytes to the host."""
         ...
 
+    def copy(self, source: int, target: int, size: int) -> None:
+        """Copies bytes from one place of the device to another."""
+        ...
+
     def dispatch(self, command: DispatchCommand) -> None:
         """Runs a kernel to its end."""
         ...

@@ -66,6 +66,7 @@ def emulate(kernel: Kernel, arch: str, mitigation: str | None, workgroups: int) 
     addresses = [*map(memory.allocate, inputs), memory.allocate(size)]
     arguments = np.array(addresses, np.uint64).tobytes()
     counters = launch(compiled, target(arch), (workgroups, 1, 1), arguments, memory)
+    memory.check_defined(addresses[-1], size, "The output")
     stored = memory.read(addresses[-1], size)
     output = decode(stored, result_type).reshape(shape)
     return Run(output, totals(compiled, counters), compiled.lds_bytes)

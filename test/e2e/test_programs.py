@@ -15,6 +15,7 @@ from bankwise.bench.program_families.program import Program, largest_error
 from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
 
 FAST = (
+    ("matmul_narrow_f16_512x4x256", "gfx942"),
     ("attention_f16_1x128x64", "gfx942"),
     ("attention_f16_value_transposed", "gfx950"),
     ("matmul_vector_times_matrix_f16_1x512x512", "gfx942"),

@@ -303,9 +303,12 @@ def leaving_out_unknown_instructions(tally: Tally) -> Generator[None, None, None
     try:
         yield
     except EmulationError as error:
-        if not isinstance(error.__cause__, UnknownInstructionError):
+        unknown = next(
+            (e for e in (error, error.__cause__) if isinstance(e, UnknownInstructionError)), None
+        )
+        if unknown is None:
             raise
-        tally.unemulated[str(error.__cause__)] += 1
+        tally.unemulated[unknown.message] += 1
 
 
 def check_many(number: int, seeded: int, gathers: bool = False) -> Tally:

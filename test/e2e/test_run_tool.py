@@ -115,7 +115,7 @@ def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):
     try:
         broken, _ = emulate(kernel, arch, "auto", [edit])
     except EmulationError:
-        return  # It read what was never written, or two waves met in one word.
+        return  # The output came from nothing, or two waves met in one word.
     assert broken.tobytes() != plain.tobytes()
 
 

@@ -41,9 +41,7 @@ def run_lanes(
     program = Program(BuildContext(parsed, target(arch)))
     group = WaveGroup(machine, np.arange(1))
     with np.errstate(all="ignore"):  # As the executor runs them.
-        for step in program.steps[:-1]:
-            assert step is not None
-            step(group)
+        program.run_straight(group, 0, len(program.steps) - 1)
     return machine
 
 

@@ -13,7 +13,7 @@ from bankwise.emulator.assembly import EXEC, Kernel, parse_assembly
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import set_initial_state
-from bankwise.emulator.machine import Machine
+from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext
 
 LANES = np.arange(64)
@@ -92,6 +92,15 @@ def run(
             machine.define_scalar(EXEC.index + half, word)
     Program(BuildContext(parsed, target(arch))).run(machine, max_branches=1000)
     return machine
+
+
+def undefined_bits(machine: Machine, name: str) -> npt.NDArray[np.uint32]:
+    """The undefined bits of a register `v1`, `s1` or `scc`: [waves, 64] or [waves]."""
+    vector = name.startswith("v")
+    file = machine.v_defined if vector else machine.s_defined
+    found = file.undefined(SCC if name == "scc" else int(name[1:]), slice(None))
+    shape = (machine.waves, 64) if vector else (machine.waves,)
+    return np.zeros(shape, np.uint32) if found is None else found.bits
 
 
 def descriptor(memory: GlobalMemory, address: int, size: int) -> dict[int, int]:

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.emulator.errors import EmulationError, UndefinedReadError
+from bankwise.emulator.errors import EmulationError
 from bankwise.emulator.matrix import Shape, shapes, sparse_shapes
 from bankwise.emulator.small_floats import FP4, SmallFloat, fp8_formats
 
-from .small_kernels import LANES, run
+from .small_kernels import LANES, run, undefined_bits
 
 RANDOM = np.random.default_rng(0)
 CASES = [(arch, name) for arch in ("gfx942", "gfx950") for name in shapes(arch)]
@@ -274,10 +274,26 @@ def test_forms_that_are_not_modelled_are_refused(arch: str, code: str, reason: s
         run(f"\t{code}", arch=arch)
 
 
-def test_inactive_lanes_must_be_defined_too():
+def test_undefined_rows_stay_among_themselves():
+    """Lane i holds row i of A in k = 0: row 3 of D comes from lane 3 alone."""
+    code = """\ts_mov_b64 exec, s[8:9]
+\tv_mov_b32_e32 v1, 1.0
+\ts_mov_b64 exec, -1
+\tv_mfma_f32_16x16x4_f32 v[4:7], v1, v2, 0"""
+    without = 2**64 - 1 - 2**3
+    scalars = {8: without & 0xFFFFFFFF, 9: without >> 32}
+    machine = run(code, vectors={2: 0x3F800000}, scalars=scalars)
+    # Row 3 is register 3 of lanes 0 to 15.
+    undefined = [undefined_bits(machine, f"v{register}")[0] != 0 for register in range(4, 8)]
+    assert not np.any(undefined[:3])
+    assert (undefined[3] == (LANES < 16)).all()
+    assert (machine.vgpr[4, 0].view(np.float32) == 4).all()
+
+
+def test_inactive_lanes_count_too():
     code = "\tv_mov_b32_e32 v1, 0\n\tv_mfma_f32_16x16x4_f32 v[4:7], v1, v2, 0"
-    with pytest.raises(UndefinedReadError, match="v1 is read"):
-        run(code, vectors={2: 0}, active=1)
+    machine = run(code, vectors={2: 0x3F800000}, active=1)
+    assert undefined_bits(machine, "v4").any()
 
 
 @pytest.mark.parametrize(

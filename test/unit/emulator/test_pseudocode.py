@@ -411,7 +411,7 @@ class ScalarComparison:
         )
         self.ours.set_scalar(RESULT, self.old)
         self.scc = random.integers(0, 2, SCALAR_TRIALS).astype(bool)
-        self.ours.machine.scc[:] = self.scc
+        self.ours.machine.define_scc(self.scc)
         self.exec = self.wide(random)
         self.ours.set_scalar(EXEC.index, self.exec)
         self.literal = literal

@@ -30,6 +30,9 @@ class RecordingDevice:
     def read(self, address, size):
         return self.memory[address : address + size].copy()
 
+    def copy(self, source, target, size):
+        self.write(target, self.read(source, size))
+
     def dispatch(self, command):
         self.dispatches.append(command)
         self.kernels.get(command.kernel, lambda device, command: None)(self, command)
