@@ -139,6 +139,8 @@ def _entries(path: Path) -> list[Any]:
         raise KernelFileError(f"cannot read '{path}': {error.strerror}") from None
     except UnicodeDecodeError:
         raise KernelFileError(f"{path}: is no text") from None
+    except RecursionError:
+        raise KernelFileError(f"{path}: is nested too deeply for a list of kernels") from None
     except json.JSONDecodeError as error:
         raise KernelFileError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from None
     if not isinstance(document, list) or not document:

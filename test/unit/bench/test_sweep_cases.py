@@ -95,3 +95,10 @@ def test_errors_in_a_file_are_located(tmp_path: Path, text: str, message: str):
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(KernelFileError, match=r"cannot read '.*gone\.json': No such file"):
         kernels_of_file(tmp_path / "gone.json", ("f16",))
+
+
+def test_json_without_an_end_of_brackets_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "k.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(KernelFileError, match="nested too deeply"):
+        kernels_of_file(path, ["f16"])
