@@ -185,6 +185,20 @@ def test_accesses_under_way_at_a_barrier() -> None:
         assert set(found) == expected
 
 
+def test_accesses_of_one_path_at_a_barrier() -> None:
+    """On the path through the branch, the first write is the youngest and may be under way."""
+    code = """\tds_write_b32 v0, v1
+\ts_cbranch_scc0 .Lskip
+\tds_write_b32 v0, v1 offset:512
+.Lskip:
+\ts_waitcnt lgkmcnt({})
+\ts_barrier"""
+    assert check_waits(kernel(code.format(1))).unfinished == {4: {0, 2}}
+    assert check_waits(kernel(code.format(0))).unfinished == {}
+    skipped = code.replace("\tds_write_b32 v0, v1\n", "", 1)
+    assert check_waits(kernel(skipped.format(1))).unfinished == {3: {1}}
+
+
 def test_the_message() -> None:
     parsed = kernel("\tds_read_b32 v1, v0\n\tv_mov_b32_e32 v2, v1")
     (found,) = check_waits(parsed).missing
