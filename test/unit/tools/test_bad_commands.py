@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Commands that cannot be carried out: one line that names the flag or file, and exit code 1."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("compile a.mlir --bankwise-nope", "--bankwise-nope"),
+        ("compile a.mlir --bankwise-mitigation=x", "--bankwise-mitigation: 'x'"),
+        ("compile a.mlir --bankwise-mitigation=", "--bankwise-mitigation needs a value"),
+        ("compile a.mlir --output-format=elf", "--output-format: 'elf'"),
+        ("compile a.mlir --compile-mode=x", "--compile-mode: 'x'"),
+        ("compile a.mlir --emit-mlir-bytecode-version=x", "--emit-mlir-bytecode-version"),
+        ("compile a.mlir --bankwise-remarks=2", "--bankwise-remarks"),
+        ("compile a.mlir -o", "-o needs a value"),
+        ("compile a.mlir b.mlir", "several input files: 'a.mlir', 'b.mlir'"),
+        ("report a.mlir --format=pdf", "--format: 'pdf'"),
+        ("report a.mlir --target=gfx1", "'gfx1'"),
+        ("report a.mlir --access=0", "--access"),
+        ("report a.mlir --nope", "--nope"),
+        ("report a.mlir -o gone/x", "there is no directory"),
+        ("report", "no input file"),
+        ("sweep --dtypes=f8", "--dtypes: 'f8'"),
+        ("sweep --targets=gfx90a", "--targets: 'gfx90a'"),
+        ("sweep --mitigations=x", "--mitigations: 'x'"),
+        ("sweep --jobs=0", "--jobs=0"),
+        ("sweep --jobs=x", "--jobs"),
+        ("sweep --every=0", "--every=0"),
+        ("sweep --workgroups=1", "--workgroups=1"),
+        ("sweep --kernels=nope", "--kernels: 'nope'"),
+        ("sweep --kernels=gone.json", "cannot read 'gone.json'"),
+        ("sweep --scheduler=a:1", "--scheduler"),
+        ("sweep extra", "'extra'"),
+    ],
+)
+def test_one_line_names_what_is_wrong(
+    command: str,
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tool, *arguments = command.split()
+    assert import_module(f"bankwise.tools.{tool}").main(arguments) == 1
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith(f"bankwise-{tool}: error: ")
+    assert named in line
+    assert captured.out == ""
+    assert list(tmp_path.iterdir()) == []
