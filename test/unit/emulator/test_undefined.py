@@ -195,6 +195,20 @@ def test_lds_keeps_undefined_bits():
     assert found == [0xFF00, 0, 0xFFFFFF00, ALL, 0]
 
 
+def test_bytes_that_were_defined_may_become_undefined():
+    """The same instructions store and load twice: 0 first, and then what is undefined."""
+    code = """.LBB0_1:
+\tv_and_b32_e32 v2, s11, v9
+\tds_write_b32 v1, v2
+\tds_read_b32 v3, v1
+\ts_waitcnt lgkmcnt(0)
+\ts_sub_u32 s11, s11, 1
+\ts_cmp_lg_u32 s11, -2
+\ts_cbranch_scc1 .LBB0_1"""
+    machine = run(code, scalars={11: 0}, vectors={1: 4 * LANES}, lds_bytes=256)
+    assert (undefined_bits(machine, "v3") == ALL).all()
+
+
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_load_of_a_half_leaves_the_other_one_undefined(half: int):
     code = f"\tds_write_b16 v1, v1\n\tds_read_u16_d16{'_hi' if half else ''} v3, v1"
