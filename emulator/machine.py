@@ -191,8 +191,10 @@ class WaveGroup:
 
     def _expect_defined_s(self, index: int, bits: int = 0xFFFFFFFF) -> None:
         undefined = self.machine.s_defined.undefined(index, self.rows)
-        rows = () if undefined is None else np.flatnonzero(undefined.bits & np.uint32(bits))
-        if undefined is not None and len(rows):
+        if undefined is None:
+            return
+        rows = np.flatnonzero(undefined.bits & np.uint32(bits))
+        if len(rows):
             row = int(rows[0])
             name, origin = self.register_name("s", index), int(undefined.origins[row])
             raise UndefinedBits(int(self.waves[row]), None, name, origin)

@@ -60,7 +60,7 @@ class Parameters:
 
     def providers(self) -> list[ParameterProvider]:
         """What the runtime's own parameter module takes."""
-        return [index.create_provider(scope) for scope, index in self._indices.items()]
+        return [index.create_provider(scope=scope) for scope, index in self._indices.items()]
 
     def read(self, scope: str, key: str, offset: int, length: int) -> Bytes:
         """`length` bytes of a parameter from `offset` on.

@@ -87,7 +87,7 @@ def driver_names() -> list[str]:
     """The HAL drivers that the runtime was built with."""
     import iree.runtime as runtime
 
-    return runtime.query_available_drivers()
+    return list(runtime.query_available_drivers())
 
 
 def run_on_device(
@@ -166,7 +166,8 @@ def _device(device: str, allocators: tuple[str, ...]) -> HalDevice:
     from iree.runtime import get_driver
 
     driver, is_uri, _ = device.partition("://")
-    specs = list(allocators) or None
+    # The runtime's typing says HalAllocator, but what it takes are specifications as text.
+    specs: Any = list(allocators) or None
     if is_uri:
         return get_driver(driver).create_device_by_uri(device, allocators=specs)
     return get_driver(driver).create_default_device(allocators=specs)

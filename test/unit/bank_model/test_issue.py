@@ -8,7 +8,7 @@ import pytest
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import LayoutCost, layout_cost
-from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 
@@ -24,7 +24,7 @@ def reads(*constants: int, segment: int = 0, kind: AccessKind = READ) -> list[Ld
     return [LdsAccess(kind, COLUMN + c, 4, segment=segment) for c in constants]
 
 
-def issued(accesses: list[LdsAccess], layout=PlainLayout(), chip=GFX942) -> int:  # noqa: B008
+def issued(accesses: list[LdsAccess], layout: Layout = PlainLayout(), chip=GFX942) -> int:  # noqa: B008
     return layout_cost(chip, ROWS, layout, accesses).instructions
 
 
