@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -22,9 +24,12 @@ def test_every_package_is_listed() -> None:
     assert found == set(SETUPTOOLS["packages"])
 
 
-def test_the_root_holds_no_other_module() -> None:
-    # The root is the package: whatever lies there would be shipped.
-    assert [each.name for each in ROOT.glob("*.py")] == ["__init__.py"]
+def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
+    # The root is the package: whatever module lies there would be shipped.
+    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
+    command += ["egg_info", "--egg-base", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert [each.name for each in (tmp_path / "bankwise").glob("*.py")] == ["__init__.py"]
 
 
 @pytest.mark.parametrize(
