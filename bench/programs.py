@@ -99,7 +99,7 @@ def measure(case: Case) -> ProgramRow:
     runs: dict[str, EmulatedRun] = {}
     errors: dict[str, str] = {}
     for mitigation in MITIGATIONS:
-        decisions = log if mitigation == "auto" else None
+        decisions = log if mitigation == "auto" and not program.needs_process else None
         try:
             runs[mitigation] = _run(case, mitigation, inputs, decisions)
         except Exception as error:

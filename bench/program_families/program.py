@@ -47,6 +47,8 @@ class Program:
         reference: computes the outputs from the inputs, which it gets as float64 or int64 arrays.
         tolerance: the largest `largest_error` that an output may have.
         flags: of the compiler, beside those that name the target.
+        needs_process: whether one of the flags exists only on a compiler's command line. Such a
+            program is compiled in a process of its own, and its decisions are not known.
         targets: the chips that the program is for.
     """
 
@@ -56,6 +58,7 @@ class Program:
     reference: Reference
     tolerance: float
     flags: tuple[str, ...] = ()
+    needs_process: bool = False
     targets: tuple[str, ...] = TARGETS
 
     def draw_inputs(self) -> list[Array]:

@@ -42,6 +42,8 @@ def _program(
         reference=reference,
         tolerance=TOLERANCE[precision],
         flags=flags,
+        # The flags of reproducers are such that a compiler's session does not take.
+        needs_process=bool(flags),
         targets=targets,
     )
 
