@@ -16,7 +16,7 @@ _tools = Path(sys.executable).parent
 config.name = "bankwise"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
-config.excludes = ["unit", "e2e", "Inputs", ".venv", "build", "examples", "out"]
+config.excludes = ["unit", "e2e", "Inputs", ".venv", "bench", "build", "examples", "out"]
 config.test_source_root = str(_source)
 # Temporary files of the tests stay out of the sources; `out` is ignored by git.
 config.test_exec_root = str(_source / "out" / "lit")
