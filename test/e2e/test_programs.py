@@ -20,7 +20,7 @@ FAST = (
     ("attention_f16_value_transposed", "gfx950"),
     ("matmul_vector_times_matrix_f16_1x512x512", "gfx942"),
     ("matmul_batched_f16_4x64x64x64", "gfx950"),
-    ("matmul_bias_relu_f16_128x128x64", "gfx942"),
+    ("matmul_ragged_f32_67x45x33", "gfx942"),
     ("matmul_plain_f64_64x64x64", "gfx950"),
     ("conv_1d_f16", "gfx942"),
     ("pooling_max_f32", "gfx950"),
@@ -28,9 +28,10 @@ FAST = (
     ("argmax_f32", "gfx950"),
     ("transpose_f16", "gfx942"),
     ("stablehlo_gather", "gfx950"),
-    ("stablehlo_lstm_cell", "gfx942"),
+    ("onnx_lstm_cell", "gfx942"),
     ("tosa_layernorm", "gfx950"),
     ("reproducer_mmt4d_f16", "gfx942"),
+    ("reproducer_topk_f32", "gfx950"),
 )
 
 
