@@ -31,7 +31,7 @@ FAST = (
     ("onnx_lstm_cell", "gfx942"),
     ("tosa_layernorm", "gfx950"),
     ("reproducer_mmt4d_f16", "gfx942"),
-    ("reproducer_topk_f32", "gfx950"),
+    ("reproducer_const_bias", "gfx950"),
 )
 
 
