@@ -92,7 +92,7 @@ class _Family:
         first = int(access.elements[0, 0])
         relative = np.array(sorted(set((access.elements - first).ravel().tolist()) - {0}))
         relative = np.concatenate([np.zeros(1, np.int64), relative.astype(np.int64)])
-        basis = f2.reduced_basis(abs(int(x)) for x in (relative + first) ^ first)
+        basis = f2.reduced_basis_of_many(np.abs((relative + first) ^ first))
         vary = 0
         for vector in basis:
             vary |= vector

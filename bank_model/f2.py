@@ -14,6 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from .errors import InvalidParameterError
 
 
@@ -40,6 +43,17 @@ def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
                 vector ^= earlier
         basis.append(vector)
     return tuple(reversed(basis))
+
+
+def reduced_basis_of_many(vectors: npt.NDArray[np.int64]) -> tuple[int, ...]:
+    """`reduced_basis` of an array of any shape of numbers >= 0: faster for more than a few."""
+    left = vectors.ravel()
+    echelon: list[int] = []
+    while left.size and (largest := int(left.max())):
+        echelon.append(largest)
+        # Every number with this leading bit loses it, the largest becomes 0.
+        left = np.minimum(left, left ^ largest)
+    return reduced_basis(echelon)
 
 
 def rank(vectors: Iterable[int]) -> int:

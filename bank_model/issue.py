@@ -85,6 +85,27 @@ def layout_cost(
     )
 
 
+class LayoutCosts:
+    """The costs of layouts of a tile for the same accesses, each counted once.
+
+    A decision asks for some costs several times, as those of the plain layout, and counting is most
+    of its time.
+    """
+
+    def __init__(self, target: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
+        """Counts nothing yet."""
+        self.target = target
+        self.tile = tile
+        self.accesses = tuple(accesses)
+        self._counted: dict[Layout, LayoutCost] = {}
+
+    def of(self, layout: Layout) -> LayoutCost:
+        """`layout_cost` of `layout`, with its errors."""
+        if layout not in self._counted:
+            self._counted[layout] = layout_cost(self.target, self.tile, layout, self.accesses)
+        return self._counted[layout]
+
+
 Batches = Sequence[tuple[MachineAccess, npt.NDArray[np.int64]]]
 
 

@@ -89,7 +89,10 @@ class PaddedCounts:
         return {key: found[key] for key in sorted(found)}
 
     def count(self, paddings: Sequence[int]) -> list[tuple[int, int, int]]:
-        """(conflict cycles, instructions, phases run) of each padding, weighted."""
+        """(conflict cycles, instructions, phases run) of each padding, weighted.
+
+        Instructions are those of one wave, before any is paired with another.
+        """
         if not paddings:
             return []
         amounts = np.array(paddings, dtype=np.int64)

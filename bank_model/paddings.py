@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from .accesses import LdsAccess, LdsTile
-from .issue import ISSUE_CYCLES, layout_cost
+from .issue import ISSUE_CYCLES, LayoutCosts
 from .layouts import PaddedLayout, PlainLayout
 from .padding_counts import PaddedCounts
 from .targets import Target
@@ -68,15 +68,18 @@ def padding_choices(
     accesses: Iterable[LdsAccess],
     max_lds_bytes: int | None = None,
     is_legal: Callable[[PaddedLayout], bool] | None = None,
+    costs: LayoutCosts | None = None,
 ) -> tuple[PaddingChoice, ...]:
     """The choices worth considering, no padding first; each next one is larger and better.
 
     So the best choice within some LDS bytes is the last one that fits. Tried are all of
-    `padding_amounts`; `is_legal` may veto some. None takes more cycles than the plain tile. Errors
+    `padding_amounts`; `is_legal` may veto some. None takes more cycles than the plain tile. `costs`
+    are those of the same target, tile and accesses, for a caller that counts layouts too. Errors
     as of `layouts.machine_accesses`.
     """
-    accesses = list(accesses)
-    cost = layout_cost(target, tile, PlainLayout(), accesses)
+    accesses = tuple(accesses)
+    costs = costs or LayoutCosts(target, tile, accesses)
+    cost = costs.of(PlainLayout())
     plain = PaddingChoice(
         padding_elements=0,
         conflict_cycles=cost.conflict_cycles,
@@ -87,14 +90,16 @@ def padding_choices(
     if not plain.conflict_cycles:
         return (plain,)
     choices = [plain]
+    waves = min(len(access.elements) for access in accesses)
     amounts = padding_amounts(target, tile, max_lds_bytes)
     counts = PaddedCounts(target, tile, accesses).count(amounts)
-    for padding, (conflicts, _, phases) in zip(amounts, counts, strict=True):
+    for padding, (conflicts, unpaired, phases) in zip(amounts, counts, strict=True):
         cycles = phases + conflicts
-        if cycles + ISSUE_CYCLES >= choices[-1].cost[0]:
+        # At best all are pairs.
+        if cycles + ISSUE_CYCLES * max(waves * unpaired // 2, 1) >= choices[-1].cost[0]:
             continue
         layout = PaddedLayout(padding)
-        issued = layout_cost(target, tile, layout, accesses).instructions
+        issued = costs.of(layout).instructions
         choice = PaddingChoice(padding, conflicts, cycles, issued, layout.size_bytes(tile))
         if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue

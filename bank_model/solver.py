@@ -33,7 +33,7 @@ from math import gcd
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
 from .errors import InvalidParameterError, is_power_of_two
-from .issue import ISSUE_CYCLES, LayoutCost, layout_cost
+from .issue import ISSUE_CYCLES, LayoutCost, LayoutCosts
 from .layouts import (
     MAX_USEFUL_ALIGNMENT,
     AccessCost,
@@ -94,6 +94,7 @@ class SolverOptions:
     allocation (the target's LDS by default), `max_chain` the hints on it. Swizzles move aligned
     runs of `unit` elements as a whole, and permute aligned blocks of `block` elements (of the whole
     allocation by default) within themselves: what the hardware stores by itself wants that.
+    `paddings` are the only amounts of padding to consider, in elements (any by default).
     `is_legal` is asked before a layout is chosen and may veto it, for reasons that the bank model
     does not know.
 
@@ -106,6 +107,7 @@ class SolverOptions:
     unit: int = 1
     block: int | None = None
     is_legal: Callable[[Layout], bool] | None = None
+    paddings: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.unit):
@@ -184,11 +186,13 @@ def solve(
     tile: LdsTile,
     accesses: Iterable[LdsAccess],
     options: SolverOptions | None = None,
+    costs: LayoutCosts | None = None,
 ) -> LayoutDecision:
     """The best layout for `tile` under `accesses`, all of them to the same allocation.
 
     Layouts that make the accesses run more phases than the plain one does are not considered:
     slivers of an access rarely conflict but cost more cycles than the conflicts they avoid.
+    `costs` are those of the same target, tile and accesses, for a caller that counts layouts too.
 
     Among linear swizzles the result has the fewest conflict cycles, and `LINEAR_MINIMUM` says so,
     if accesses are aligned to their size, every phase touches an affine set of words, there are
@@ -199,18 +203,19 @@ def solve(
     target's, and for a tile that does not fit the LDS; SubByteAccessError for accesses that start
     inside a byte.
     """
-    return _Solver(target, tile, list(accesses), options or SolverOptions()).solve()
+    if costs is None:
+        costs = LayoutCosts(target, tile, tuple(accesses))
+    return _Solver(costs, options or SolverOptions()).solve()
 
 
 class _Solver:
     """One decision; holds what several steps need."""
 
-    def __init__(
-        self, target: Target, tile: LdsTile, accesses: list[LdsAccess], options: SolverOptions
-    ) -> None:
-        self.target = target
-        self.tile = tile
-        self.accesses = accesses
+    def __init__(self, costs: LayoutCosts, options: SolverOptions) -> None:
+        self.costs = costs
+        self.target = target = costs.target
+        self.tile = tile = costs.tile
+        self.accesses = accesses = costs.accesses
         self.options = options
         limit = target.lds_bytes if options.max_lds_bytes is None else options.max_lds_bytes
         self.plain_bytes = PlainLayout().size_bytes(tile)
@@ -242,7 +247,7 @@ class _Solver:
 
     def count(self, layout: Layout) -> _Candidate:
         """Counts a layout exactly."""
-        cost = layout_cost(self.target, self.tile, layout, self.accesses)
+        cost = self.costs.of(layout)
         size = layout.size_bytes(self.tile)
         rank = (
             *cost.rank,
@@ -426,8 +431,10 @@ class _Solver:
         """The best of the `padding_choices`, if padding helps at all."""
         if LayoutKind.PADDING not in self.options.kinds:
             return []
+        if self.options.paddings is not None:
+            return list(self.exact(PaddedLayout(p) for p in self.options.paddings if p))
         *_, best = padding_choices(
-            self.target, self.tile, self.accesses, self.lds_limit, self.options.is_legal
+            self.target, self.tile, self.accesses, self.lds_limit, self.options.is_legal, self.costs
         )
         if not best.padding_elements:
             return []

@@ -84,7 +84,7 @@ def access_classes(accesses: Sequence[LdsAccess], to_words: int) -> AccessClasse
             moved = moved << to_words if to_words > 0 else moved >> -to_words
             key = moved.tobytes()
             if key not in bases:
-                bases[key] = f2.reduced_basis(set(moved.tolist()))
+                bases[key] = f2.reduced_basis_of_many(moved)
             vectors.setdefault((word_bits, bases[key]), []).append(index)
     classes = [VectorClass(k, basis, tuple(members)) for (k, basis), members in vectors.items()]
     classes.sort(key=lambda c: -c.word_bits)

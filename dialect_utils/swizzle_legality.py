@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, SwizzledLayout
 from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
@@ -296,18 +297,19 @@ def solve_legally(
     accesses: Sequence[LdsAccess],
     options: SolverOptions,
     stores: Sequence[DirectStore] = (),
+    costs: LayoutCosts | None = None,
 ) -> LayoutDecision:
     """The best layout that the resolver can carry out: `options` sets no `is_legal` of its own.
 
     Swizzles of padded rows are left out, because hints say nothing of padding. Direct stores are
     no `accesses`: they store in order whatever the layout, but not every layout can be `stores`d.
-    Errors as of `solve`.
+    `costs` and errors as of `solve`.
     """
     footprints = footprints_of(accesses)
     if stores:
         unit, block = _stored_runs(tile, stores)
         options = replace(options, unit=unit, block=block)
-    decision = solve(chip, tile, accesses, options)
+    decision = solve(chip, tile, accesses, options, costs)
 
     def is_legal(layout: Layout) -> bool:
         if not isinstance(layout, SwizzledLayout):
@@ -321,4 +323,4 @@ def solve_legally(
     if is_legal(decision.layout):
         return decision
     # Rare, and slower: the solver then ranks more than the best of each family.
-    return solve(chip, tile, accesses, replace(options, is_legal=is_legal))
+    return solve(chip, tile, accesses, replace(options, is_legal=is_legal), costs)

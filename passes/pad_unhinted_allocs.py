@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import lcm, prod
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.issue import layout_cost
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.layout_counts import STOCK_PADDING_BITS
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
@@ -62,6 +63,19 @@ DEFAULT_LDS_BYTES = 64 * 1024
 """The limit the stock pass assumes for a function without a target."""
 
 AUTO = "auto"
+
+Tracer = Callable[[ir.Operation], AllocationAccesses | Unknown]
+"""Tells all accesses to an allocation, or why it cannot."""
+
+
+def unrolled_tracer(function: ir.Operation, evaluator: LaneEvaluator) -> Tracer:
+    """Traces the allocations of `function` as the backend unrolls its loops, each once."""
+
+    @cache
+    def trace(allocation: ir.Operation) -> AllocationAccesses | Unknown:
+        return trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
+
+    return trace
 
 
 @dataclass(frozen=True)
@@ -104,8 +118,14 @@ class PadUnhintedAllocs(FunctionPass):
                 kind = ir.IntegerType.get_signless(64, allocation.context)
                 allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, needed)
 
-    def plan(self, function: ir.Operation, context: PassContext) -> list[PaddingPlan]:
-        """What `run` does to each LDS allocation, in the order of the function's text."""
+    def plan(
+        self, function: ir.Operation, context: PassContext, unrolled: Tracer | None = None
+    ) -> list[PaddingPlan]:
+        """What `run` does to each LDS allocation, in the order of the function's text.
+
+        `unrolled` traces an allocation through loops of up to `MOST_UNROLLED` trips, for a caller
+        that has traced some already.
+        """
         function = function.operation
         allocations = lds_allocations(function)
         if not allocations:
@@ -113,7 +133,9 @@ class PadUnhintedAllocs(FunctionPass):
         model = lds_model(function, context.test_target)
         planner = _Planner(
             function,
-            model if isinstance(model, str) else _Model(model[0], LaneEvaluator(model[1])),
+            model
+            if isinstance(model, str)
+            else _Model(model[0], unrolled or unrolled_tracer(function, LaneEvaluator(model[1]))),
             self.lds_limit_bytes or _lds_limit(function, context.test_target),
             _function_lds_bytes(allocations),
         )
@@ -158,7 +180,7 @@ class _Model:
     """What tells the cost of an access in the function."""
 
     chip: Target
-    evaluator: LaneEvaluator
+    unrolled: Tracer
 
 
 @dataclass(frozen=True)
@@ -168,25 +190,20 @@ class _Analysis:
     allocation: ir.Operation
     chip: Target
     traced: AllocationAccesses
-    accesses: tuple[LdsAccess, ...]
-    """As the backend emits them."""
+    costs: LayoutCosts
+    """For the accesses as the backend emits them."""
     choices: tuple[PaddingChoice, ...]
 
     def solve(self, share: PaddingChoice) -> LayoutDecision:
         """The solver's decision between the plain rows of the allocation and those of `share`."""
-
-        def is_legal(layout: Layout) -> bool:
-            return not isinstance(layout, PaddedLayout) or (
-                layout.padding_elements == share.padding_elements
-            )
-
-        options = SolverOptions(_PADDING_KINDS, share.lds_bytes, is_legal=is_legal)
-        return solve(self.chip, self.traced.tile, self.accesses, options)
+        paddings = (share.padding_elements,)
+        options = SolverOptions(_PADDING_KINDS, share.lds_bytes, paddings=paddings)
+        return solve(self.chip, self.traced.tile, self.costs.accesses, options, self.costs)
 
     def beside_stock(self, padding_elements: int) -> _Analysis:
         """The same with no choice that takes more LDS cycles than stock's padding would."""
         layout = PaddedLayout(padding_elements) if padding_elements else PlainLayout()
-        cost = layout_cost(self.chip, self.traced.tile, layout, self.accesses)
+        cost = self.costs.of(layout)
         stock = PaddingChoice(
             padding_elements,
             cost.conflict_cycles,
@@ -311,8 +328,7 @@ class _Planner:
         """All accesses to the allocation, or why they are not all known."""
         if isinstance(self.model, str):
             return Unknown(self.model)
-        evaluator = self.model.evaluator
-        traced = trace_allocation(allocation, self.function, evaluator, MOST_UNROLLED)
+        traced = self.model.unrolled(allocation)
         if isinstance(traced, Unknown):
             return traced
         for unknown in traced.unknown:
@@ -328,11 +344,13 @@ class _Planner:
             return known
         chip, traced = known
         accesses = _emitted(traced)
+        costs = LayoutCosts(chip, traced.tile, accesses)
         try:
-            choices = padding_choices(chip, traced.tile, accesses, is_legal=_legality(allocation))
+            legal = _legality(allocation)
+            choices = padding_choices(chip, traced.tile, accesses, is_legal=legal, costs=costs)
         except InvalidParameterError as error:
             return Unknown(f"its accesses cannot be counted: {error}")
-        return _Analysis(allocation, chip, traced, accesses, choices)
+        return _Analysis(allocation, chip, traced, costs, choices)
 
     def _count_both(self, allocation: ir.Operation, rewrite: _Rewrite) -> tuple[int, int] | None:
         """Conflict cycles without and with a fixed padding, where they can be counted."""

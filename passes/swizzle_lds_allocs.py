@@ -54,7 +54,7 @@ from ..dialect_utils.allocations import (
 )
 from ..dialect_utils.gather_sources import GatherPermuter
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
+from ..dialect_utils.joined_accesses import emitted_accesses
 from ..dialect_utils.lane_values import LaneEvaluator, Unknown
 from ..dialect_utils.lds_accesses import (
     GATHER,
@@ -73,7 +73,7 @@ from ..dialect_utils.swizzle_legality import behind_swizzles, footprints_of, ill
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
-from .pad_unhinted_allocs import PaddingPlan, PadUnhintedAllocs
+from .pad_unhinted_allocs import PaddingPlan, PadUnhintedAllocs, Tracer, unrolled_tracer
 from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
 
 _DEALLOCATION = "memref.dealloc"
@@ -132,13 +132,16 @@ class SwizzleLdsAllocs(SwizzlingPass):
         lds, launch = model
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
+        unrolled = unrolled_tracer(function, evaluator)
 
         @cache
         def paddings() -> Mapping[ir.Operation, PaddingPlan]:
-            plans = PadUnhintedAllocs().plan(function, context) if self.defer_to_padding else ()
+            if not self.defer_to_padding:
+                return {}
+            plans = PadUnhintedAllocs().plan(function, context, unrolled)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(function, self.chooser(lds), evaluator, permuter, paddings)
+        planner = _Planner(function, self.chooser(lds), evaluator, unrolled, permuter, paddings)
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -239,6 +242,8 @@ class _Planner:
     function: ir.Operation
     chooser: SwizzleChooser
     evaluator: LaneEvaluator
+    unrolled: Tracer
+    """Traces an allocation as the backend unrolls loops."""
     permuter: GatherPermuter
     paddings: Callable[[], Mapping[ir.Operation, PaddingPlan]]
     """What padding would do to the allocations; empty if nothing pads them later."""
@@ -303,7 +308,7 @@ class _Planner:
         """What is done to the allocations, as the backend emits it."""
         traces: list[AllocationAccesses] = []
         for each in allocations:
-            traced = trace_allocation(each, self.function, self.evaluator, MOST_UNROLLED)
+            traced = self.unrolled(each)
             assert not isinstance(traced, Unknown)
             traces.append(traced)
         return emitted_accesses(traces[0].tile, ordinary_accesses(traces)).accesses

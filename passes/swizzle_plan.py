@@ -15,7 +15,7 @@ from itertools import chain
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.issue import LayoutCost, layout_cost
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.proof import Optimality
 from ..bank_model.solver import LayoutKind, SolverOptions
@@ -120,7 +120,8 @@ class SwizzleChooser:
         """
         options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
         stores = [gather.store for gather in gathers]
-        decision = solve_legally(self.lds, tile, accesses, options, stores)
+        costs = LayoutCosts(self.lds, tile, accesses)
+        decision = solve_legally(self.lds, tile, accesses, options, stores, costs)
         in_any_layout = self.gathered_conflicts(tile, gathers)
         lds_bytes = PlainLayout().size_bytes(tile)
         is_least = bool(stores and decision.conflict_cycles) and (
@@ -128,8 +129,8 @@ class SwizzleChooser:
             == unit_conflict_floor(self.lds, tile, accesses, max(store.count for store in stores))
         )
         run = emitted() if decision.plain_conflict_cycles else None
-        run = accesses if run is None else run
-        before = self._cost(tile, PlainLayout(), run)
+        run = costs if run is None else LayoutCosts(self.lds, tile, run)
+        before = run.of(PlainLayout())
         plain = before.conflict_cycles + in_any_layout
         if not isinstance(decision.layout, SwizzledLayout):
             reason = f"no legal swizzle has fewer than its {plain} conflict cycles"
@@ -140,17 +141,17 @@ class SwizzleChooser:
             return SwizzlePlan.kept(reason, lds_bytes, plain)
         reason = _STORED_TOGETHER if is_least else decision.optimality.value
         layouts = [decision.layout]
-        if self._cost(tile, decision.layout, run).rank > before.rank:
-            layouts = list(self._others(tile, accesses, run, options, stores))
+        if run.of(decision.layout).rank > before.rank:
+            layouts = list(self._others(costs, run, options, stores))
             reason = _JOINED_BEST
         if not layouts:
             return SwizzlePlan.kept(_JOINED_WORSE, lds_bytes, plain)
-        layout = min(layouts, key=lambda each: self._cost(tile, each, run).rank)
-        after = self._cost(tile, layout, run)
+        layout = min(layouts, key=lambda each: run.of(each).rank)
+        after = run.of(layout)
         left = after.conflict_cycles + in_any_layout
         if left or after.instructions > before.instructions:
             standing = padded()
-            if standing is not None and not self._is_worth(tile, layout, standing, run):
+            if standing is not None and not _is_worth(layout, standing, run):
                 return SwizzlePlan.kept(
                     f"padding costs less than the best swizzle, which has {left} of {plain} "
                     "conflict cycles",
@@ -163,41 +164,37 @@ class SwizzleChooser:
             reason += f"; {decision.vectorization}"
         return SwizzlePlan(reason, layout.swizzles, lds_bytes, plain, left)
 
-    def _is_worth(
-        self, tile: LdsTile, swizzled: Layout, padded: Layout, accesses: tuple[LdsAccess, ...]
-    ) -> bool:
-        """Whether a swizzle costs no more than padding would, and takes no more cycles."""
-        one, other = (self._cost(tile, layout, accesses) for layout in (swizzled, padded))
-        return one.rank <= other.rank and one.cycles <= other.cycles
-
     def _others(
         self,
-        tile: LdsTile,
-        accesses: tuple[LdsAccess, ...],
-        emitted: tuple[LdsAccess, ...],
+        written: LayoutCosts,
+        emitted: LayoutCosts,
         options: SolverOptions,
         stores: Sequence[DirectStore],
     ) -> Iterator[SwizzledLayout]:
         """Swizzles that make neither reading of the accesses worse."""
-        plain, before = (self._cost(tile, PlainLayout(), each) for each in (emitted, accesses))
-        footprints = footprints_of(accesses)
-        for reading in ((*accesses, *emitted), emitted):
-            layout = solve_legally(self.lds, tile, reading, options, stores).layout
+        tile, plain, before = written.tile, emitted.of(PlainLayout()), written.of(PlainLayout())
+        footprints = footprints_of(written.accesses)
+        both = LayoutCosts(self.lds, tile, (*written.accesses, *emitted.accesses))
+        for costs in (both, emitted):
+            layout = solve_legally(self.lds, tile, costs.accesses, options, stores, costs).layout
             if (
                 isinstance(layout, SwizzledLayout)
                 and illegality(layout.swizzles, tile.elements, footprints) is None
-                and self._cost(tile, layout, accesses).conflict_cycles <= before.conflict_cycles
-                and self._cost(tile, layout, emitted).rank <= plain.rank
+                and written.of(layout).conflict_cycles <= before.conflict_cycles
+                and emitted.of(layout).rank <= plain.rank
             ):
                 yield layout
-
-    def _cost(self, tile: LdsTile, layout: Layout, accesses: tuple[LdsAccess, ...]) -> LayoutCost:
-        return layout_cost(self.lds, tile, layout, accesses)
 
     def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
         """Conflict cycles of what gathers store, which is in order whatever the layout."""
         accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
         return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+
+
+def _is_worth(swizzled: Layout, padded: Layout, costs: LayoutCosts) -> bool:
+    """Whether a swizzle costs no more than padding would, and takes no more cycles."""
+    one, other = costs.of(swizzled), costs.of(padded)
+    return one.rank <= other.rank and one.cycles <= other.cycles
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,11 @@ def test_rank_span_and_reduced_basis(vectors):
     )
 
 
+@given(VECTORS)
+def test_reduced_basis_of_many(vectors):
+    assert f2.reduced_basis_of_many(np.array(vectors, dtype=np.int64)) == f2.reduced_basis(vectors)
+
+
 @given(VECTORS, st.integers(0, 63))
 def test_contains(vectors, vector):
     assert f2.contains(vectors, vector) == (vector in enumerate_span(vectors))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.issue import LayoutCost, layout_cost
+from bankwise.bank_model.issue import LayoutCost, LayoutCosts, layout_cost
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
@@ -81,3 +81,10 @@ def test_cost_is_cycles_and_issue_slots():
     assert split.rank < one_conflict.rank
     assert split.rank[0] == one_conflict.rank[0]
     assert not LayoutCost(10, 0, 1).beats(LayoutCost(9, 0, 9))
+
+
+def test_a_layout_is_counted_once():
+    costs = LayoutCosts(GFX942, ROWS, reads(0, 16))
+    for layout in (PlainLayout(), PaddedLayout(4)):
+        assert costs.of(layout) == layout_cost(GFX942, ROWS, layout, costs.accesses)
+        assert costs.of(layout) is costs.of(layout)
