@@ -12,9 +12,8 @@ element.
 
     %v = vector.load %h[%o]     ->     %v = scf.if %o % 8 == 0 { one load } else { eight loads }
 
-**Alignment.** The backend issues one wide LDS instruction only if it can prove the address aligned,
-and it gives up after a few steps of index arithmetic, of which swizzles add some. So an access says
-what is known here of its address, as its `alignment`, and the allocation is aligned as much.
+**Alignment.** Swizzles add steps of index arithmetic, behind which the backend no longer sees how
+an address is aligned. So every access that has moved says it (`stated_alignment.py`).
 """
 
 from __future__ import annotations
@@ -26,13 +25,12 @@ from math import gcd
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..bank_model.swizzles import chain_period
-from .access_offsets import KnownOffsets, element_count, vector_type
-from .allocations import align_allocation, begins_at_multiple_of
+from .access_offsets import KnownOffsets, element_count
 from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
+from .stated_alignment import promised_alignment, state_alignment
 from .swizzle_arithmetic import SwizzledOffsets
 from .swizzle_legality import Placement, contiguous_run, may_be_whole_runs, placement
 
@@ -238,35 +236,15 @@ class _Rewriting:
         """Says how `operation`, which `access` has become, is aligned.
 
         What it moves has moved by a multiple of `unit` elements, and lies at a multiple of
-        `multiple` elements of its buffer; 0 is a multiple of everything. The buffer may be a view
-        that begins elsewhere than its allocation. Of a promise that was made before, what divides
-        both it and the unit still holds. `nontemporal` stays as it is.
+        `multiple` elements of its buffer; 0 is a multiple of everything. Of a promise that was made
+        before, what divides both it and the unit still holds. `nontemporal` stays as it is.
         """
-        element = ir.MemRefType(access.buffer.type).element_type
-        bits = element_bits(element)
-        promised = 0
-        if "alignment" in operation.attributes:
-            before = ir.IntegerAttr(operation.attributes["alignment"]).value
-            promised = max(gcd(before * 8, unit * (bits or 8)) // 8, 1)
-        vector = vector_type(access)
-        if vector is not None and operation.name.startswith("vector.") and bits and not bits % 8:
-            moved = _vector_bytes(operation, bits)
-            useful = min(1 << (moved - 1).bit_length(), MAX_USEFUL_ALIGNMENT)
-            multiple = gcd(multiple, begins_at_multiple_of(access.buffer, self.rewriter.known.bits))
-            found = gcd(multiple * bits // 8, useful)
-            if self.allocations and found > max(promised, bits // 8):
-                promised = found
-                for allocation in self.allocations:
-                    align_allocation(allocation, found)
+        bits = element_bits(ir.MemRefType(access.buffer.type).element_type) or 8
+        promised = promised_alignment(operation)
         if promised:
-            kind = ir.IntegerType.get_signless(64, operation.context)
-            operation.attributes["alignment"] = ir.IntegerAttr.get(kind, promised)
-
-
-def _vector_bytes(operation: ir.Operation, bits: int) -> int:
-    """What a vector.load or vector.store moves."""
-    value = operation.results[0] if len(operation.results) else operation.operands[0]
-    return ir.VectorType(value.type).shape[0] * bits // 8
+            promised = max(gcd(promised * 8, unit * bits) // 8, 1)
+        known = self.rewriter.known.bits
+        state_alignment(operation, access.buffer, multiple, self.allocations, known, promised)
 
 
 def _allocations(group: BufferGroup) -> list[ir.Operation]:

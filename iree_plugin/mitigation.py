@@ -6,6 +6,7 @@ from __future__ import annotations
 from enum import Enum
 
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
+from ..passes.align_lds_accesses import AlignLdsAccesses
 from ..passes.base import FunctionPass
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.hint_vector_allocs import HintVectorAllocs
@@ -73,6 +74,9 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
             )
         )
 
+    if mitigation is not Mitigation.NONE:
+        # Made first, while the pass that it stands behind is there.
+        edit(CODEGEN_PIPELINES | _LOWERED, _AFTER, RESOLVE_SWIZZLE_HINTS, AlignLdsAccesses())
     swizzles = mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE)
     if swizzles:
         flatten = FlattenSwizzleHints()

@@ -174,7 +174,7 @@ def has_hints(function: ir.Operation) -> bool:
 def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
     """Whether the first part of the LLVM lowering runs here rather than in stock.
 
-    It does when a spliced pass there has work: those that only treat hints need a hint, and some of
+    It does when a spliced pass there has work. Those that only treat hints need a hint, and some of
     them one of ours.
     """
     hints_are_ours = are_hints_marked(function)
@@ -184,6 +184,6 @@ def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> b
         if isinstance(step, FunctionPass)
         and (hints_are_ours or not getattr(step, "only_own", False))
     ]
-    if all(step.only_for_hints for step in ours):
-        return bool(ours) and has_hints(function)
-    return True
+    if any(step.only_for_hints for step in ours) and has_hints(function):
+        return True
+    return any(not step.only_for_hints and step.has_work(function) for step in ours)

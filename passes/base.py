@@ -43,6 +43,10 @@ class FunctionPass(ABC):
     only_for_hints: ClassVar[bool] = False
     """Whether the pass does nothing to a function without swizzle hints."""
 
+    def has_work(self, function: ir.Operation) -> bool:
+        """Whether the pass may change `function` where it stands in a pipeline."""
+        return True
+
     @abstractmethod
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites `function` in place.

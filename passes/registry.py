@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 
 from .absorb_swizzle_hints import AbsorbSwizzleHints
+from .align_lds_accesses import AlignLdsAccesses
 from .base import FunctionPass
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .hint_vector_allocs import HintVectorAllocs
@@ -25,6 +26,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AbsorbSwizzleHints,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
+    AlignLdsAccesses,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Saying in the IR how vector accesses are aligned.
+
+The backend issues one wide LDS instruction only if it can prove the address aligned. It gives up
+after a few steps of index arithmetic, and it replaces an index by an equal one of which it knows
+less: where only lane 0 stores, `(thread / 64) * 64` becomes `thread`, and 16 floats in a row take
+eight instructions instead of four. So an access says what is known here of its address, as its
+`alignment`, and the allocation is aligned as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from iree.compiler import ir
+
+from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from .allocations import align_allocation, begins_at_multiple_of
+from .element_types import element_bits
+from .index_bits import IndexBits
+
+
+def state_alignment(
+    operation: ir.Operation,
+    buffer: ir.Value,
+    multiple: int,
+    allocations: Sequence[ir.Operation],
+    bits: IndexBits,
+    promised: int = 0,
+) -> None:
+    """Lets a load or store say how it is aligned, if more is known than follows from its type.
+
+    Args:
+        buffer: what is accessed. It may be a view that begins elsewhere than its allocation.
+        multiple: the access lies at a multiple of so many elements of `buffer`; 0 is a multiple of
+            everything.
+        allocations: whatever `buffer` may be a part of; nothing new is said if there are none.
+        promised: bytes of an `alignment` that still holds, 0 if there is none.
+    """
+    width = element_bits(ir.MemRefType(buffer.type).element_type)
+    if operation.name.startswith("vector.") and width and not width % 8:
+        moved = _vector_bytes(operation, width)
+        useful = min(1 << (moved - 1).bit_length(), MAX_USEFUL_ALIGNMENT)
+        multiple = gcd(multiple, begins_at_multiple_of(buffer, bits))
+        found = gcd(multiple * width // 8, useful)
+        if allocations and found > max(promised, width // 8):
+            promised = found
+            for allocation in allocations:
+                align_allocation(allocation, found)
+    if promised:
+        kind = ir.IntegerType.get_signless(64, operation.context)
+        operation.attributes["alignment"] = ir.IntegerAttr.get(kind, promised)
+
+
+def promised_alignment(operation: ir.Operation) -> int:
+    """The bytes of the access's `alignment`; 0 if it has none."""
+    if "alignment" not in operation.attributes:
+        return 0
+    return ir.IntegerAttr(operation.attributes["alignment"]).value
+
+
+def _vector_bytes(operation: ir.Operation, width: int) -> int:
+    """What a vector.load or vector.store moves, of elements of `width` bits."""
+    value = operation.results[0] if len(operation.results) else operation.operands[0]
+    vector = ir.VectorType(value.type)
+    return vector.shape[-1] * width // 8
