@@ -348,7 +348,7 @@ def test_random_kernels_keep_their_results_and_lose_conflicts():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seeded", range(1, 11))
+@pytest.mark.parametrize("seeded", range(1, 21))
 def test_many_random_kernels(seeded: int):
     gathers = seeded % 2 == 0
     tally = check_many(50, seeded=seeded, gathers=gathers)
