@@ -34,7 +34,7 @@ from .swizzle_legality import (
 
 
 def why_not_resolvable(group: BufferGroup, known: KnownOffsets) -> str | None:
-    """Why some access of a group without a problem cannot be rewritten; None when all can.
+    """Why some access of a group whose chains are known cannot be rewritten; None when all can.
 
     Where gathers have written permuted data there is no plain layout to fall back to. There a hint
     means what it says also where the buffer is not known to be whole rows, and a vector that may
@@ -81,8 +81,11 @@ def why_several_layouts(group: BufferGroup, bits: IndexBits) -> str | None:
 def read_of_another_layout(group: BufferGroup) -> tuple[BufferAccess, Chain] | None:
     """A load through swizzles through which nothing is written, and these; None without any.
 
-    A program that reuses memory for unrelated data writes each layout before it reads it.
+    Nothing is said where operations that are not understood may write. A program that reuses memory
+    for unrelated data writes each layout before it reads it.
     """
+    if group.problem is not None:
+        return None
     written = {group.chain(a.buffer) for a in group.accesses if a.writes}
     for access in group.accesses:
         chain = group.chain(access.buffer)

@@ -77,12 +77,15 @@ class BufferGroup:
         hints: the swizzle hints on the group, each after those its operand comes from.
         accesses: all loads, stores and gathers.
         problem: why nothing can be said about the group as a whole; None when all is understood.
+        hints_apart: whether, in spite of a problem, every use of a hint is understood: what is not
+            understood is done to the memory beside the hints. Chains are known then.
     """
 
     roots: list[ir.Value] = field(default_factory=list)
     hints: list[ir.Operation] = field(default_factory=list)
     accesses: list[BufferAccess] = field(default_factory=list)
     problem: str | None = None
+    hints_apart: bool = False
     _chains: dict[ir.Value, Chain] = field(default_factory=dict)
 
     @property
@@ -91,7 +94,7 @@ class BufferGroup:
         return self.roots[0].location if self.roots else self.hints[0].location
 
     def chain(self, buffer: ir.Value) -> Chain:
-        """The swizzles of a value of a group without a problem."""
+        """The swizzles of a value of a group without a problem, or with its hints apart."""
         return self._chains[buffer]
 
     @property
@@ -104,7 +107,7 @@ class BufferGroup:
         """Whether an access is a gather_to_lds through hints: its data is permuted already."""
         if not access.is_gather:
             return False
-        if self.problem is None:
+        if self.problem is None or self.hints_apart:
             return bool(self.chain(access.buffer))
         return access.buffer not in self.roots
 
@@ -166,6 +169,8 @@ class _Exploration:
         self.group.roots.sort(key=lambda root: _place(root, position))
         if self.group.problem is None:
             self._assign_chains()
+        else:
+            self._assign_chains_apart()
 
     def _edge(
         self, source: ir.Value, target: ir.Value, through: ir.Operation | None = None
@@ -277,6 +282,43 @@ class _Exploration:
                     self.group.blame("a value carries the buffer with different swizzles")
                     return
         self.group._chains.update(chains)
+
+    def _assign_chains_apart(self) -> None:
+        """Gives each value its chain where hints, and views behind them, are only accessed.
+
+        Whatever else is done to the memory then starts from values without a hint. A hint says
+        where the elements lie in its operand, wherever that comes from.
+        """
+        chains: dict[ir.Value, Chain] = {}
+        position = _positions(self.function)
+        for value in sorted(self.values, key=lambda value: _place(value, position)):
+            owner = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+            chain = (
+                chains.get(owner.operands[0], ())
+                if owner is not None and len(owner.operands)
+                else ()
+            )
+            if owner is not None and is_hint(owner):
+                try:
+                    chain = (*chain, hint_swizzle(owner))
+                except (UnknownSwizzleError, InvalidParameterError):
+                    return
+            if chain and not all(
+                _leaves_hints_apart(use.owner.operation, use.operand_number) for use in value.uses
+            ):
+                return
+            chains[value] = chain
+        self.group._chains.update(chains)
+        self.group.hints_apart = True
+
+
+def _leaves_hints_apart(user: ir.Operation, operand: int) -> bool:
+    """Whether a use of a hinted value is an access, or makes a value whose hints are known."""
+    if is_hint(user) or user.name in (GATHER, "memref.dealloc"):
+        return True
+    if user.name in VIEWS:
+        return operand == 0 and _keeps_indices(user)
+    return _ACCESS_BUFFER.get(user.name) == operand
 
 
 def _keeps_indices(view: ir.Operation) -> bool:

@@ -249,6 +249,8 @@ class _Rewriting:
 
 def _allocations(group: BufferGroup) -> list[ir.Operation]:
     """The group's LDS allocations; none if it has other memory, whose alignment is not known."""
+    if group.problem is not None:
+        return []
     found: list[ir.Operation] = []
     for root in group.roots:
         owner = None if isinstance(root.owner, ir.Block) else root.owner.operation

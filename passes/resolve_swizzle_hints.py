@@ -95,6 +95,9 @@ class ResolveSwizzleHints(FunctionPass):
     def _why_not(self, group: BufferGroup, known: KnownOffsets) -> str | None:
         """Why the group's hints must be dropped; None when all its accesses can be rewritten."""
         reason = group.problem
+        if group.hints_apart and group.is_permuted_by_gathers and not self.one_layout:
+            # There is no plain layout to fall back to, and the hints can do without the rest.
+            reason = None
         if reason is None and self.one_layout:
             reason = why_several_layouts(group, known.bits)
         if reason is None:

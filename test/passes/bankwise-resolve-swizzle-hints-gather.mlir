@@ -137,3 +137,45 @@ func.func @frames(%global: memref<2048xf16>, %i: index) -> vector<8xf16> {
 //       CHECK:   %[[C128:.+]] = arith.constant 128 : index
 //       CHECK:   %[[FRAME:.+]] = memref.subview
 //       CHECK:   vector.load %[[FRAME]][%[[C128]]] alignment = 16
+
+// -----
+
+// What is done to the memory beside the hints need not be understood.
+func.func @unknown_user_beside_the_hint(%global: memref<2048xf32>, %m: vector<4xi1>, %x: vector<4xf32>) -> (vector<4xf32>, vector<2xf32>) {
+  %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  %c67 = arith.constant 67 : index
+  %c68 = arith.constant 68 : index
+  vector.maskedstore %alloc[%c68], %m, %x : memref<2048xf32, #gpu.address_space<workgroup>>, vector<4xi1>, vector<4xf32>
+  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<2048xf32, #gpu.address_space<workgroup>>
+  amdgpu.gather_to_lds %global[%c68], %0[%c0] : vector<4xf32>, memref<2048xf32>, memref<2048xf32, #gpu.address_space<workgroup>>
+  %1 = memref.assume_alignment %0, 16 : memref<2048xf32, #gpu.address_space<workgroup>>
+  %v = vector.load %1[%c68] : memref<2048xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  %w = vector.load %0[%c67] : memref<2048xf32, #gpu.address_space<workgroup>>, vector<2xf32>
+  return %v, %w : vector<4xf32>, vector<2xf32>
+}
+
+// CHECK-LABEL: func.func @unknown_user_beside_the_hint
+//   CHECK-DAG:   %[[C68:.+]] = arith.constant 68 : index
+//   CHECK-DAG:   %[[C71:.+]] = arith.constant 71 : index
+//   CHECK-DAG:   %[[C72:.+]] = arith.constant 72 : index
+//       CHECK:   vector.maskedstore %{{.+}}[%[[C68]]]
+//       CHECK:   vector.load %{{.+}}[%[[C72]]]{{.*}} vector<4xf32>
+//       CHECK:   vector.load %{{.+}}[%[[C71]]]{{.*}} vector<1xf32>
+//       CHECK:   vector.load %{{.+}}[%[[C72]]]{{.*}} vector<1xf32>
+
+// -----
+
+// A hinted value that is chosen among others has accesses whose hints are not known.
+func.func @chosen_beside_an_unknown_user(%global: memref<2048xf32>, %p: i1, %m: vector<4xi1>, %x: vector<4xf32>) -> vector<4xf32> {
+  // expected-error @+1 {{all swizzle hints must resolve: unsupported user vector.maskedstore}}
+  %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  %c68 = arith.constant 68 : index
+  vector.maskedstore %alloc[%c68], %m, %x : memref<2048xf32, #gpu.address_space<workgroup>>, vector<4xi1>, vector<4xf32>
+  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<2048xf32, #gpu.address_space<workgroup>>
+  amdgpu.gather_to_lds %global[%c68], %0[%c0] : vector<4xf32>, memref<2048xf32>, memref<2048xf32, #gpu.address_space<workgroup>>
+  %s = arith.select %p, %0, %alloc : memref<2048xf32, #gpu.address_space<workgroup>>
+  %v = vector.load %s[%c68] : memref<2048xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %v : vector<4xf32>
+}
