@@ -24,7 +24,10 @@ class Mitigation(Enum):
     """How bank conflicts are dealt with."""
 
     AUTO = "auto"
-    """A swizzle where one is legal and useful, else the best padding within stock's LDS bytes."""
+    """A swizzle where one is legal and useful, else the best padding within stock's LDS bytes.
+
+    A function whose swizzle hints our passes cannot treat is compiled without them, or as by
+    `STOCK`."""
     SWIZZLE = "swizzle"
     """Swizzles only; a warning for each conflicting allocation that gets none."""
     PAD = "pad"
@@ -71,6 +74,8 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
                 required=required,
                 beside=beside,
                 without=without,
+                # What is asked for by name is done, or is an error.
+                optional=mitigation is Mitigation.AUTO,
             )
         )
 

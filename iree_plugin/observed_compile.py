@@ -61,6 +61,10 @@ class ObserveLds(FunctionPass):
         if function not in self.seen:
             self.seen[function] = report_function(function, decided=True)
 
+    def forget(self, function: ir.Operation) -> None:
+        """Takes the report on `function` out of `seen`."""
+        self.seen.pop(function, None)
+
 
 def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
     """The edits that let `observer` look at every replayed function."""

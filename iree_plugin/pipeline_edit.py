@@ -73,6 +73,8 @@ class PipelineEdit:
         required: False skips pipelines without the anchor, True makes that an error.
         beside: skips pipelines without the pass of this name, if not empty.
         without: skips pipelines with the pass of this name, if not empty.
+        optional: whether a function can do without. Where one of the passes fails, the function's
+            pipeline runs again from its beginning without any optional edit.
     """
 
     anchor: str
@@ -83,6 +85,7 @@ class PipelineEdit:
     required: bool = False
     beside: str = ""
     without: str = ""
+    optional: bool = False
 
     @staticmethod
     def before(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -28,6 +28,20 @@ _PATTERN_SETS = {"fold-tensor-subset-ops": "tensor.fold_tensor_subset_ops"}
 
 class ReplayError(RuntimeError):
     """A pass failed; its diagnostics have been emitted."""
+
+
+class RecoverableFailure(Exception):
+    """A pass that the caller can do without failed; nothing has been emitted.
+
+    Attributes:
+        step: the pass.
+        failure: what it said, and where.
+    """
+
+    def __init__(self, step: FunctionPass, failure: PassFailure) -> None:
+        super().__init__(f"{step.name} failed: {failure.message}")
+        self.step = step
+        self.failure = failure
 
 
 @dataclass(frozen=True)
@@ -82,15 +96,21 @@ class PassRunner:
     dumps: IrDumps | None = None
     verify: bool = True
 
-    def run(self, function: ir.Operation, steps: Sequence[PipelineStep]) -> None:
+    def run(
+        self,
+        function: ir.Operation,
+        steps: Sequence[PipelineStep],
+        optional: Collection[FunctionPass] = (),
+    ) -> None:
         """Runs `steps` on `function`, in order.
 
         Raises:
             ReplayError: a pass failed; the compiler or the pass has said why.
+            RecoverableFailure: one of the passes `optional` cannot process the function.
         """
         for step in _segments(steps):
             if isinstance(step, FunctionPass):
-                self.run_python_pass(function, step)
+                self.run_python_pass(function, step, recoverable=step in optional)
             elif isinstance(step, _PatternSet):
                 _apply_patterns(function, step.name)
             else:
@@ -111,15 +131,26 @@ class PassRunner:
             if not invocation.run_passes(",".join(map(str, passes))):
                 raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
 
-    def run_python_pass(self, function: ir.Operation, step: FunctionPass) -> None:
-        """Runs one of our passes as an MLIR pass, with MLIR's verification behind it."""
+    def run_python_pass(
+        self, function: ir.Operation, step: FunctionPass, *, recoverable: bool = False
+    ) -> None:
+        """Runs one of our passes as an MLIR pass, with MLIR's verification behind it.
+
+        Raises:
+            ReplayError: the pass failed, and has said why.
+            RecoverableFailure: a `recoverable` pass has raised a PassFailure. A mistake in the
+                pass, which raises something else, stays an error.
+        """
         failures: list[PassFailure] = []
+        deliberate: list[PassFailure] = []
 
         def run(op: ir.Operation, external_pass: object) -> None:
             try:
                 step.run(op.operation, self.context)
             except Exception as error:
                 failures.append(_as_failure(error, op, step))
+                if isinstance(error, PassFailure):
+                    deliberate.append(error)
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
         manager = PassManager("any", function.context)
@@ -136,6 +167,8 @@ class PassRunner:
         try:
             manager.run(function)
         except ir.MLIRError as error:
+            if recoverable and deliberate:
+                raise RecoverableFailure(step, deliberate[0]) from None
             for failure in failures:
                 failure.location.emit_error(failure.message)
             for diagnostic in error.error_diagnostics:

@@ -22,8 +22,9 @@ from .device_functions import DeviceFunction, children, device_functions
 from .embedding import SteppedInvocation
 from .first_phases import PHASE_BEFORE_CODEGEN, has_codegen
 from .pipeline_edit import PipelineEdit, PipelineStep
-from .recording import RecordingError, RecordingStore
-from .replay import PassRunner
+from .recording import Recording, RecordingError, RecordingStore
+from .replay import PassRunner, RecoverableFailure, ReplayError
+from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from .splicing import splice
 from .unverified_lds import AFTER_LLVM, report_unverified_lds
 
@@ -74,6 +75,8 @@ class SteppedCompile:
     dump_phases_to: str = ""
     no_lds_unseen: bool = False
     _replayed: set[str] = field(default_factory=set)
+    _given_up: list[FunctionCopy] = field(default_factory=list)
+    """Hold what functions had become when an optional pass failed, for Python's ops in it."""
     _open: list[SteppedInvocation] = field(default_factory=list)
 
     def close(self) -> None:
@@ -145,12 +148,61 @@ class SteppedCompile:
                 except RecordingError as error:
                     self._leave_to_stock(function, str(error))
                     continue
-            codegen, lowering = splice(recording, edits, function.pipeline)
-            self.runner.run(function.op, codegen)
-            if _lowers_early(function.op, lowering):
-                self.runner.run(function.op, lowering)
+            self._replay(function, recording, edits)
             function.mark_done()
             self._replayed.add(function.name)
+
+    def _replay(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Runs the edited pipeline; where an optional pass fails, another from the beginning.
+
+        That is the same for the function without swizzle hints, if it came with any, and else
+        stock's with the other edits.
+        """
+        if not any(edit.optional for edit in edits):
+            self._run_edited(function, recording, edits)
+            return
+        before = FunctionCopy.of(function.op)
+        try:
+            with taken_back_on_failure(self.context):
+                self._run_edited(function, recording, edits)
+        except RecoverableFailure as failed:
+            before.restore(function.op)
+            self._given_up.append(before)
+            for step in (step for edit in edits for step in edit.passes):
+                if isinstance(step, FunctionPass):
+                    step.forget(function.op)
+            hinted = has_hints(function.op)
+            if hinted and not drop_hints(function.op):
+                failed.failure.location.emit_error(failed.failure.message)
+                raise ReplayError(str(failed)) from None
+            what = (
+                f"the swizzle hints of function @{function.name} are dropped"
+                if hinted
+                else f"function @{function.name} is compiled as iree-compile would compile it"
+            )
+            self.context.sink.warning(
+                failed.failure.location,
+                f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
+            )
+            rest = edits if hinted else [edit for edit in edits if not edit.optional]
+            self._replay(function, recording, rest)
+
+    def _run_edited(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        codegen, lowering = splice(recording, edits, function.pipeline)
+        optional = [
+            step
+            for edit in edits
+            if edit.optional
+            for step in edit.passes
+            if isinstance(step, FunctionPass)
+        ]
+        self.runner.run(function.op, codegen, optional)
+        if _lowers_early(function.op, lowering):
+            self.runner.run(function.op, lowering, optional)
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.context.sink.warning(

@@ -55,6 +55,12 @@ class FunctionPass(ABC):
             PassFailure: the function cannot be processed; the compile stops there.
         """
 
+    def forget(self, function: ir.Operation) -> None:  # noqa: B027
+        """Forgets what a pass that collects has collected of `function`.
+
+        Its pipeline starts again, and the IR that the pass saw is gone.
+        """
+
     @classmethod
     def from_options(cls, options: str) -> Self:
         """Makes the pass from text such as `padding-bits=64 target-lds-bytes=65536`.

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiling one function another way, after a pass of ours could not treat its hints.
+
+The function is put back to what it was before its pipeline ran, so that nothing of ours is left in
+it, and what our passes have said and decided meanwhile is taken back. The second attempt then drops
+the hints that the function came with, or leaves it to stock (`stepped_compile`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ..dialect_utils.diagnostics import Diagnostic
+from ..dialect_utils.lds_accesses import GATHER, STOWED_SWIZZLE
+from ..dialect_utils.swizzle_hint import hints_in
+from ..passes.base import PassContext
+from .replay import RecoverableFailure
+
+_MAY_ORDER_DATA = frozenset({GATHER, "iree_gpu.async_dma", "iree_gpu.coalesced_gather_dma"})
+"""Operations that store direct to LDS, or become such."""
+
+
+@dataclass
+class FunctionCopy:
+    """A copy of a function's attributes and body, to put the function back to them once.
+
+    After that it holds the body that the function had, so that what refers to it stays valid.
+    """
+
+    copy: ir.Operation
+
+    @staticmethod
+    def of(function: ir.Operation) -> FunctionCopy:
+        """Copies a function as it is now."""
+        return FunctionCopy(function.clone(ip=False).operation)  # pyright: ignore[reportArgumentType]
+
+    def restore(self, function: ir.Operation) -> None:
+        """Makes `function`, of which this is a copy, what it was."""
+        for name in [name for name in function.attributes if name not in self.copy.attributes]:
+            del function.attributes[name]
+        for name in self.copy.attributes:
+            function.attributes[name] = self.copy.attributes[name]
+        (mine,), (its,) = self.copy.regions, function.regions
+        before, after = list(mine.blocks), list(its.blocks)
+        for block in before:
+            block.append_to(its)
+        for block in after:
+            block.append_to(mine)
+
+
+@contextmanager
+def taken_back_on_failure(context: PassContext) -> Iterator[None]:
+    """Holds back what passes say, and takes it back with their decisions after a
+    `RecoverableFailure`."""
+    held: list[Diagnostic] = []
+    consume, decided = context.sink.consume, len(context.log.decisions)
+    context.sink.consume = held.append
+    try:
+        yield
+    except RecoverableFailure:
+        held.clear()
+        del context.log.decisions[decided:]
+        raise
+    finally:
+        context.sink.consume = consume
+        for diagnostic in held:
+            consume(diagnostic)
+
+
+def drop_hints(function: ir.Operation) -> bool:
+    """Drops all swizzle hints of `function`, where that leaves what it computes as it is.
+
+    A hint asks for a layout and changes no value, unless an operation beside it has put data in the
+    order of the layout itself, as loads direct to LDS do.
+
+    Returns:
+        False, with nothing changed, where the function may have such operations.
+    """
+    stowed: list[ir.Operation] = []
+    ordered = False
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        nonlocal ordered
+        ordered = ordered or op.operation.name in _MAY_ORDER_DATA
+        if STOWED_SWIZZLE in op.attributes:
+            stowed.append(op.operation)
+        return ir.WalkResult.INTERRUPT if ordered else ir.WalkResult.ADVANCE
+
+    function.walk(look)
+    if ordered:
+        return False
+    for op in stowed:
+        del op.attributes[STOWED_SWIZZLE]
+    for hint in hints_in(function):
+        hint.results[0].replace_all_uses_with(hint.operands[0])
+        hint.erase()
+    return True

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Hints that our passes cannot treat: `auto` compiles the function another way, and right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+
+import bankwise
+from bankwise.bench.program_families import reproducers
+from bankwise.bench.runs import TARGET_FLAGS
+from bankwise.dialect_utils.diagnostics import PassFailure
+from bankwise.iree_plugin.emulated_run import EmulatedRun, run_emulated
+from bankwise.passes.base import FunctionPass, PassContext
+
+from .conftest import Tool
+
+# 64 lanes copy 1024 elements through the LDS; a kernel's body says how.
+_KERNEL = """
+#translation = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
+    workgroup_size = [64, 1, 1] subgroup_size = 64>
+#lds = #gpu.address_space<workgroup>
+#raw = #amdgpu.address_space<fat_raw_buffer>
+#any = strided<[1], offset: ?>
+!tile = memref<8x128xf16, #lds>
+!half = memref<512xf16, #lds>
+!two_rows = memref<2x128xf16, strided<[128, 1], offset: ?>, #lds>
+stream.executable private @kernels {
+  stream.executable.export public @k workgroups() -> (index, index, index) {
+    %one = arith.constant 1 : index
+    stream.return %one, %one, %one : index, index, index
+  }
+  builtin.module {
+    func.func @k(%a_binding: !stream.binding, %c_binding: !stream.binding)
+        attributes {translation_info = #translation} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %plain = stream.binding.subspan %a_binding[%c0] : !stream.binding -> memref<1024xf16>
+      %a = amdgpu.fat_raw_buffer_cast %plain resetOffset
+          : memref<1024xf16> to memref<1024xf16, #raw>
+      %c = stream.binding.subspan %c_binding[%c0] : !stream.binding -> memref<1024xf16, #any>
+      %t = gpu.thread_id x upper_bound 64
+      %own = affine.apply affine_map<(t) -> (t * 8)>(%t)
+      %second = affine.apply affine_map<(t) -> (t * 8 + 512)>(%t)
+      %row = affine.apply affine_map<(t) -> (t floordiv 16)>(%t)
+      %group = affine.apply affine_map<(t) -> (t mod 16)>(%t)
+      %x = vector.load %plain[%own] : memref<1024xf16>, vector<8xf16>
+      %y = vector.load %plain[%second] : memref<1024xf16>, vector<8xf16>
+BODY
+      vector.store %v, %c[%own] : memref<1024xf16, #any>, vector<8xf16>
+      vector.store %w, %c[%second] : memref<1024xf16, #any>, vector<8xf16>
+      return
+    }
+  }
+}
+func.func @k(%a: tensor<1024xf16>) -> tensor<1024xf16> {
+  %r = flow.dispatch @kernels::@k(%a) : (tensor<1024xf16>) -> tensor<1024xf16>
+  return %r : tensor<1024xf16>
+}
+"""
+
+# Rows 0 to 3 through the whole tile, rows 4 to 7 through parts of two rows: STORED and read.
+_FRAMES = """
+      %alloc = memref.alloc()
+          {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8SPREAD>} : !tile
+      %column = affine.apply affine_map<(x) -> (x * 8)>(%group)
+      %in_part = affine.apply affine_map<(r) -> (r mod 2)>(%row)
+      %behind = affine.apply affine_map<(r) -> (r + 4)>(%row)
+      %is_first = arith.cmpi ult, %row, %c2 : index
+      %f0 = memref.subview %alloc[4, 0] [2, 128] [1, 1]
+          : !tile to memref<2x128xf16, strided<[128, 1], offset: 512>, #lds>
+      %f1 = memref.subview %alloc[6, 0] [2, 128] [1, 1]
+          : !tile to memref<2x128xf16, strided<[128, 1], offset: 768>, #lds>
+      %p0 = memref.cast %f0 : memref<2x128xf16, strided<[128, 1], offset: 512>, #lds> to !two_rows
+      %p1 = memref.cast %f1 : memref<2x128xf16, strided<[128, 1], offset: 768>, #lds> to !two_rows
+      %part = arith.select %is_first, %p0, %p1 : !two_rows
+      vector.store %x, %alloc[%row, %column] : !tile, vector<8xf16>
+      vector.store %y, STORED, vector<8xf16>
+      gpu.barrier
+      %v = vector.load %alloc[%row, %column] : !tile, vector<8xf16>
+      %w = vector.load %part[%in_part, %column] : !two_rows, vector<8xf16>"""
+_FRAMES_ALONE = _FRAMES.replace("STORED", "%part[%in_part, %column] : !two_rows")
+_FRAMES_SHARED = _FRAMES.replace("STORED", "%alloc[%behind, %column] : !tile")
+
+# The first half is loaded direct to LDS, permuted as the hint says; the second goes beside it.
+_GATHER = """
+      %moved = arith.xori %row, %group : index
+      %s = affine.apply affine_map<(r, x) -> (r * 128 + x * 8)>(%row, %moved)
+      %alloc = memref.alloc() : !half
+      %h = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<128, 8>] : !half
+      amdgpu.gather_to_lds %a[%s], %h[%c0] : vector<8xf16>, memref<1024xf16, #raw>, !half
+      %all = affine.apply affine_map<(t) -> (t + 8)>(%t)
+      %mask = vector.create_mask %all : vector<8xi1>"""
+_WHILE = (
+    _GATHER
+    + """
+      %other = memref.alloc() : !half
+      vector.store %y, %other[%own] : !half, vector<8xf16>
+      gpu.barrier
+      %r:3 = scf.while (%i = %c0, %m = %other, %n = %alloc)
+          : (index, !half, !half) -> (index, !half, !half) {
+        %go = arith.cmpi ult, %i, %c2 : index
+        scf.condition(%go) %i, %m, %n : index, !half, !half
+      } do {
+      ^bb0(%i: index, %m: !half, %n: !half):
+        %next = arith.addi %i, %c1 : index
+        scf.yield %next, %n, %m : index, !half, !half
+      }
+      %v = vector.load %h[%own] : !half, vector<8xf16>
+      %w = vector.load %r#1[%own] : !half, vector<8xf16>"""
+)
+_MASKED = """
+      gpu.barrier
+      %v = vector.load %h[%own] : !half, vector<8xf16>
+      gpu.barrier
+      vector.maskedstore %BUFFER[%own], %mask, %y : !half, vector<8xi1>, vector<8xf16>
+      gpu.barrier
+      %w = vector.load %BUFFER[%own] : !half, vector<8xf16>"""
+_BESIDE = _GATHER + _MASKED.replace("BUFFER", "alloc")
+_THROUGH = _GATHER + _MASKED.replace("BUFFER", "h")
+
+
+def _source(body: str) -> str:
+    return _KERNEL.replace("BODY", body.replace("SPREAD", ""))
+
+
+def _run(source: str, mitigation: str) -> EmulatedRun:
+    values = np.random.default_rng(0).standard_normal(1024).astype(np.float16)
+    run = run_emulated(source, TARGET_FLAGS["gfx950"], mitigation, [values])
+    np.testing.assert_array_equal(run.outputs[0], values)
+    return run
+
+
+@pytest.mark.parametrize(
+    "body",
+    [_FRAMES_ALONE, _WHILE, _BESIDE],
+    ids=["parts of unequal size", "a loop beside a gather", "a masked store beside a gather"],
+)
+def test_auto_gives_what_stock_gives(body: str):
+    stock, auto = (_run(_source(body), mitigation).counters for mitigation in ("stock", "auto"))
+    for name in ("SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT", "LDS_CYCLES"):
+        assert auto[name] == stock[name]
+
+
+def test_parts_that_share_elements_keep_them():
+    """Stock permutes each part in itself, so that one part does not read what another wrote."""
+    source = _source(_FRAMES_SHARED)
+    _run(source, "auto")
+    with pytest.raises(AssertionError, match="not equal"):
+        _run(source, "stock")
+
+
+def test_a_stride_never_reaches_stock():
+    _run(_KERNEL.replace("BODY", _FRAMES_SHARED.replace("SPREAD", ", 256, 1")), "auto")
+
+
+def test_the_warning_says_why_and_a_named_mitigation_is_an_error(tool: Tool, tmp_path: Path):
+    path = tmp_path / "k.mlir"
+    path.write_text(_source(_FRAMES_ALONE))
+    compile_it = ("bankwise-compile", path, *TARGET_FLAGS["gfx950"], "-o", tmp_path / "k.vmfb")
+    reason = "uses part of an allocation with a swizzle that cannot be hinted: it has 256 elements"
+    run = tool(*compile_it, "--bankwise-remarks")
+    assert run.returncode == 0
+    (warning,) = (line for line in run.stderr.splitlines() if "warning: " in line)
+    assert warning.startswith(f"{path}:")
+    assert (
+        "warning: the swizzle hints of function @k are dropped, because "
+        "bankwise-reinsert-swizzle-hints cannot go on: vector." in warning
+    )
+    assert reason in warning
+    run = tool(*compile_it, "--bankwise-mitigation=swizzle")
+    assert (run.returncode, run.stderr.count("error: ")) == (1, 1)
+    assert reason in run.stderr
+
+
+@pytest.mark.parametrize("mitigation", ["auto", "stock"])
+def test_a_hint_that_nobody_can_resolve_is_an_error(mitigation: str):
+    """What the gather has permuted cannot be read otherwise, and the masked store not moved."""
+    with pytest.raises(bankwise.CompileError, match="all swizzle hints must resolve"):
+        bankwise.compile(_source(_THROUGH), TARGET_FLAGS["gfx950"], mitigation)
+
+
+@dataclass(frozen=True)
+class _Fails(FunctionPass):
+    name: ClassVar[str] = "test-fails"
+    summary: ClassVar[str] = "change the function and fail"
+    deliberate: bool = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        function.attributes["test.changed"] = ir.UnitAttr.get(function.context)
+        context.sink.warning(function.location, "nobody hears this")
+        if self.deliberate:
+            raise PassFailure(function.location, "the test wants it so")
+        raise AssertionError
+
+
+def _edit(**options: bool) -> bankwise.PipelineEdit:
+    return bankwise.PipelineEdit.after(
+        "canonicalize", _Fails(**options), occurrence=5, required=True, optional=True
+    )
+
+
+@pytest.mark.parametrize("program", ["mmt4d_f16", "at_f16_h80"])
+def test_the_last_resort_is_stock_byte_for_byte(program: str):
+    source = (Path(reproducers.__file__).parent / f"sources/reproducers/{program}.mlir").read_text()
+    fallen = bankwise.compile(source, TARGET_FLAGS["gfx942"], "auto", edits=[_edit()])
+    assert fallen == bankwise.compile(source, TARGET_FLAGS["gfx942"], "stock")
+
+
+def test_a_mistake_in_a_pass_stays_an_error():
+    source = _source(_FRAMES_ALONE)
+    edit = bankwise.PipelineEdit.before(
+        "iree-codegen-resolve-swizzle-hints",
+        _Fails(deliberate=False),
+        pipelines=frozenset({"Lowered"}),
+        optional=True,
+    )
+    with pytest.raises(bankwise.CompileError, match="test-fails raised AssertionError"):
+        bankwise.compile(source, TARGET_FLAGS["gfx950"], "stock", edits=[edit])

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Putting a function back, taking back what was said of it, and dropping its hints."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir
+
+from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
+from bankwise.iree_plugin.device_functions import children
+from bankwise.iree_plugin.observed_compile import ObserveLds
+from bankwise.iree_plugin.replay import RecoverableFailure
+from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
+from bankwise.passes.base import PassContext
+from bankwise.passes.decisions import Action, Decision
+
+_HINTED = """
+!t = memref<1024xf16, #gpu.address_space<workgroup>>
+func.func @f(%i: index, %g: memref<1024xf16>) -> f16 attributes {first = 1} {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() {iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>} : !t
+  %h0 = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<64, 4>] : !t
+  %h1 = iree_codegen.swizzle_hint %h0[#iree_codegen.xor_shuffle<64, 4>] : !t
+  BESIDE
+  %v = memref.load %h1[%i] : !t
+  return %v : f16
+}
+"""
+_GATHER = "amdgpu.gather_to_lds %g[%i], %a[%c0] : vector<2xf16>, memref<1024xf16>, !t"
+
+
+def _function(beside: str = "") -> tuple[ir.Module, ir.Operation]:
+    module = ir.Module.parse(_HINTED.replace("BESIDE", beside), ir.Context())
+    return module, children(module.operation)[0]
+
+
+def test_a_restored_function_is_what_it_was():
+    module, function = _function()
+    before = module.operation.get_asm()
+    copy = FunctionCopy.of(function)
+    drop_hints(function)
+    function.attributes["second"] = ir.UnitAttr.get(module.context)
+    del function.attributes["first"]
+    assert module.operation.get_asm() != before
+    copy.restore(function)
+    assert module.operation.get_asm() == before
+    assert module.operation.verify()
+
+
+def test_all_hints_are_dropped():
+    module, function = _function()
+    assert drop_hints(function)
+    assert "iree_codegen" not in module.operation.get_asm()
+    assert module.operation.verify()
+
+
+def test_no_hint_is_dropped_where_data_may_be_permuted():
+    module, function = _function(_GATHER)
+    before = module.operation.get_asm()
+    assert not drop_hints(function)
+    assert module.operation.get_asm() == before
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_only_a_recoverable_failure_takes_back_what_was_said(recoverable: bool):
+    _, function = _function()
+    heard: list[Diagnostic] = []
+    context = PassContext(sink=DiagnosticSink(heard.append))
+    decision = Decision("p", "f", "a", "", Action.KEEP, "")
+    context.log.add(decision)
+    failure = PassFailure(function.location, "why")
+    error = RecoverableFailure(ObserveLds(), failure) if recoverable else failure
+    with pytest.raises(type(error)), taken_back_on_failure(context):
+        context.sink.warning(function.location, "said")
+        context.log.add(decision)
+        raise error
+    assert [diagnostic.message for diagnostic in heard] == ([] if recoverable else ["said"])
+    assert len(context.log.decisions) == (1 if recoverable else 2)
+    context.sink.warning(function.location, "afterwards")
+    assert heard[-1].message == "afterwards"
+
+
+def test_an_observer_forgets_a_function_that_starts_again():
+    _, function = _function()
+    observer = ObserveLds()
+    observer.run(function, PassContext())
+    observer.forget(function)
+    assert not observer.seen
