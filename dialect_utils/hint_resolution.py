@@ -14,13 +14,19 @@ documentation allows that where no value goes from one layout to the other.
 
 from __future__ import annotations
 
-from math import gcd
+from dataclasses import dataclass
+from math import gcd, lcm
 
 from iree.compiler import ir
 
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, vector_type
-from .allocations import begins_at_multiple_of, length_of
+from .allocations import (
+    REORDERING_FREE_VIEWS,
+    begins_at_multiple_of,
+    defining_operation,
+    length_of,
+)
 from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .index_bits import IndexBits
@@ -134,12 +140,64 @@ def _why_no_permutation(
     """Why the swizzles may bring an element of the buffer of `access` out of it."""
     length = length_of(access.buffer, bits)
     reason = why_no_permutation(chain, gcd(length.modulus, length.residue))
-    if reason is None or _fill_their_roots(group, chain, bits):
+    if reason is None or _fill_their_roots(group, chain, bits) or _may_ask(group, bits):
         return why_no_permutation(chain, None)
     if length.modulus == 0:
         return reason
     rows = max(swizzle.row_width for swizzle in chain)
     return f"dynamic size: it is not known that rows of {rows} elements fill the buffer"
+
+
+@dataclass(frozen=True)
+class AskedLength:
+    """A condition to be asked at run time: `buffer` has a multiple of `row` elements."""
+
+    buffer: ir.Value
+    row: int
+
+
+def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> AskedLength | None:
+    """What an access of a resolvable group must ask before it goes by its swizzles.
+
+    Where the length is not known, rows may not fill the buffer, and the swizzle of an element in
+    the last row could lie behind its end. All accesses then ask the length of the same buffer, so
+    that they all go by their swizzles or all by the plain layout: both permute the buffer. That is
+    an argument or an allocation; a part of one may have another length whenever it is made.
+
+    Returns:
+        None where nothing need be asked, or nothing can, as of data that gathers have permuted.
+    """
+    chain = group.chain(access.buffer)
+    length = length_of(access.buffer, bits)
+    known = gcd(length.modulus, length.residue)
+    if group.is_permuted_by_gathers or why_no_permutation(chain, known) is None:
+        return None
+    if _fill_their_roots(group, chain, bits):
+        return None
+    (buffer,) = _asked_buffers(group)
+    return AskedLength(buffer, lcm(*(swizzle.row_width for swizzle in chain)))
+
+
+def _may_ask(group: BufferGroup, bits: IndexBits) -> bool:
+    """Whether all hints are on one argument or allocation, whose length is not known."""
+    buffers = _asked_buffers(group)
+    if len(buffers) != 1 or buffers[0] not in group.roots:
+        return False
+    return length_of(buffers[0], bits).modulus != 0
+
+
+def _asked_buffers(group: BufferGroup) -> list[ir.Value]:
+    """What the hints are on, before views that leave its elements and their number as they are."""
+    return list(dict.fromkeys(map(_before_views, _hinted_parts(group))))
+
+
+def _before_views(buffer: ir.Value) -> ir.Value:
+    operation = defining_operation(buffer)
+    if operation is None or operation.name not in REORDERING_FREE_VIEWS:
+        return buffer
+    source = operation.operands[0]
+    is_flat = isinstance(source.type, ir.MemRefType) and source.type.rank == 1
+    return _before_views(source) if is_flat else buffer
 
 
 def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool:

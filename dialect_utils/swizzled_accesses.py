@@ -12,6 +12,9 @@ element.
 
     %v = vector.load %h[%o]     ->     %v = scf.if %o % 8 == 0 { one load } else { eight loads }
 
+Where the length of the buffer is not known, every offset depends on it: rows that do not fill the
+buffer leave it plain (`hint_resolution.asked_length`).
+
 **Alignment.** Swizzles add steps of index arithmetic, behind which the backend no longer sees how
 an address is aligned. So every access that has moved says it (`stated_alignment.py`).
 """
@@ -28,6 +31,7 @@ from iree.compiler import ir
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, element_count
 from .element_types import element_bits
+from .hint_resolution import AskedLength, asked_length
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
 from .stated_alignment import promised_alignment, state_alignment
@@ -51,8 +55,24 @@ class AccessRewriter:
             if access.is_gather or not chain:
                 continue
             run = contiguous_run(chain)
-            _Rewriting(chain, run, self, allocations).rewrite(access, done)
+            asked = asked_length(group, access, self.known.bits)
+            condition = None if asked is None else self._fills(asked)
+            _Rewriting(chain, run, self, allocations, condition).rewrite(access, done)
         return done
+
+    def _fills(self, asked: AskedLength) -> ir.Value:
+        """Whether rows fill a buffer, asked where the buffer is defined."""
+        builder = self.offsets.builder
+        zero = builder.constant(0)
+        with builder.point_behind(asked.buffer), builder.function.location:
+            length = ir.Operation.create(
+                "memref.dim", results=[ir.IndexType.get()], operands=[asked.buffer, zero]
+            ).results[0]
+        builder.emitted(asked.buffer, length)
+        rest = builder.remainder(asked.buffer, length, asked.row)
+        with builder.point_behind(asked.buffer), builder.function.location:
+            condition = _equal(rest, zero)
+        return builder.emitted(asked.buffer, condition)
 
 
 @dataclass
@@ -92,6 +112,8 @@ class _Rewriting:
     rewriter: AccessRewriter
     allocations: Sequence[ir.Operation]
     """What the accesses access, if it can be aligned; else nothing."""
+    condition: ir.Value | None = None
+    """What holds where the chain is the layout; where it does not, the layout is plain."""
 
     def rewrite(self, access: BufferAccess, done: RewrittenAccesses) -> None:
         """Swizzles one access."""
@@ -105,7 +127,9 @@ class _Rewriting:
             self._align(access.operation, access, self.run, multiple)
             return
         is_split = placed is Placement.SPLIT
-        order = known.common_order(access, self.chain, self.run) if is_split else None
+        order = None
+        if is_split and self.condition is None:
+            order = known.common_order(access, self.chain, self.run)
         if order is not None:
             self._reorder(access, order)
             return
@@ -120,8 +144,19 @@ class _Rewriting:
         done.replaced.append(access.operation)
 
     def _offset(self, access: BufferAccess, constant: int = 0) -> ir.Value:
-        emit = self.rewriter.offsets.emit
-        return emit(access.operation, self.chain, access.offset, constant)
+        offsets = self.rewriter.offsets
+        swizzled = offsets.emit(access.operation, self.chain, access.offset, constant)
+        if self.condition is None:
+            return swizzled
+        plain = offsets.builder.add_constant_before(
+            access.operation, access.offset, constant, no_unsigned_wrap=False
+        )
+        with ir.InsertionPoint(access.operation), access.operation.location:
+            return ir.Operation.create(
+                "arith.select",
+                results=[plain.type],
+                operands=[self.condition, swizzled, plain],
+            ).results[0]
 
     def _move(self, access: BufferAccess, offset: ir.Value) -> None:
         access.operation.operands[access.buffer_operand + 1] = offset
@@ -153,14 +188,8 @@ class _Rewriting:
         zero = builder.constant(0)
         inside = builder.remainder(access.offset, access.offset, self.run)
         branches = [self._pieces(access, width) for width in (self.run, 1)]
-        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)
         with ir.InsertionPoint(operation), operation.location:
-            condition = ir.Operation.create(
-                "arith.cmpi",
-                results=[ir.IntegerType.get_signless(1)],
-                operands=[inside, zero],
-                attributes={"predicate": predicate},
-            ).results[0]
+            condition = _equal(inside, zero)
             choice = ir.Operation.create(
                 "scf.if",
                 results=[result.type for result in operation.results],
@@ -258,6 +287,16 @@ def _allocations(group: BufferGroup) -> list[ir.Operation]:
             return []
         found.append(owner)
     return found
+
+
+def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
+    """Whether two indices are equal, at the current place."""
+    return ir.Operation.create(
+        "arith.cmpi",
+        results=[ir.IntegerType.get_signless(1)],
+        operands=[left, right],
+        attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)},
+    ).results[0]
 
 
 def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:

@@ -73,17 +73,6 @@ func.func @memref_of_vectors(%v: vector<4xf32>) {
 
 // -----
 
-func.func @dynamic_shape(%n: index) -> f32 {
-  // expected-warning @+1 {{swizzle hints of memref<?xf32> dropped: dynamic size}}
-  %alloc = memref.alloc(%n) : memref<?xf32>
-  %c0 = arith.constant 0 : index
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
-  %1 = memref.load %0[%c0] : memref<?xf32>
-  return %1 : f32
-}
-
-// -----
-
 func.func @rank_2() -> vector<4xf32> {
   // expected-warning @+1 {{memref of rank 2 is not flat}}
   %alloc = memref.alloc() : memref<64x64xf32>

@@ -43,6 +43,61 @@ func.func @part_of_whole_rows(%n: index) -> f32 {
 
 // -----
 
+// Nothing is known of the length, which is asked at run time. Rows that do not fill the buffer leave it
+// plain: element 66 of 70 elements would lie at 70.
+// CHECK-LABEL: func.func @argument
+//  CHECK-SAME:   (%[[M:.+]]: memref<?xf32>, %[[I:.+]]: index, %{{.+}}: vector<4xf32>)
+//   CHECK-DAG:   %[[DIM:.+]] = memref.dim %[[M]], %c0
+//   CHECK-DAG:   %[[REST:.+]] = arith.andi %[[DIM]], %c63
+//   CHECK-DAG:   %[[WHOLE:.+]] = arith.cmpi eq, %[[REST]], %c0
+//   CHECK-DAG:   %[[O:.+]] = affine.apply {{.+}}()[%[[I]]]
+//   CHECK-DAG:   %[[S:.+]] = arith.xori %[[O]]
+//   CHECK-DAG:   %[[AT:.+]] = arith.select %[[WHOLE]], %[[S]], %[[O]]
+//       CHECK:   vector.store %{{.+}}, %[[M]][%[[AT]]]
+//       CHECK:   vector.load %{{.+}}[%[[AT]]] {{.*}}vector<4xf32>
+//       CHECK:   vector.load %{{.+}}[%{{.+}}] {{.*}}vector<4xf32>
+func.func @argument(%m: memref<?xf32>, %i: index, %v: vector<4xf32>) -> vector<8xf32> {
+  %o = affine.apply affine_map<()[s0] -> (s0 * 8)>()[%i]
+  %0 = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
+  %cast = memref.assume_alignment %m, 16 : memref<?xf32>
+  %1 = iree_codegen.swizzle_hint %cast[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
+  vector.store %v, %0[%o] : memref<?xf32>, vector<4xf32>
+  %w = vector.load %1[%o] : memref<?xf32>, vector<8xf32>
+  return %w : vector<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @allocation
+//  CHECK-SAME:   (%[[N:.+]]: index)
+//       CHECK:   arith.andi %[[N]], %c63
+//       CHECK:   %[[AT:.+]] = arith.select %{{.+}}, %c64, %c68
+//       CHECK:   memref.load %{{.+}}[%[[AT]]]
+func.func @allocation(%n: index) -> f32 {
+  %alloc = memref.alloc(%n) : memref<?xf32>
+  %c68 = arith.constant 68 : index
+  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
+  %1 = memref.load %0[%c68] : memref<?xf32>
+  return %1 : f32
+}
+
+// -----
+
+// Two buffers may have two lengths, of which one may be whole rows and the other not.
+// CHECK-LABEL: func.func @two_buffers
+//   CHECK-NOT:   memref.dim
+func.func @two_buffers(%a: memref<?xf32>, %b: memref<?xf32>, %p: i1, %i: index) -> (f32, f32) {
+  // expected-warning @-1 {{dynamic size: it is not known that rows of 64 elements fill the buffer}}
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
+  %1 = iree_codegen.swizzle_hint %b[#iree_codegen.xor_shuffle<64, 4>] : memref<?xf32>
+  %s = arith.select %p, %0, %1 : memref<?xf32>
+  %2 = memref.load %s[%i] : memref<?xf32>
+  %3 = memref.load %0[%i] : memref<?xf32>
+  return %2, %3 : f32, f32
+}
+
+// -----
+
 // What lies behind the part is used as well, and could lie in a row with its end.
 // CHECK-LABEL: func.func @part_beside_others
 //       CHECK:   memref.load %{{.+}}[%c68]

@@ -44,6 +44,11 @@ def _evaluate(value: ir.Value, known: dict[ir.Value, int], width: int) -> int:
     return known[value]
 
 
+def _compare(operation: ir.Operation, u: list[int]) -> int:
+    assert ir.IntegerAttr(operation.attributes["predicate"]).value == 0, "only `eq` is known"
+    return int(u[0] == u[1])
+
+
 def _compute(
     operation: ir.Operation, number: int, u: list[int], bits: int, source_bits: int
 ) -> int:
@@ -71,6 +76,7 @@ def _compute(
         "arith.maxui": lambda: max(u),
         "arith.minsi": lambda: min(s),
         "arith.maxsi": lambda: max(s),
+        "arith.cmpi": lambda: _compare(operation, u),
         "arith.select": lambda: u[1] if u[0] & 1 else u[2],
         "arith.index_castui": lambda: u[0],
         "arith.extui": lambda: u[0],

@@ -411,6 +411,48 @@ def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
 
 
 @pytest.mark.parametrize(
+    "chain",
+    [
+        (XorShuffle(16, 4),),
+        (XorShuffle(8, 2, 16, 2),),
+        (RotateRows(24, 4),),
+        (RotateRows(16, 4), XorShuffle(32, 8)),
+    ],
+)
+@pytest.mark.parametrize("length", [1, 6, 15, 24, 31, 32, 48, 70, 96])
+def test_a_buffer_of_any_length_is_permuted(session, chain, length):
+    """Element by element and in vectors of two runs, which must find the same places."""
+    run = contiguous_run(chain)
+    hints, value = _chain_text(chain, "memref<?xf16>")
+    module, context, _ = _resolve(
+        session,
+        f"func.func @f(%a: memref<?xf16>, %p: index) {{\n{hints}\n"
+        f"%v = memref.load {value}[%p] : memref<?xf16>\n"
+        f"%q = affine.apply affine_map<()[s0] -> (s0 * {2 * run})>()[%p]\n"
+        f"%w = vector.load {value}[%q] : memref<?xf16>, vector<{2 * run}xf16>\nreturn\n}}",
+    )
+    assert [d.action for d in context.log] == [Action.RESOLVE]
+    function = module.body.operations[0].operation
+    block = function.regions[0].blocks[0]
+    dims = [op for op in block.operations if op.operation.name == "memref.dim"]
+    whole = length % lcm(*(s.row_width for s in chain)) == 0
+    offsets = np.arange(length)
+    wanted = _apply(chain, offsets) if whole else offsets
+
+    def place(offset: ir.Value, p: int) -> int:
+        leaves = {dim.operation.results[0]: length for dim in dims}
+        return evaluate(offset, leaves | {block.arguments[1]: p})
+
+    (_, single, _), *runs = _buffer_accesses(function)
+    assert [place(single, o) for o in range(length)] == wanted.tolist()
+    assert sorted(wanted) == offsets.tolist()
+    assert len(runs) == 2
+    for p in range(length // (2 * run)):
+        firsts = [2 * run * p, 2 * run * p + run]
+        assert [place(offset, p) for _, offset, _ in runs] == wanted[firsts].tolist()
+
+
+@pytest.mark.parametrize(
     ("chain", "base", "constants"),
     [
         # Row and group of the constant, in bits that the base leaves free.
