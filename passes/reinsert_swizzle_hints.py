@@ -36,7 +36,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import Swizzle
+from ..bank_model.swizzles import Swizzle, chain_period
 from ..dialect_utils.allocations import (
     VIEWS,
     Reach,
@@ -256,12 +256,17 @@ def _check_frames(
     """The size of the frames that all loads and stores go through; None without any.
 
     A gather_to_lds may go through several frames at once: what it stores is permuted already.
+    Where the swizzles begin anew at the start of every part, the parts may have any sizes: each is
+    permuted as the whole allocation is. No size is returned then.
     """
     frame: int | None = None
+    anew = _begin_anew(allocated, reach, swizzles, bits)
     for user, number in reach.uses:
         base = user.operands[number]
         gathers = user.name == GATHER
-        reason = _why_no_frame(base, allocated, None if gathers else frame, swizzles, bits)
+        reason = _why_no_part(base, allocated, swizzles)
+        if reason is None and not anew:
+            reason = _why_no_frame(base, allocated, None if gathers else frame, bits)
         if reason is None and user.name not in _ACCESSES and _wrapped_type(base) != base.type:
             reason = "its type would change"
         if reason is not None:
@@ -270,19 +275,28 @@ def _check_frames(
                 f"{user.name} uses part of an allocation with a swizzle that cannot be hinted: "
                 f"{reason}",
             )
-        if not gathers:
+        if not gathers and not anew:
             frame = prod(ir.MemRefType(base.type).shape)
     return frame
 
 
-def _why_no_frame(
-    base: ir.Value,
-    allocated: ir.Value,
-    frame: int | None,
-    swizzles: _Stowed,
-    bits: IndexBits,
-) -> str | None:
-    """Why `base` is no frame of the allocation, of `frame` elements if that is known."""
+def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits) -> bool:
+    """Whether every part that is used starts where the swizzles, which repeat, begin again."""
+    allocation = defining_operation(allocated)
+    assert allocation is not None
+    if PERMUTED_ELEMENTS in allocation.attributes:
+        # That order begins anew with each copy of the buffer, wherever the copies are.
+        return False
+    period = chain_period(swizzles.chain)
+    starts = [start_offsets(user.operands[number], bits) for user, number in reach.uses]
+    return all(
+        not isinstance(start, Untraceable) and start[allocated].is_multiple_of(period)
+        for start in starts
+    )
+
+
+def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str | None:
+    """Why `base` is not made of whole rows of the allocation, one behind the other."""
     if not isinstance(base.type, ir.MemRefType):
         return f"{base.type} is not a ranked memref"
     kind = base.type
@@ -295,11 +309,19 @@ def _why_no_frame(
     if not _is_contiguous(kind):
         return f"{_without_space(kind)} is not contiguous"
     elements = prod(kind.shape)
-    if frame is not None and elements != frame:
-        return f"it has {elements} elements, another part that is used has {frame}"
     for swizzle in swizzles.chain:
         if elements % swizzle.row_width:
             return f"its {elements} elements are not whole rows of {swizzle}"
+    return None
+
+
+def _why_no_frame(
+    base: ir.Value, allocated: ir.Value, frame: int | None, bits: IndexBits
+) -> str | None:
+    """Why a part is no frame of the allocation, of `frame` elements if that is known."""
+    elements = prod(ir.MemRefType(base.type).shape)
+    if frame is not None and elements != frame:
+        return f"it has {elements} elements, another part that is used has {frame}"
     starts = start_offsets(base, bits)
     if isinstance(starts, Untraceable):
         return starts.reason

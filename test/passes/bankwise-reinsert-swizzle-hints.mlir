@@ -227,3 +227,20 @@ func.func @unit_dimensions(%p: i1, %i: index) -> vector<4xf16> {
 //  CHECK-NEXT:   %[[H:.+]] = iree_codegen.swizzle_hint %[[C]]
 //  CHECK-NEXT:   %[[E:.+]] = memref.expand_shape %[[H]] {{\[\[}}0, 1, 2]] output_shape [1, 1, 64]
 //  CHECK-NEXT:   vector.load %[[E]]
+
+// -----
+
+// Parts of unequal size that start at multiples of the 1024 elements in which the swizzle repeats.
+func.func @parts_at_periods(%p: i1, %i: index) -> (f16, f16) {
+  %a = memref.alloc() {iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>} : memref<48x64xf16, #gpu.address_space<workgroup>>
+  %s0 = memref.subview %a[16, 0] [4, 64] [1, 1] : memref<48x64xf16, #gpu.address_space<workgroup>> to memref<4x64xf16, strided<[64, 1], offset: 1024>, #gpu.address_space<workgroup>>
+  %s = arith.select %p, %s0, %s0 : memref<4x64xf16, strided<[64, 1], offset: 1024>, #gpu.address_space<workgroup>>
+  %v = memref.load %a[%i, %i] : memref<48x64xf16, #gpu.address_space<workgroup>>
+  %w = memref.load %s[%i, %i] : memref<4x64xf16, strided<[64, 1], offset: 1024>, #gpu.address_space<workgroup>>
+  return %v, %w : f16, f16
+}
+
+// CHECK-LABEL: func.func @parts_at_periods
+//       CHECK:   memref.alloc() : memref<48x64xf16
+//       CHECK:   swizzle_hint %{{.+}}[#iree_codegen.rotate_rows<64, 4>] : memref<3072xf16
+//       CHECK:   swizzle_hint %{{.+}}[#iree_codegen.rotate_rows<64, 4>] : memref<256xf16, strided<[1], offset: 1024>
