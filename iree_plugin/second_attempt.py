@@ -44,7 +44,7 @@ class FunctionCopy:
             del function.attributes[name]
         for name in self.copy.attributes:
             function.attributes[name] = self.copy.attributes[name]
-        (mine,), (its,) = self.copy.regions, function.regions
+        mine, its = self.copy.regions[0], function.regions[0]
         before, after = list(mine.blocks), list(its.blocks)
         for block in before:
             block.append_to(its)
