@@ -291,6 +291,7 @@ class _Solver:
         First looks for a swizzle without conflicts, case by case. If there is none, the fewest
         conflicts are searched. If there is one that needs more instructions than an earlier case,
         that case may have one that costs less, with fewer conflicts than the instructions saved.
+        So may every case if not a linear swizzle but one of the `rotations` has no conflict.
         """
         linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
         if not linear_kinds or not is_power_of_two(self.tile.element_bits):
@@ -308,6 +309,11 @@ class _Solver:
             found += more
             if any(c.conflicts == 0 for c in more):
                 return found + self.cheaper_cases(cases[:-1], linear.to_words, found), None
+        rotated = self.rotations()
+        if any(c.conflicts == 0 for c in rotated):
+            # The search is much shorter where its result has something to beat.
+            found += rotated
+            return found + self.cheaper_cases(cases, linear.to_words, found), None
         proven = True
         fewest = min([self.plain.conflicts, *(c.conflicts for c in found)])
         for case in cases:

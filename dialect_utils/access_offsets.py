@@ -14,7 +14,7 @@ from .index_bits import IndexBits
 from .lane_values import LaneEvaluator, Unknown
 from .lds_accesses import LDMATRIX
 from .required_alignment import in_elements, is_indivisible, required_alignment
-from .swizzle_legality import AccessFootprint, placement
+from .swizzle_legality import AccessFootprint, Placement, placement
 
 
 def vector_type(access: BufferAccess) -> ir.VectorType | None:
@@ -66,7 +66,8 @@ class KnownOffsets:
             whole,
             _alignment(access) if whole else 1,
         )
-        if self.lanes is None or placement(run, footprint) is not None:
+        placed = placement(run, footprint)
+        if self.lanes is None or placed not in (None, Placement.PARTS):
             return footprint
         exact = self.lanes.evaluate(access.offset)
         if isinstance(exact, Unknown) or not exact.values.size:

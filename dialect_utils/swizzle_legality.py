@@ -19,8 +19,15 @@ Three things must hold.
       widths 8 and 4, so g = 4:   offset  0 1 2 3 | 4 5 6 7 | 8 9 10 11 | ...
                                           one run   one run   one run
 
-* Each access is either made of whole runs (it is split there) or lies inside one run. Which of
-  them is decided from what is known of its offset: `offset = residue (mod multiple)`.
+* Each access is either made of whole runs (it is split there), or lies inside one run, or can be
+  neither whole runs nor part of one for its size. The last are vectors of 3 * 2^k elements, as a
+  lane copies of rows of 48 or 96: they begin now at a run, now inside one, and are split wherever
+  some lane reaches the end of a run. Which of them is decided from what is known of the offset:
+  `offset = residue (mod multiple)`.
+
+      runs of 4, vectors of 6 at 0, 6, 12, ...:   0 1 2 3 | 4 5 6 7 | 8 9 10 11
+                                                  a a a a | a a b b | b b b  b
+      split at 4 for a and at 2 for b:            a a,a a | a a b b | b b,b  b
 """
 
 from __future__ import annotations
@@ -64,6 +71,7 @@ class Placement(Enum):
 
     INSIDE = "inside one run"
     SPLIT = "made of whole runs"
+    PARTS = "made of parts of runs"
 
 
 def contiguous_run(chain: Sequence[Swizzle]) -> int:
@@ -84,7 +92,19 @@ def placement(run: int, access: AccessFootprint) -> Placement | None:
         return Placement.INSIDE
     if step == run and first == 0 and access.count % run == 0:
         return Placement.SPLIT
-    return None
+    # What might be whole runs, or inside of one, is better asked where it begins.
+    return Placement.PARTS if access.count % run and run % access.count else None
+
+
+def split_points(run: int, access: AccessFootprint) -> list[int]:
+    """Where to split an access that is made of runs or parts of them: the first elements of those.
+
+    It is split wherever a run may begin. Of a vector of 6 elements and runs of 4, these are 0 and 4
+    if it begins at a run, 0 and 2 if it begins in the middle of one, and 0, 2 and 4 if that depends
+    on the lane.
+    """
+    step = gcd(access.multiple, run)
+    return [0, *(at for at in range(1, access.count) if (access.residue + at) % step == 0)]
 
 
 def illegality(
@@ -147,7 +167,7 @@ def why_not_rewritten(run: int, access: AccessFootprint) -> str | None:
     placed = placement(run, access)
     if placed is None:
         return _why_not_placed(run, access)
-    if placed is Placement.SPLIT and access.whole:
+    if placed is not Placement.INSIDE and access.whole:
         return f"access of {access.count} elements cannot be split into runs of {run}"
     return None
 
@@ -162,10 +182,6 @@ def may_be_whole_runs(run: int, access: AccessFootprint) -> bool:
 
 
 def _why_not_placed(run: int, access: AccessFootprint) -> str:
-    if access.count > run and access.count % run:
-        return (
-            f"access of {access.count} elements is not a multiple of the {run} contiguous elements"
-        )
     known = (
         f"is {access.residue}"
         if access.multiple == 0

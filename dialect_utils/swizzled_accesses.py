@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
@@ -36,7 +37,14 @@ from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
 from .stated_alignment import promised_alignment, state_alignment
 from .swizzle_arithmetic import SwizzledOffsets
-from .swizzle_legality import Placement, contiguous_run, may_be_whole_runs, placement
+from .swizzle_legality import (
+    AccessFootprint,
+    Placement,
+    contiguous_run,
+    may_be_whole_runs,
+    placement,
+    split_points,
+)
 
 
 @dataclass(frozen=True)
@@ -96,11 +104,15 @@ _EQUAL = 0
 
 @dataclass(frozen=True)
 class _Piece:
-    """Elements `first` to `first + width - 1` of a vector, and their swizzled offset."""
+    """Elements `first` to `first + width - 1` of a vector, and their swizzled offset.
+
+    The offset is a multiple of `unit` elements, before the swizzle and behind it.
+    """
 
     first: int
     width: int
     offset: ir.Value
+    unit: int
 
 
 @dataclass(frozen=True)
@@ -137,7 +149,10 @@ class _Rewriting:
             value = self._checked(access)
             done.checked += 1
         else:
-            pieces = self._pieces(access, self.run if is_split else 1)
+            if placed is Placement.PARTS:
+                pieces = self._parts(access, footprint)
+            else:
+                pieces = self._pieces(access, self.run if is_split else 1)
             value = self._access_pieces(access, pieces, ir.InsertionPoint(access.operation))
         if value is not None:
             access.operation.results[0].replace_all_uses_with(value)
@@ -206,7 +221,16 @@ class _Rewriting:
     def _pieces(self, access: BufferAccess, width: int) -> list[_Piece]:
         """Where the parts of `width` elements of a vector lie."""
         count = element_count(access)
-        return [_Piece(at, width, self._offset(access, at)) for at in range(0, count, width)]
+        return [_Piece(at, width, self._offset(access, at), width) for at in range(0, count, width)]
+
+    def _parts(self, access: BufferAccess, footprint: AccessFootprint) -> list[_Piece]:
+        """Where the parts of a vector lie that is split wherever a run may begin."""
+        ends = [*split_points(self.run, footprint)[1:], footprint.count]
+        pieces: list[_Piece] = []
+        for first, end in pairwise([0, *ends]):
+            unit = gcd(self.run, footprint.multiple, footprint.residue + first)
+            pieces.append(_Piece(first, end - first, self._offset(access, first), unit))
+        return pieces
 
     def _access_pieces(
         self, access: BufferAccess, pieces: Sequence[_Piece], point: ir.InsertionPoint
@@ -233,7 +257,7 @@ class _Rewriting:
                 operands=[part, access.buffer, piece.offset],
                 attributes=_attributes(operation),
             )
-            self._align(made, access, piece.width, piece.width)
+            self._align(made, access, piece.unit, piece.unit)
 
     def _load_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> ir.Value:
         operation = access.operation
@@ -250,7 +274,7 @@ class _Rewriting:
                 operands=[access.buffer, piece.offset],
                 attributes=_attributes(operation),
             )
-            self._align(made, access, piece.width, piece.width)
+            self._align(made, access, piece.unit, piece.unit)
             value = ir.Operation.create(
                 "vector.insert_strided_slice",
                 results=[vector],

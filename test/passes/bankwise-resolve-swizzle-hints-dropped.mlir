@@ -28,18 +28,6 @@ func.func @narrow_across_groups(%o: index) -> vector<2xf32> {
 
 // -----
 
-func.func @not_whole_groups() -> (vector<6xf32>, vector<4xf32>) {
-  // expected-warning @+1 {{access of 6 elements is not a multiple of the 4 contiguous elements}}
-  %alloc = memref.alloc() : memref<4096xf32>
-  %c0 = arith.constant 0 : index
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
-  %1 = vector.load %0[%c0] : memref<4096xf32>, vector<6xf32>
-  %2 = vector.load %0[%c0] : memref<4096xf32>, vector<4xf32>
-  return %1, %2 : vector<6xf32>, vector<4xf32>
-}
-
-// -----
-
 func.func @rank_0_vector() -> vector<f32> {
   // expected-warning @+1 {{vector.load of vector<f32>, a vector of rank 0}}
   %alloc = memref.alloc() : memref<4096xf32>

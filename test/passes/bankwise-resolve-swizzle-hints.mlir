@@ -355,6 +355,40 @@ func.func @hint_before_the_loop(%n: index, %c: i1) -> (f32, f32) {
 
 // -----
 
+// Vectors of 6 are neither whole groups of 4 nor part of one: split where a group may begin.
+// Where all begin is known: after 4 elements.
+func.func @six_elements(%a: memref<4096xf32>, %v: vector<6xf32>) {
+  %c68 = arith.constant 68 : index
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
+  vector.store %v, %0[%c68] : memref<4096xf32>, vector<6xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @six_elements(
+//   CHECK-DAG:   %[[C64:.+]] = arith.constant 64 : index
+//   CHECK-DAG:   %[[C76:.+]] = arith.constant 76 : index
+//       CHECK:   %[[FIRST:.+]] = vector.extract_strided_slice %{{.+}} offsets = [0], sizes = [4], strides = [1]
+//       CHECK:   vector.store %[[FIRST]], %{{.+}}[%[[C64]]] : memref<4096xf32>, vector<4xf32>
+//       CHECK:   %[[REST:.+]] = vector.extract_strided_slice %{{.+}} offsets = [4], sizes = [2], strides = [1]
+//       CHECK:   vector.store %[[REST]], %{{.+}}[%[[C76]]] : memref<4096xf32>, vector<2xf32>
+
+// -----
+
+// Every other lane begins in the middle of a group: after 2 elements too.
+func.func @six_elements_of_each_lane(%a: memref<4096xf32>) -> vector<6xf32> {
+  %x = gpu.thread_id x upper_bound 64
+  %o = affine.apply affine_map<()[s0] -> (s0 * 6)>()[%x]
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
+  %1 = vector.load %0[%o] : memref<4096xf32>, vector<6xf32>
+  return %1 : vector<6xf32>
+}
+
+// CHECK-LABEL: func.func @six_elements_of_each_lane(
+// CHECK-COUNT-3: vector.load %{{.+}} : memref<4096xf32>, vector<2xf32>
+//   CHECK-NOT:   vector.load
+
+// -----
+
 // Nothing to do: a hint that nobody uses, and a function without hints.
 func.func @unused(%a: memref<4096xf32>) {
   %h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -11,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler.api import Session
 
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.layouts import SwizzledLayout
+from bankwise.bank_model.paddings import padding_choices
+from bankwise.bank_model.proof import check
+from bankwise.bank_model.solver import LayoutKind, SolverOptions
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
 from bankwise.dialect_utils.swizzle_legality import (
     AccessFootprint,
@@ -19,7 +26,11 @@ from bankwise.dialect_utils.swizzle_legality import (
     contiguous_run,
     illegality,
     placement,
+    solve_legally,
+    split_points,
 )
+
+GFX942 = target("gfx942")
 
 
 @st.composite
@@ -59,20 +70,39 @@ def test_a_legal_chain_permutes_the_allocation(chain, size):
 def test_a_placed_access_stays_together(chain, count, multiple, residue):
     """Every offset that fits what is known keeps the pieces of the access in one piece each."""
     run = contiguous_run(chain)
-    placed = placement(run, AccessFootprint(count, multiple, residue))
+    access = AccessFootprint(count, multiple, residue)
+    placed = placement(run, access)
     starts = [residue] if multiple == 0 else range(residue % multiple, 500, multiple)
-    pieces = 1 if placed is Placement.INSIDE else count // run
-    for start in starts:
-        inside = start % run + count <= run
-        whole = start % run == 0 and count % run == 0
-        if placed is None:
-            continue
-        assert inside if placed is Placement.INSIDE else whole
-        moved = _moved(chain, start + np.arange(count)).reshape(pieces, -1)
-        assert (np.diff(moved, axis=1) == 1).all()
+    firsts = [0] if placed in (None, Placement.INSIDE) else split_points(run, access)
     if placed is None:
         # The rule is exact: some offset that fits what is known really crosses a run.
         assert any(s % run + count > run and (s % run or count % run) for s in starts)
+        return
+    assert placed is not Placement.SPLIT or firsts == list(range(0, count, run))
+    for start in starts:
+        for first, end in pairwise([*firsts, count]):
+            moved = _moved(chain, start + np.arange(first, end))
+            assert (np.diff(moved) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("multiple", "residue", "firsts"),
+    [
+        (6, 0, [0, 2, 4]),
+        (12, 0, [0, 4]),
+        (12, 6, [0, 2]),
+        (0, 6, [0, 2]),
+        (3, 0, [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_vectors_that_are_no_power_of_two_are_split_where_runs_begin(multiple, residue, firsts):
+    """A lane copies 6 elements, of which every other one begins in the middle of a run of 4."""
+    access = AccessFootprint(6, multiple, residue)
+    assert placement(4, access) is Placement.PARTS
+    assert split_points(4, access) == firsts
+    assert illegality((XorShuffle(32, 4, 96, 2),), 3072, [access]) is None
+    whole = access._replace(whole=True)
+    assert "cannot be split" in str(illegality((XorShuffle(32, 4, 96, 2),), 3072, [whole]))
 
 
 @pytest.mark.parametrize(
@@ -83,11 +113,10 @@ def test_a_placed_access_stays_together(chain, count, multiple, residue):
         ((XorShuffle(16, 4),), 40, [], "not a bijection of 40 elements"),
         ((XorShuffle(16, 4), RotateRows(64, 4)), 32, [], "rotate_rows<64, 4> is not a bijection"),
         ((XorShuffle(16, 4),), 64, [(0, 4)], "access of 0 elements"),
-        ((XorShuffle(16, 4),), 64, [(6, 4)], "access of 6 elements is not a multiple of the 4"),
         ((XorShuffle(16, 4),), 64, [(8, 2)], "may begin inside a group of 4"),
         ((XorShuffle(16, 4),), 64, [(4, 1)], "its offset is not known"),
         ((XorShuffle(16, 4),), 64, [(2, 1)], "may cross a group of 4 contiguous elements"),
-        ((XorShuffle(16, 4),), 64, [(3, 2)], "only known to be 0 modulo 2"),
+        ((XorShuffle(16, 4),), 64, [(4, 2)], "only known to be 0 modulo 2"),
         ((XorShuffle(16, 4),), 64, [AccessFootprint(2, 0, 7)], "its offset is 7"),
         ((XorShuffle(16, 4), XorShuffle(16, 8)), 64, [(8, 4), (4, 2)], "group of 4"),
     ],
@@ -136,3 +165,28 @@ def test_attributes_round_trip(swizzle):
     session = Session()
     attribute = swizzle_attribute(swizzle, session.context)
     assert parse_swizzle(attribute) == swizzle
+
+
+@pytest.mark.parametrize("lines", [1, 4])
+def test_rows_of_three_powers_of_two_have_a_layout_without_conflicts(lines):
+    """Rows of 96 f16, copied 6 elements a lane: no padding is free of conflicts, a swizzle is.
+
+    Of the 48 words of a row, 16 rows are read at one column. The XOR with the number of two rows,
+    in blocks of 16 words, brings these rows to different banks. The 32 lanes of a store's phase
+    write two such rows, which the same XOR permutes.
+    """
+    tile = LdsTile((32, 96), 16)
+    lanes = np.arange(64)
+    waves = np.arange(8)[:, None] * 64
+    copied = LdsAccess(AccessKind.WRITE, (lanes + waves) * 6, 6)
+    reads = [
+        LdsAccess(AccessKind.READ, lanes % 16 * 96 + lanes // 16 * 4 + 16 * column, 4)
+        for column in range(lines)
+    ]
+    *_, padded = padding_choices(GFX942, tile, [copied, *reads])
+    kinds = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
+    decision = solve_legally(GFX942, tile, [copied, *reads], SolverOptions(kinds))
+    assert padded.conflict_cycles > 0
+    assert decision.conflict_cycles == 0
+    assert decision.layout == SwizzledLayout((XorShuffle(32, 4, 96, 2),))
+    check(decision.proof, GFX942, [copied, *reads])
