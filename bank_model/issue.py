@@ -8,10 +8,15 @@ instructions add up. This is what decides first of all, because it is what the h
 **Instructions.** Conflicts can be bought off by splitting wide accesses into narrow ones. These
 move as many bytes in as many cycles, but each of them is issued, waits in the LDS queue, and often
 needs an address of its own. So an instruction costs `ISSUE_CYCLES` besides the cycles of its
-phases, and a split has to save more than that. One cycle is the least that it can cost: a compute
-unit turns to one of its four SIMDs every cycle, and issues at most one LDS instruction then (AMD,
-"Graphics Cores Next Architecture" white paper, 2012, "CU Front-End"; CDNA has kept it). NVIDIA's
-load-store unit accepts one instruction a cycle as well.
+phases, and a split has to save more than that. One cycle is the least that it can cost, and no
+measured figure. A compute unit "selects a single SIMD to decode and issue each cycle" (AMD,
+"Graphics Core Next Architecture" white paper, 2012, page 5; read as others quote it), and a wave
+has one next instruction. LLVM's model of gfx942 says no more: one unit (`HWLGKM`) takes one LDS
+instruction at a time, for one cycle, and may take longer (`SISchedule.td`, "can be between 2 and
+64" cycles of latency). No source was found for how long the issue of one really takes on CDNA3. A
+weight that is too small is the safe mistake here: more LDS cycles are only ever taken for at least
+as many instructions fewer, and the solver considers no layout that takes more cycles than the plain
+one. For NVIDIA the same weight is assumed.
 
     layout                     cycles   instructions   cost
     plain, b128, 8 conflicts   16       1              17

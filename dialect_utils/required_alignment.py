@@ -111,7 +111,7 @@ _TABLE: Mapping[str, _Row] = MappingProxyType(
         "amdgpu.transpose_load": _Row(
             _vector_bytes,
             True,
-            "lanes swap aligned parts of what they read; not aligned: undefined",
+            "assumed, on the safe side: no source says what one that is not aligned does",
         ),
         "memref.atomic_rmw": _ATOMIC,
         "memref.generic_atomic_rmw": _ATOMIC,

@@ -3,7 +3,10 @@
 
 Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 11 and 12.
 Loads and stores may have any alignment, because amdhsa runs waves in the unaligned access mode.
-That mode does not cover atomics and transposing loads, which need their natural alignment.
+That mode does not cover atomics, which need their natural alignment. That transposing loads
+(`ds_read_b64_tr_*`, gfx950) need 8 bytes is an assumption on the safe side: LLVM states no
+alignment for its `llvm.amdgcn.ds.read.tr*` intrinsics, and its tests read at multiples of 8 bytes
+only. A program that breaks the assumption is reported instead of emulated with a guess.
 
 Conflict cycles are counted by the bank model, per wave: the costs of all phases beyond one cycle
 each. `read2` and `write2` are two accesses, one after the other, each with its own phases. Lane
