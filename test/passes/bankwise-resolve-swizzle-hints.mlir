@@ -389,6 +389,21 @@ func.func @six_elements_of_each_lane(%a: memref<4096xf32>) -> vector<6xf32> {
 
 // -----
 
+// The second part begins after a run of 6 elements: at a multiple of 8 bytes, not of 16.
+func.func @alignment_of_parts() -> vector<10xf32> {
+  %a = memref.alloc() : memref<48xf32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<12, 6>] : memref<48xf32, #gpu.address_space<workgroup>>
+  %1 = vector.load %0[%c0] : memref<48xf32, #gpu.address_space<workgroup>>, vector<10xf32>
+  return %1 : vector<10xf32>
+}
+
+// CHECK-LABEL: func.func @alignment_of_parts(
+//       CHECK:   vector.load %{{.+}} alignment = 8 : {{.+}}, vector<6xf32>
+//       CHECK:   vector.load %{{.+}} alignment = 8 : {{.+}}, vector<4xf32>
+
+// -----
+
 // Nothing to do: a hint that nobody uses, and a function without hints.
 func.func @unused(%a: memref<4096xf32>) {
   %h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
