@@ -34,15 +34,12 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     machine_accesses,
 )
-from ..bank_model.solver import LayoutDecision, SolverOptions
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
 from ..bank_model.targets import AccessKind, Target, target
 from .diagnostics import SourceLocation
 from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from .lds_reading import ReadAllocation, UnknownUse, read_allocations
-from .swizzle_legality import footprints_of, illegality, solve_legally
-
-_MAX_CHAIN = 4
-"""Hints on one allocation that a proposal may have, as many as a compile emits."""
+from .swizzle_legality import HINT_KINDS, MOST_HINTS, footprints_of, illegality, solve_legally
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,10 +422,13 @@ def _first_element(access: LdsAccess) -> int:
 def propose(chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> LayoutDecision:
     """The solver's layout within the LDS bytes that stock's padding would take.
 
-    Only swizzles that can be resolved into the accesses' offsets are considered.
+    Only layouts of the families that a compile chooses from are considered, and only swizzles that
+    can be resolved into the accesses' offsets. A compile may still choose another one: it also
+    looks at the accesses as the backend unrolls and joins them, and shares LDS between allocations.
     """
     budget = stock_padding(tile).size_bytes(tile)
-    options = SolverOptions(max_lds_bytes=min(budget, chip.lds_bytes), max_chain=_MAX_CHAIN)
+    kinds = HINT_KINDS | {LayoutKind.PADDING}
+    options = SolverOptions(kinds, min(budget, chip.lds_bytes), MOST_HINTS)
     return solve_legally(chip, tile, accesses, options)
 
 

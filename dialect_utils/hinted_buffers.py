@@ -22,7 +22,7 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle
-from .allocations import REORDERING_FREE_VIEWS, VIEWS, defining_operation
+from .allocations import REORDERING_FREE_VIEWS, VIEWS
 from .lds_accesses import GATHER, LDMATRIX
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 

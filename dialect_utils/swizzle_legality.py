@@ -45,9 +45,15 @@ from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, SwizzledLayout
-from ..bank_model.solver import LayoutDecision, SolverOptions, solve
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from ..bank_model.targets import Target
+
+HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
+"""The families of layouts that are hinted."""
+
+MOST_HINTS = 4
+"""The most hints on one allocation, where nothing else is asked for."""
 
 
 class AccessFootprint(NamedTuple):

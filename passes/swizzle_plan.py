@@ -18,7 +18,7 @@ from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.proof import Optimality
-from ..bank_model.solver import LayoutKind, SolverOptions
+from ..bank_model.solver import SolverOptions
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
@@ -26,6 +26,8 @@ from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from ..dialect_utils.swizzle_legality import (
+    HINT_KINDS,
+    MOST_HINTS,
     DirectStore,
     footprints_of,
     illegality,
@@ -33,8 +35,6 @@ from ..dialect_utils.swizzle_legality import (
 )
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
-
-_HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class SwizzleChooser:
     """
 
     lds: Target
-    max_chain: int = 4
+    max_chain: int = MOST_HINTS
 
     def plan(
         self,
@@ -118,7 +118,7 @@ class SwizzleChooser:
         Raises:
             InvalidParameterError: the accesses cannot be counted.
         """
-        options = SolverOptions(_HINT_KINDS, max_chain=self.max_chain)
+        options = SolverOptions(HINT_KINDS, max_chain=self.max_chain)
         stores = [gather.store for gather in gathers]
         costs = LayoutCosts(self.lds, tile, accesses)
         decision = solve_legally(self.lds, tile, accesses, options, stores, costs)
@@ -201,7 +201,7 @@ def _is_worth(swizzled: Layout, padded: Layout, costs: LayoutCosts) -> bool:
 class SwizzlingPass(FunctionPass):
     """A pass that decides on LDS allocations and hints them: its options, and how it reports."""
 
-    max_chain: int = 4
+    max_chain: int = MOST_HINTS
     """The most hints on one allocation."""
     defer_to_padding: bool = False
     """Leave an allocation plain where padding it within stock's LDS size conflicts less. Only for
