@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from bankwise.tools.signals import Interrupted, raised_signals
+
+
+@pytest.fixture(autouse=True)
+def heeded_signals() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(
