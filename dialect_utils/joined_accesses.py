@@ -79,7 +79,7 @@ class _Place:
     segment: int
     """Number of the part of the block; barriers and the like are between the parts."""
     spans_trips: bool
-    """The block has one part: if it is a loop's body, the next trip goes on where this one ends."""
+    """It is a loop's body of one part, so that the next trip goes on where this one ends."""
 
 
 def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
@@ -101,7 +101,9 @@ def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
                 last = kind
                 members.append((operation.operation, segment))
         number = len(seen)
-        found.update((operation, _Place(number, part, segment == 0)) for operation, part in members)
+        # What stands under a condition is in a block of its own in each trip.
+        spans_trips = segment == 0 and block.owner.name == "scf.for"
+        found.update((operation, _Place(number, part, spans_trips)) for operation, part in members)
     return found
 
 
@@ -111,27 +113,34 @@ def _keeps_order(operation: ir.Operation) -> bool:
 
 
 def _chains(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
-    """Each access once, in chains of which each begins where the one before ends in all lanes."""
-    beginning: dict[bytes, LdsAccess] = {}
-    doubles: list[LdsAccess] = []
+    """Each access once, in chains of which each begins where the one before ends in all lanes.
+
+    Accesses to the same elements are in different chains: several buffers that share a layout are
+    often filled right after each other.
+    """
+    beginnings: list[dict[bytes, LdsAccess]] = []
     for access in accesses:
-        if beginning.setdefault(access.elements.tobytes(), access) is not access:
-            doubles.append(access)
-    following = {
-        id(access): beginning.get((access.elements + access.count).tobytes())
-        for access in beginning.values()
-    }
-    preceded = {id(access) for access in following.values() if access is not None}
-    for access in beginning.values():
-        if id(access) in preceded:
-            continue
-        chain: list[LdsAccess] = []
-        link: LdsAccess | None = access
-        while link is not None:
-            chain.append(link)
-            link = following[id(link)]
-        yield chain
-    yield from ([access] for access in doubles)
+        start = access.elements.tobytes()
+        beginning = next((each for each in beginnings if start not in each), None)
+        if beginning is None:
+            beginning = {}
+            beginnings.append(beginning)
+        beginning[start] = access
+    for beginning in beginnings:
+        following = {
+            id(access): beginning.get((access.elements + access.count).tobytes())
+            for access in beginning.values()
+        }
+        preceded = {id(access) for access in following.values() if access is not None}
+        for access in beginning.values():
+            if id(access) in preceded:
+                continue
+            chain: list[LdsAccess] = []
+            link: LdsAccess | None = access
+            while link is not None:
+                chain.append(link)
+                link = following[id(link)]
+            yield chain
 
 
 def _chunks(tile: LdsTile, chain: Sequence[LdsAccess]) -> Iterator[LdsAccess]:

@@ -321,10 +321,11 @@ class _Planner:
             yield from repeat(plan, len(planned.group.allocations))
             return
         layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
-        for traced in planned.traces:
+        for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
             gathered = self.chooser.gathered_conflicts(traced.tile, traced.gathers)
+            accesses = self._emitted([allocation])
             before, after = (
-                layout_conflicts(self.chooser.lds, traced.tile, layout, traced.ordinary) + gathered
+                layout_conflicts(self.chooser.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts
             )
             yield replace(plan, before=before, after=after)

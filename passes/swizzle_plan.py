@@ -141,7 +141,7 @@ class SwizzleChooser:
             return SwizzlePlan.kept(reason, lds_bytes, plain)
         reason = _STORED_TOGETHER if is_least else decision.optimality.value
         layouts = [decision.layout]
-        if run.of(decision.layout).rank > before.rank:
+        if not _never_worse(decision.layout, costs, run):
             layouts = list(self._others(costs, run, options, stores))
             reason = _JOINED_BEST
         if not layouts:
@@ -172,7 +172,7 @@ class SwizzleChooser:
         stores: Sequence[DirectStore],
     ) -> Iterator[SwizzledLayout]:
         """Swizzles that make neither reading of the accesses worse."""
-        tile, plain, before = written.tile, emitted.of(PlainLayout()), written.of(PlainLayout())
+        tile, before = written.tile, written.of(PlainLayout())
         footprints = footprints_of(written.accesses)
         both = LayoutCosts(self.lds, tile, (*written.accesses, *emitted.accesses))
         for costs in (both, emitted):
@@ -181,7 +181,7 @@ class SwizzleChooser:
                 isinstance(layout, SwizzledLayout)
                 and illegality(layout.swizzles, tile.elements, footprints) is None
                 and written.of(layout).conflict_cycles <= before.conflict_cycles
-                and emitted.of(layout).rank <= plain.rank
+                and _never_worse(layout, written, emitted)
             ):
                 yield layout
 
@@ -189,6 +189,19 @@ class SwizzleChooser:
         """Conflict cycles of what gathers store, which is in order whatever the layout."""
         accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
         return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+
+
+def _never_worse(swizzled: Layout, written: LayoutCosts, emitted: LayoutCosts) -> bool:
+    """Whether the backend cannot make a swizzle dearer than the plain layout.
+
+    The swizzle must not cost more where the backend joins the accesses of both layouts alike. But
+    the backend joins what it can prove to be neighbours, and the arithmetic of a swizzle may hide
+    that. So the accesses of the swizzled layout, each as it is written, must not take more cycles
+    than those of the plain layout, joined.
+    """
+    plain = emitted.of(PlainLayout())
+    apart = written.of(swizzled)
+    return emitted.of(swizzled).rank <= plain.rank and apart.cycles <= plain.cycles
 
 
 def _is_worth(swizzled: Layout, padded: Layout, costs: LayoutCosts) -> bool:

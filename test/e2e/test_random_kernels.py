@@ -178,8 +178,6 @@ class Tally:
     """Kernels whose global transactions were compared."""
     worse: int = 0
     """Kernels with more conflicts than unmitigated: the backend had joined or split vectors."""
-    more_cycles: int = 0
-    """Kernels with more LDS cycles than unmitigated, for the same reason."""
     conflicts_compared: int = 0
     """Kernels whose conflicts were compared with and without mitigation."""
     unemulated: Counter[str] = field(default_factory=Counter)
@@ -212,9 +210,7 @@ def check(kernel: Kernel, tally: Tally) -> None:
     layouts = [layout_of(made[0]) for made in by_tile]
     plain_is_as_counted = check_counters(kernel, plain, [PlainLayout()] * len(layouts), tally)
     is_as_counted = check_counters(kernel, ours, layouts, tally)
-    # The layout was chosen for what the model counts. If the backend joins narrow loads of the
-    # plain layout, or splits what the model holds together, it may take more cycles.
-    tally.more_cycles += ours.counters[CYCLES] > plain.counters[CYCLES]
+    assert ours.counters[CYCLES] <= plain.counters[CYCLES]
     if plain_is_as_counted and is_as_counted:
         assert ours.counters[CONFLICTS] <= plain.counters[CONFLICTS]
         tally.conflicts_compared += 1
@@ -349,7 +345,6 @@ def test_random_kernels_keep_their_results_and_lose_conflicts():
     assert tally.conflicts_compared >= 10
     assert tally.transactions_compared >= 15
     assert tally.worse <= 3
-    assert tally.more_cycles <= 1
     assert tally.decisions_missed <= 5
 
 
@@ -362,7 +357,6 @@ def test_many_random_kernels(seeded: int):
     assert tally.counters_recounted >= tally.kernels // 2
     assert tally.conflicts_compared >= tally.kernels // 2
     assert tally.worse <= tally.kernels // 10
-    assert tally.more_cycles <= tally.kernels // 25
     assert tally.decisions_missed <= tally.kernels // 5
 
 
@@ -484,6 +478,33 @@ FOUND = {
                     row_view=True,
                 ),
                 (Access(4, Places((0, 1), Twist.ROTATE, Spelling.ARITH), flat=True),),
+                buffers=3,
+            ),
+        ),
+        trips=2,
+    ),
+    "buffers of a loop whose plain accesses LLVM joins, but not the swizzled ones": Kernel(
+        "gfx942",
+        (24, 4, 1),
+        (
+            Tile(
+                "i32",
+                (384,),
+                Access(
+                    2,
+                    Places((0, 1), spelling=Spelling.DELINEARIZE, blocked=True),
+                    (Expand(0, 2),),
+                    Op.TRANSFER,
+                    flat=True,
+                ),
+                (
+                    Access(
+                        1,
+                        Places((0, 1, 2), spelling=Spelling.ARITH, blocked=True),
+                        (Expand(0, 2), Expand(0, 8)),
+                        Op.TRANSFER,
+                    ),
+                ),
                 buffers=3,
             ),
         ),

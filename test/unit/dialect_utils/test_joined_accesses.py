@@ -98,6 +98,12 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
             "%c = memref.load %m[%o0] : TILE",
             [(4, 1), (4, 2)],
         ),
+        # Two buffers of one layout are filled one after the other: two rows of two.
+        (
+            f"{ROW}\n%a = memref.load %m[%o0] : TILE\n%b = memref.load %m[%o1] : TILE\n"
+            "%c = memref.load %m[%o0] : TILE\n%d = memref.load %m[%o1] : TILE",
+            [(4, 2), (4, 2)],
+        ),
         # Stores are joined with stores, and not over a load, a barrier, or into another block.
         (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\nmemref.store %v, %m[%o1] : TILE", [(4, 2)]),
         (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o1] : TILE", None),
@@ -126,6 +132,8 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
         (loop(100, 28), None),
         # A barrier in each trip keeps the trips apart.
         (loop(4, 4, "%l = memref.load %m[%o] : TILE\ngpu.barrier"), None),
+        # So does a condition, which every trip asks anew.
+        (loop(4, 4, "scf.if %condition { %l = memref.load %m[%o] : TILE }"), None),
         # What is around an unrolled loop is not in its block.
         (f"{ROW}\n{loop(2, 4)}\n%l = memref.load %m[%o2] : TILE", [(4, 2), (6, 1)]),
     ],
