@@ -9,7 +9,9 @@ workgroups run. A row fails where a compile or a run fails, outputs differ, a re
 NumPy computes, `auto` has more conflicts, more LDS cycles or more LDS bytes than `stock`, or the
 assembly of `stock` is not byte for byte that of iree-compile. Finished rows are kept in
 DIR/programs.json at once, and the same command goes on from there; rows of other sources of the
-passes or the emulator do not count. programs.md is written at the end, for the rows of the command.
+passes or the emulator do not count. Where stock IREE itself makes a kernel with a race, the row
+fails unless every run is refused with that race. programs.md is written at the end, for the rows of
+the command.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..emulator.errors import LdsRaceError
 from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.emulated_run import EmulatedRun, run_emulated
 from ..passes.decisions import DecisionLog
@@ -50,6 +53,8 @@ from .sweep_tables import markdown_lines
 
 Case = tuple[Program, str]
 
+_RACE = LdsRaceError.__name__
+
 
 @dataclass(frozen=True)
 class ProgramRow(EmulatedRow):
@@ -58,13 +63,18 @@ class ProgramRow(EmulatedRow):
     Attributes:
         stock_identical: whether the assembly of `stock` is iree-compile's; None where `stock`
             failed.
+        race: as of `program_families.program.Program`; "" where the program must run.
     """
 
     stock_identical: bool | None = None
+    race: str = ""
 
     @property
     def faults(self) -> list[str]:
         """Why the row fails; empty if it does not."""
+        if self.race:
+            raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
+            return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
         found = super().faults
         for counter, what in ((CONFLICTS, "conflict cycles"), (LDS_CYCLES, "LDS cycles")):
             stock, auto = (self.count(m, counter) for m in ("stock", "auto"))
@@ -87,7 +97,12 @@ def empty_row(case: Case) -> ProgramRow:
     text = "\0".join([program.source, *program.flags])
     source = hashlib.sha256(text.encode()).hexdigest()[:12]
     return ProgramRow(
-        program.name, target, source, installed_versions().code, tolerance=program.tolerance
+        program.name,
+        target,
+        source,
+        installed_versions().code,
+        tolerance=program.tolerance,
+        race=program.race,
     )
 
 
@@ -167,7 +182,8 @@ def summary(rows: Sequence[ProgramRow]) -> str:
         f"{len(rows)} rows, {len(with_lds)} with LDS: {len(fewer)} of these without conflicts "
         f"under auto, {len(stock)} under stock; "
         f"{sum(row.stock_identical is True for row in rows)} with stock's assembly identical to "
-        f"iree-compile's; {sum(bool(row.faults) for row in rows)} failed"
+        f"iree-compile's; {sum(bool(row.race) for row in rows)} with a race that is reported; "
+        f"{sum(bool(row.faults) for row in rows)} failed"
     )
 
 
@@ -183,15 +199,20 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
         "fails above the tolerance that its program states.",
         summary(rows),
     ]
-    for chip in dict.fromkeys(row.chip for row in rows):
+    counted = [row for row in rows if not row.race]
+    for chip in dict.fromkeys(row.chip for row in counted):
         lines = [
             [*FIGURES_HEAD, "tolerance"],
-            *([*figures_line(row), f"{row.tolerance:.1e}"] for row in rows if row.chip == chip),
+            *([*figures_line(row), f"{row.tolerance:.1e}"] for row in counted if row.chip == chip),
         ]
         parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
     failed = [[row.chip, row.kernel, fault] for row in rows for fault in row.faults]
     if failed:
         parts += ["## Failed", markdown_lines([["chip", "program", "what"], *failed], 3)]
+    raced = [[row.chip, row.kernel, row.race] for row in rows if row.race and not row.faults]
+    if raced:
+        head = ["chip", "program", "race"]
+        parts += ["## Races in stock's own kernels", markdown_lines([head, *raced], 3)]
     left = [
         [row.chip, row.kernel, str(reason)]
         for row in rows

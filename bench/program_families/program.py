@@ -50,6 +50,8 @@ class Program:
         needs_process: whether one of the flags exists only on a compiler's command line. Such a
             program is compiled in a process of its own, and its decisions are not known.
         targets: the chips that the program is for.
+        race: what goes wrong in the kernel that stock IREE makes of the program, where its lanes
+            race: then the emulator must say so under every mitigation, and there is no result.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Program:
     flags: tuple[str, ...] = ()
     needs_process: bool = False
     targets: tuple[str, ...] = TARGETS
+    race: str = ""
 
     def draw_inputs(self) -> list[Array]:
         """The same inputs each time."""

@@ -34,6 +34,7 @@ def _program(
     *,
     flags: tuple[str, ...] = (),
     targets: tuple[str, ...] = TARGETS,
+    race: str = "",
 ) -> Program:
     return Program(
         name=f"reproducer_{name}",
@@ -45,6 +46,7 @@ def _program(
         # The flags of reproducers are such that a compiler's session does not take.
         needs_process=bool(flags),
         targets=targets,
+        race=race,
     )
 
 
@@ -161,7 +163,9 @@ def _others() -> list[Program]:
         _program("conv_grouped_f16",
                  [normal("f16", 1, 4, 32, 18, 18), normal("f16", 4, 32, 32, 3, 3)],
                  _grouped_convolution, "f32"),
-        _program("topk_f32", [normal("f32", 8, 64)], _largest_four, "exact"),
+        _program("topk_f32", [normal("f32", 8, 64)], _largest_four, "exact",
+                 race="its two waves share LDS without a barrier: lane 0 initializes what lanes "
+                      "of both have read already, and then all lanes store to one address"),
     ]  # fmt: skip
 
 
