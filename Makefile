@@ -21,7 +21,7 @@ lit: $(INSTALLED)
 	$(BIN)/lit -q test
 
 unit: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto -m "not nightly"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not nightly"
 
 nightly: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto

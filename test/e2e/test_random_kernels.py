@@ -508,6 +508,7 @@ FOUND = {
                 buffers=3,
             ),
         ),
+        workgroups=2,
         trips=2,
     ),
 }

@@ -525,7 +525,7 @@ def plans(module: ir.Module, chip: str) -> list[PaddingPlan]:
     return PadUnhintedAllocs().plan(module.body.operations[0].operation, pass_context)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(text=kernels(), arch=st.sampled_from(["gfx942", "gfx950"]))
 def test_shared_lds_is_spent_best(context: ir.Context, text: str, arch: str) -> None:
     """Tile by tile provable, together the least cost that stock's LDS allows."""

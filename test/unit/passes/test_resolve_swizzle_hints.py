@@ -27,7 +27,7 @@ _INFO = (
     "workgroup_size = [64, 4, 1] subgroup_size = 64>"
 )
 _SETTINGS = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
