@@ -345,7 +345,7 @@ def test_random_kernels_keep_their_results_and_lose_conflicts():
     assert tally.conflicts_compared >= 10
     assert tally.transactions_compared >= 15
     assert tally.worse <= 3
-    assert tally.decisions_missed <= 5
+    assert tally.decisions_missed <= 1
 
 
 @pytest.mark.nightly
@@ -357,7 +357,7 @@ def test_many_random_kernels(seeded: int):
     assert tally.counters_recounted >= tally.kernels // 2
     assert tally.conflicts_compared >= tally.kernels // 2
     assert tally.worse <= tally.kernels // 10
-    assert tally.decisions_missed <= tally.kernels // 5
+    assert tally.decisions_missed <= tally.kernels // 12
 
 
 FOUND = {
