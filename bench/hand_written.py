@@ -26,7 +26,7 @@ from ..iree_plugin.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]
-_EXAMPLES = Path(str(resources.files("bankwise") / "examples"))
+EXAMPLES_DIR = Path(str(resources.files("bankwise") / "examples"))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def measure(example: Example, mitigation: str) -> Counted:
         RuntimeError: the result is wrong.
     """
     inputs = example.inputs(np.random.default_rng(0))
-    run = run_emulated(_EXAMPLES / example.path, TARGET_FLAGS[example.arch], mitigation, inputs)
+    run = run_emulated(EXAMPLES_DIR / example.path, TARGET_FLAGS[example.arch], mitigation, inputs)
     (output,) = run.outputs
     error = np.abs(output - example.expected(*inputs)).max()
     if not error <= example.tolerance:
