@@ -190,6 +190,9 @@ class RowsFile:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Closes the file, and leaves none behind where nothing was written."""
+        if os.fstat(self._handle).st_size == 0:
+            self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
     def __len__(self) -> int:

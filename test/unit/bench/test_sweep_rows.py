@@ -91,6 +91,12 @@ def test_two_sweeps_cannot_write_at_once(path: Path):
         RowsFile(path).__enter__()
 
 
+def test_a_sweep_without_a_row_leaves_no_file(path: Path):
+    with RowsFile(path):
+        assert path.exists()
+    assert not path.exists()
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path):
     with pytest.raises(RowsFileError, match=r"cannot use '.*': Is a directory"):
         RowsFile(tmp_path).__enter__()
