@@ -35,11 +35,17 @@ from ..bank_model.layouts import (
     machine_accesses,
 )
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
+from ..bank_model.swizzle_legality import (
+    HINT_KINDS,
+    MOST_HINTS,
+    footprints_of,
+    illegality,
+    solve_legally,
+)
 from ..bank_model.targets import AccessKind, Target, target
 from .diagnostics import SourceLocation
 from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from .lds_reading import ReadAllocation, UnknownUse, read_allocations
-from .swizzle_legality import HINT_KINDS, MOST_HINTS, footprints_of, illegality, solve_legally
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,13 @@ from math import gcd, lcm
 
 from iree.compiler import ir
 
+from ..bank_model.swizzle_legality import (
+    contiguous_run,
+    may_be_whole_runs,
+    placement,
+    why_no_permutation,
+    why_not_rewritten,
+)
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, vector_type
 from .allocations import (
@@ -30,13 +37,6 @@ from .allocations import (
 from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .index_bits import IndexBits
-from .swizzle_legality import (
-    contiguous_run,
-    may_be_whole_runs,
-    placement,
-    why_no_permutation,
-    why_not_rewritten,
-)
 
 
 def why_not_resolvable(group: BufferGroup, known: KnownOffsets) -> str | None:

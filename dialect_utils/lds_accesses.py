@@ -32,6 +32,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import SwizzledLayout
+from ..bank_model.swizzle_legality import DirectStore, contiguous_run
 from ..bank_model.swizzles import Swizzle, chain_period
 from ..bank_model.targets import AccessKind
 from .carried_memory import carried_values
@@ -50,7 +51,6 @@ from .lane_values import (
 )
 from .required_alignment import in_elements, required_alignment
 from .swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
-from .swizzle_legality import DirectStore, contiguous_run
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 GATHER = "amdgpu.gather_to_lds"

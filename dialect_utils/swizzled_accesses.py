@@ -29,6 +29,14 @@ from math import gcd
 import numpy as np
 from iree.compiler import ir
 
+from ..bank_model.swizzle_legality import (
+    AccessFootprint,
+    Placement,
+    contiguous_run,
+    may_be_whole_runs,
+    placement,
+    split_points,
+)
 from ..bank_model.swizzles import chain_period
 from .access_offsets import KnownOffsets, element_count
 from .element_types import element_bits
@@ -37,14 +45,6 @@ from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
 from .stated_alignment import promised_alignment, state_alignment
 from .swizzle_arithmetic import SwizzledOffsets
-from .swizzle_legality import (
-    AccessFootprint,
-    Placement,
-    contiguous_run,
-    may_be_whole_runs,
-    placement,
-    split_points,
-)
 
 
 @dataclass(frozen=True)

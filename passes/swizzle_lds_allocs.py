@@ -39,6 +39,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
+from ..bank_model.swizzle_legality import behind_swizzles, footprints_of, illegality
 from ..dialect_utils.allocation_layout import Chain, UnknownLayoutError, standing_layout
 from ..dialect_utils.allocations import (
     REORDERING_FREE_VIEWS,
@@ -69,7 +70,6 @@ from ..dialect_utils.lds_accesses import (
     trace_allocation,
 )
 from ..dialect_utils.swizzle_hint import is_hint
-from ..dialect_utils.swizzle_legality import behind_swizzles, footprints_of, illegality
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints

@@ -19,13 +19,7 @@ from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.proof import Optimality
 from ..bank_model.solver import SolverOptions
-from ..bank_model.swizzles import Swizzle
-from ..bank_model.targets import Target
-from ..bank_model.unit_floor import unit_conflict_floor
-from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.lds_accesses import Gather
-from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
-from ..dialect_utils.swizzle_legality import (
+from ..bank_model.swizzle_legality import (
     HINT_KINDS,
     MOST_HINTS,
     DirectStore,
@@ -33,6 +27,12 @@ from ..dialect_utils.swizzle_legality import (
     illegality,
     solve_legally,
 )
+from ..bank_model.swizzles import Swizzle
+from ..bank_model.targets import Target
+from ..bank_model.unit_floor import unit_conflict_floor
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.lds_accesses import Gather
+from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
 

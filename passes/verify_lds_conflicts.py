@@ -29,11 +29,11 @@ from ..bank_model.layouts import (
     machine_accesses,
     misaligned_element,
 )
+from ..bank_model.swizzle_legality import footprints_of, illegality
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.lds_reading import ReadAllocation, read_allocations
-from ..dialect_utils.swizzle_legality import footprints_of, illegality
 from .base import FunctionPass, PassContext, PassOptionError
 
 

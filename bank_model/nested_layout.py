@@ -29,8 +29,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.targets import AccessKind
+from .accesses import LdsAccess, LdsTile
+from .targets import AccessKind
 
 Ints = tuple[int, ...]
 

@@ -41,13 +41,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.errors import is_power_of_two
-from ..bank_model.issue import LayoutCosts
-from ..bank_model.layouts import Layout, SwizzledLayout
-from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
-from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from ..bank_model.targets import Target
+from .accesses import LdsAccess, LdsTile
+from .errors import is_power_of_two
+from .issue import LayoutCosts
+from .layouts import Layout, SwizzledLayout
+from .solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from .swizzles import RotateRows, Swizzle, XorShuffle
+from .targets import Target
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 """The families of layouts that are hinted."""

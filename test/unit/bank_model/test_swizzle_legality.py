@@ -17,10 +17,7 @@ from bankwise.bank_model.layouts import SwizzledLayout
 from bankwise.bank_model.paddings import padding_choices
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutKind, SolverOptions
-from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
-from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
-from bankwise.dialect_utils.swizzle_legality import (
+from bankwise.bank_model.swizzle_legality import (
     AccessFootprint,
     Placement,
     contiguous_run,
@@ -29,6 +26,9 @@ from bankwise.dialect_utils.swizzle_legality import (
     solve_legally,
     split_points,
 )
+from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from bankwise.bank_model.targets import AccessKind, target
+from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
 
 GFX942 = target("gfx942")
 
