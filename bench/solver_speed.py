@@ -31,8 +31,8 @@ from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.targets import target as target_of
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
-from ..dialect_utils.vector_layouts import infer_vector_layouts
+from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext

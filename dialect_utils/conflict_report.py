@@ -45,7 +45,7 @@ from ..bank_model.swizzle_legality import (
 from ..bank_model.targets import AccessKind, Target, target
 from .diagnostics import SourceLocation
 from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
-from .lds_reading import ReadAllocation, UnknownUse, read_allocations
+from .memory.lds_reading import ReadAllocation, UnknownUse, read_allocations
 
 
 @dataclass(frozen=True, eq=False)

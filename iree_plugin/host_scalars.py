@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from ..dialect_utils.lane_values import Unknown, compute_result, constant
+from ..dialect_utils.index.lane_values import Unknown, compute_result, constant
 from .host_values import HostProgramError, host_dtype, plain_value
 
 ScalarOp = Callable[[ir.Operation, Sequence[Any]], Sequence[object]]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Diagnostic
-from ..dialect_utils.lds_accesses import GATHER, STOWED_SWIZZLE
+from ..dialect_utils.memory.lds_accesses import GATHER, STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import hints_in
 from ..passes.base import PassContext
 from .replay import RecoverableFailure

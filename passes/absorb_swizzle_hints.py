@@ -26,9 +26,9 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle, chain_period
-from ..dialect_utils.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
 from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.lds_accesses import STOWED_SWIZZLE
+from ..dialect_utils.memory.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
+from ..dialect_utils.memory.lds_accesses import STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hint_swizzle, hints_in, is_hint
 from .base import FunctionPass, PassContext
 from .hint_ownership import are_hints_marked

@@ -6,8 +6,8 @@
 
 becomes a store with `alignment = 16`, and so does the allocation. The layouts of this package are
 chosen for wide LDS instructions, which the backend issues only for addresses that it can prove
-aligned (`dialect_utils/stated_alignment.py`). Accesses that a swizzle has moved say it already;
-here the others do, of allocations that stay plain or are padded.
+aligned (`dialect_utils/memory/stated_alignment.py`). Accesses that a swizzle has moved say it
+already; here the others do, of allocations that stay plain or are padded.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.allocations import Untraceable, start_offsets
 from ..dialect_utils.dynamic_sizes import DYNAMIC
 from ..dialect_utils.gpu_target import launch_of
-from ..dialect_utils.index_bits import IndexBits
-from ..dialect_utils.lane_values import LaneEvaluator
-from ..dialect_utils.lds_accesses import is_lds_allocation, lds_allocations
-from ..dialect_utils.stated_alignment import promised_alignment, state_alignment
+from ..dialect_utils.index.index_bits import IndexBits
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.memory.allocations import Untraceable, start_offsets
+from ..dialect_utils.memory.lds_accesses import is_lds_allocation, lds_allocations
+from ..dialect_utils.memory.stated_alignment import promised_alignment, state_alignment
 from .base import FunctionPass, PassContext
 
 _BUFFER_OPERAND = {"vector.load": 0, "vector.store": 1}

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.allocations import defining_operation, flatten_allocation, why_not_flat
+from ..dialect_utils.memory.allocations import defining_operation, flatten_allocation, why_not_flat
 from ..dialect_utils.swizzle_hint import hints_in, unhinted
 from .base import FunctionPass, PassContext
 

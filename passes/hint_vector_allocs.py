@@ -31,14 +31,14 @@ from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..bank_model.paddings import padding_choices
 from ..dialect_utils.gpu_target import Launch, lds_model
-from ..dialect_utils.staged_tensors import (
+from ..dialect_utils.memory.staged_tensors import (
     UntraceableError,
     accesses_of,
     is_workgroup_alloc,
     tile_of,
 )
+from ..dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_layouts
 from ..dialect_utils.swizzle_hint import is_hint
-from ..dialect_utils.vector_layouts import VectorLayouts, infer_vector_layouts
 from .base import PassContext
 from .decisions import HINT_PASS
 from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints

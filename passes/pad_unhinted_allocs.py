@@ -15,9 +15,10 @@ share that LDS so that the sum of their conflict cycles is least (`bank_model/pa
 number it is that many bits for every allocation, as the stock pass
 `iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
 
-Some operations need aligned addresses in every layout (`dialect_utils/required_alignment.py`).
-Rows that these access are padded by multiples of what they need, by more bits than asked for if
-need be, or not at all; a warning says so where the bits were asked for.
+Some operations need aligned addresses in every layout
+(`dialect_utils/memory/required_alignment.py`). Rows that these access are padded by multiples of
+what they need, by more bits than asked for if need be, or not at all; a warning says so where the
+bits were asked for.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_confl
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.targets import Target, UnknownTargetError, target
-from ..dialect_utils.allocations import reach_of
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.dynamic_sizes import DYNAMIC
 from ..dialect_utils.element_types import element_bits
 from ..dialect_utils.gpu_target import gpu_target_of, lds_model
-from ..dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
-from ..dialect_utils.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.lds_accesses import (
+from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.memory.allocations import reach_of
+from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from ..dialect_utils.memory.lds_accesses import (
     SWIZZLE_HINT,
     AllocationAccesses,
     is_hinted,
@@ -55,7 +56,11 @@ from ..dialect_utils.lds_accesses import (
     tile_of,
     trace_allocation,
 )
-from ..dialect_utils.required_alignment import in_elements, required_alignment, why_not_aligned
+from ..dialect_utils.memory.required_alignment import (
+    in_elements,
+    required_alignment,
+    why_not_aligned,
+)
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import PAD_PASS, Action, Decision
 

@@ -37,7 +37,9 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import Swizzle, chain_period
-from ..dialect_utils.allocations import (
+from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.index.index_bits import IndexBits
+from ..dialect_utils.memory.allocations import (
     VIEWS,
     Reach,
     Untraceable,
@@ -51,9 +53,7 @@ from ..dialect_utils.allocations import (
     start_offsets,
     why_not_flat,
 )
-from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.index_bits import IndexBits
-from ..dialect_utils.lds_accesses import GATHER, LDMATRIX, STOWED_SWIZZLE
+from ..dialect_utils.memory.lds_accesses import GATHER, LDMATRIX, STOWED_SWIZZLE
 from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
 from .absorb_swizzle_hints import PERMUTED_ELEMENTS
 from .base import FunctionPass, PassContext

@@ -9,24 +9,24 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.access_offsets import KnownOffsets
 from ..dialect_utils.diagnostics import PassFailure, SourceLocation
-from ..dialect_utils.flat_ldmatrix import fold_expansions_into_ldmatrix
 from ..dialect_utils.gpu_target import launch_of
-from ..dialect_utils.hint_resolution import (
+from ..dialect_utils.index.index_bits import IndexBits
+from ..dialect_utils.index.index_builder import IndexBuilder
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.index.offset_terms import OffsetSplitter
+from ..dialect_utils.index.swizzle_arithmetic import SwizzledOffsets
+from ..dialect_utils.memory.access_offsets import KnownOffsets
+from ..dialect_utils.memory.flat_ldmatrix import fold_expansions_into_ldmatrix
+from ..dialect_utils.memory.hint_resolution import (
     read_of_another_layout,
     why_not_resolvable,
     why_several_layouts,
 )
-from ..dialect_utils.hinted_buffers import BufferGroup, Chain, group_hinted_buffers
-from ..dialect_utils.index_bits import IndexBits
-from ..dialect_utils.index_builder import IndexBuilder
-from ..dialect_utils.lane_values import LaneEvaluator
-from ..dialect_utils.lds_accesses import GATHER
-from ..dialect_utils.offset_terms import OffsetSplitter
-from ..dialect_utils.swizzle_arithmetic import SwizzledOffsets
+from ..dialect_utils.memory.hinted_buffers import BufferGroup, Chain, group_hinted_buffers
+from ..dialect_utils.memory.lds_accesses import GATHER
+from ..dialect_utils.memory.swizzled_accesses import AccessRewriter, RewrittenAccesses
 from ..dialect_utils.swizzle_hint import hints_in
-from ..dialect_utils.swizzled_accesses import AccessRewriter, RewrittenAccesses
 from .base import FunctionPass, PassContext
 from .decisions import Action, Decision
 from .hint_ownership import are_hints_marked, unmark_hints

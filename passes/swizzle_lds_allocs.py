@@ -3,7 +3,7 @@
 
 Works on any function with static launch bounds, wherever its `memref.alloc`s in workgroup memory
 come from: no nested layouts are needed. The accesses to an allocation are followed through views,
-choices and loops, and evaluated lane by lane (`dialect_utils/lds_accesses.py`):
+choices and loops, and evaluated lane by lane (`dialect_utils/memory/lds_accesses.py`):
 
     %a = memref.alloc() : memref<64x64xf16, #ws>           %a = memref.alloc()
     vector.store %v, %a[%row, %column]              ->     %h = iree_codegen.swizzle_hint %a[S]
@@ -17,7 +17,7 @@ a loop that rotates them do, are decided on together and get the same swizzle:
     %r:2 = scf.for ... iter_args(%x = %a, %y = %b) { ... scf.yield %y, %x }
 
 Where `amdgpu.gather_to_lds` stores to an allocation, its lanes fetch for each other
-(`dialect_utils/gather_sources.py`), because where they store is not the program's to say.
+(`dialect_utils/memory/gather_sources.py`), because where they store is not the program's to say.
 
 An allocation that has a swizzle hint S already, as stock gives some of those that it loads direct
 to the LDS, keeps it. Where conflicts are left, another swizzle T goes between the two, chosen for
@@ -40,8 +40,10 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.swizzle_legality import behind_swizzles, footprints_of, illegality
-from ..dialect_utils.allocation_layout import Chain, UnknownLayoutError, standing_layout
-from ..dialect_utils.allocations import (
+from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.memory.allocation_layout import Chain, UnknownLayoutError, standing_layout
+from ..dialect_utils.memory.allocations import (
     REORDERING_FREE_VIEWS,
     Reach,
     Untraceable,
@@ -53,11 +55,9 @@ from ..dialect_utils.allocations import (
     sources_of,
     why_not_flat,
 )
-from ..dialect_utils.gather_sources import GatherPermuter
-from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.joined_accesses import emitted_accesses
-from ..dialect_utils.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.lds_accesses import (
+from ..dialect_utils.memory.gather_sources import GatherPermuter
+from ..dialect_utils.memory.joined_accesses import emitted_accesses
+from ..dialect_utils.memory.lds_accesses import (
     GATHER,
     LDMATRIX,
     STOWED_SWIZZLE,

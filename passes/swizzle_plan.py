@@ -31,7 +31,7 @@ from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.lds_accesses import Gather
+from ..dialect_utils.memory.lds_accesses import Gather
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision

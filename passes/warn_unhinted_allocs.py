@@ -16,8 +16,8 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import PlainLayout, layout_conflicts
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.lds_accesses import (
+from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.memory.lds_accesses import (
     is_hinted,
     lds_allocations,
     shown_type,

@@ -17,7 +17,7 @@ from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.errors import InvalidParameterError
 from bankwise.bench.kernels import Attention, Matmul
 from bankwise.dialect_utils.gpu_target import lds_model
-from bankwise.dialect_utils.lds_reading import read_allocations
+from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.counters import Counters
 from bankwise.iree_plugin.emulated_device import EmulatedDevice

@@ -12,7 +12,9 @@ from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.dialect_utils.allocations import (
+from bankwise.dialect_utils.diagnostics import PassFailure
+from bankwise.dialect_utils.index.index_bits import Congruence, IndexBits
+from bankwise.dialect_utils.memory.allocations import (
     Untraceable,
     allocations_in,
     is_workgroup_memref,
@@ -21,8 +23,6 @@ from bankwise.dialect_utils.allocations import (
     root_allocations,
     start_offsets,
 )
-from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.dialect_utils.index_bits import Congruence, IndexBits
 from bankwise.dialect_utils.swizzle_hint import hint_swizzle
 from bankwise.passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.base import FunctionPass, PassContext

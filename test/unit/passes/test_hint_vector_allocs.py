@@ -16,15 +16,15 @@ from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conf
 from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import launch_of
-from bankwise.dialect_utils.lane_values import LaneEvaluator
-from bankwise.dialect_utils.lds_accesses import (
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     lds_allocations,
     trace_allocation,
 )
-from bankwise.dialect_utils.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from bankwise.dialect_utils.memory.vector_layouts import infer_vector_layouts
 from bankwise.dialect_utils.swizzle_hint import hint_chain, is_hint
-from bankwise.dialect_utils.vector_layouts import infer_vector_layouts
 from bankwise.passes.base import PassContext, PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.hint_vector_allocs import HintVectorAllocs

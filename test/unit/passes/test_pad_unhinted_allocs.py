@@ -31,9 +31,9 @@ from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.targets import Target, target
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.gpu_target import Launch, launch_of
-from bankwise.dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.lane_values import LaneEvaluator
-from bankwise.dialect_utils.lds_accesses import (
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from bankwise.dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     lds_allocations,
     trace_allocation,

@@ -14,8 +14,8 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
-from bankwise.dialect_utils.allocations import VIEWS
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
+from bankwise.dialect_utils.memory.allocations import VIEWS
 from bankwise.iree_plugin.pipeline_edit import LOWERED
 from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS, RecordingKey, RecordingStore
 from bankwise.passes.base import PassContext

@@ -16,7 +16,7 @@ from iree.compiler.api import Session
 from bankwise.bank_model.swizzle_legality import contiguous_run
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
-from bankwise.dialect_utils.swizzle_arithmetic import XorNetwork
+from bankwise.dialect_utils.index.swizzle_arithmetic import XorNetwork
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.resolve_swizzle_hints import ResolveSwizzleHints

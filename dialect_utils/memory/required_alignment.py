@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from iree.compiler import ir
 
-from .element_types import element_bits
+from ..element_types import element_bits
 
 
 @dataclass(frozen=True)

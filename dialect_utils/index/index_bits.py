@@ -26,8 +26,8 @@ from types import MappingProxyType
 
 from iree.compiler import ir
 
-from .dynamic_sizes import DYNAMIC
-from .gpu_target import Launch, launch_of
+from ..dynamic_sizes import DYNAMIC
+from ..gpu_target import Launch, launch_of
 from .lane_values import LaneEvaluator, Unknown
 from .operand_order import compute_after_operands
 

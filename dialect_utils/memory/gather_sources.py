@@ -30,8 +30,14 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from ..bank_model.errors import is_power_of_two
-from ..bank_model.swizzles import Swizzle, XorShuffle, chain_period
+from ...bank_model.errors import is_power_of_two
+from ...bank_model.swizzles import Swizzle, XorShuffle, chain_period
+from ..diagnostics import PassFailure
+from ..gpu_target import Launch
+from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
+from ..index.operand_order import compute_after_operands
+from ..index.swizzle_arithmetic import xor_term
+from ..swizzle_hint import HINT_NAME
 from .allocations import (
     REORDERING_FREE_VIEWS,
     VIEWS,
@@ -39,13 +45,7 @@ from .allocations import (
     defining_operation,
     sources_of,
 )
-from .diagnostics import PassFailure
-from .gpu_target import Launch
-from .lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
 from .lds_accesses import Gather, mixed_operands, strides_of
-from .operand_order import compute_after_operands
-from .swizzle_arithmetic import xor_term
-from .swizzle_hint import HINT_NAME
 
 _LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
 _SAME_IN_A_WAVE = frozenset(

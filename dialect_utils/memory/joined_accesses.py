@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.errors import is_power_of_two
-from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.errors import is_power_of_two
+from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from .lds_accesses import TracedAccess
 
 MOST_UNROLLED = 64

@@ -14,11 +14,11 @@ from math import ceil
 
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.nested_layout import NestedLayoutError
-from ..bank_model.targets import AccessKind
-from .diagnostics import SourceLocation
-from .gpu_target import Launch
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.nested_layout import NestedLayoutError
+from ...bank_model.targets import AccessKind
+from ..diagnostics import SourceLocation
+from ..gpu_target import Launch
 from .vector_layouts import (
     VectorLayouts,
     op_name,

@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from .dynamic_sizes import DYNAMIC
-from .gpu_target import Launch
+from ..dynamic_sizes import DYNAMIC
+from ..gpu_target import Launch
 from .operand_order import compute_after_operands
 
 IntArray = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from ..bank_model.errors import is_power_of_two
+from ...bank_model.errors import is_power_of_two
 
 
 def constant_value(value: ir.Value) -> int | None:

@@ -10,8 +10,8 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.index_bits import Bits, IndexBits, low_bit
-from bankwise.dialect_utils.lane_values import LaneEvaluator
+from bankwise.dialect_utils.index.index_bits import Bits, IndexBits, low_bit
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.test.unit.index_evaluator import UndefinedError, evaluate, signed
 
 _INFO = (

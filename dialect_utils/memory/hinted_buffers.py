@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import Swizzle
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.swizzles import Swizzle
+from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 from .allocations import REORDERING_FREE_VIEWS, VIEWS
 from .lds_accesses import GATHER, LDMATRIX
-from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
 

@@ -14,13 +14,13 @@ from math import gcd, prod
 
 from iree.compiler import ir
 
-from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..dynamic_sizes import DYNAMIC
+from ..element_types import element_bits
+from ..index.index_bits import Congruence, IndexBits
+from ..swizzle_hint import HINT_NAME, is_hint
 from .carried_memory import FOR_BOUNDS, carried_values
-from .dynamic_sizes import DYNAMIC
-from .element_types import element_bits
-from .index_bits import Congruence, IndexBits
 from .lds_accesses import mixed_operands
-from .swizzle_hint import HINT_NAME, is_hint
 
 _WORKGROUP = "#gpu.address_space<workgroup>"
 

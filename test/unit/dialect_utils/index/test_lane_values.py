@@ -15,7 +15,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.lane_values import (
+from bankwise.dialect_utils.index.lane_values import (
     LaneEvaluator,
     LaneValues,
     Unknown,

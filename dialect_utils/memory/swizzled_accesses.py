@@ -29,7 +29,7 @@ from math import gcd
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.swizzle_legality import (
+from ...bank_model.swizzle_legality import (
     AccessFootprint,
     Placement,
     contiguous_run,
@@ -37,14 +37,14 @@ from ..bank_model.swizzle_legality import (
     placement,
     split_points,
 )
-from ..bank_model.swizzles import chain_period
+from ...bank_model.swizzles import chain_period
+from ..element_types import element_bits
+from ..index.swizzle_arithmetic import SwizzledOffsets
 from .access_offsets import KnownOffsets, element_count
-from .element_types import element_bits
 from .hint_resolution import AskedLength, asked_length
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
 from .lds_accesses import is_lds_allocation
 from .stated_alignment import promised_alignment, state_alignment
-from .swizzle_arithmetic import SwizzledOffsets
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from iree.compiler.api import Session
 
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.lane_values import LaneEvaluator
-from bankwise.dialect_utils.lds_accesses import (
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from bankwise.dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     lds_allocations,
     ordinary_accesses,

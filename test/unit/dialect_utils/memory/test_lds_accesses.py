@@ -19,8 +19,8 @@ from bankwise.bank_model.layouts import (
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.lane_values import LaneEvaluator, Unknown
-from bankwise.dialect_utils.lds_accesses import (
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from bankwise.dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     is_hinted,
     lds_allocations,

@@ -14,7 +14,7 @@ from math import prod
 
 from iree.compiler import ir
 
-from .dynamic_sizes import DYNAMIC
+from ..dynamic_sizes import DYNAMIC
 from .index_bits import IndexBits, is_disjoint, linearize_digits
 from .index_builder import IndexBuilder, constant_value
 

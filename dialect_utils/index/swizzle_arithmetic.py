@@ -35,8 +35,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.errors import is_power_of_two
-from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle, chain_period
+from ...bank_model.errors import is_power_of_two
+from ...bank_model.swizzles import RotateRows, Swizzle, XorShuffle, chain_period
 from .index_bits import IndexBits, add, constant_bits
 from .index_builder import IndexBuilder
 from .offset_terms import OffsetSplitter

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.swizzle_legality import AccessFootprint, Placement, placement
-from .element_types import element_bits
+from ...bank_model.swizzle_legality import AccessFootprint, Placement, placement
+from ..element_types import element_bits
+from ..index.index_bits import IndexBits
+from ..index.lane_values import LaneEvaluator, Unknown
 from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess, Chain
-from .index_bits import IndexBits
-from .lane_values import LaneEvaluator, Unknown
 from .lds_accesses import LDMATRIX
 from .required_alignment import in_elements, is_indivisible, required_alignment
 

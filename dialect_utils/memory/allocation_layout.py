@@ -16,14 +16,14 @@ from math import prod
 
 from iree.compiler import ir
 
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
-from ..bank_model.swizzles import Swizzle, chain_period
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ...bank_model.swizzles import Swizzle, chain_period
+from ..index.index_bits import IndexBits
+from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 from .allocations import VIEWS, Untraceable, start_offsets
 from .carried_memory import carried_values
-from .index_bits import IndexBits
 from .lds_accesses import STOWED_SWIZZLE, stowed_swizzles
-from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 
 Chain = tuple[Swizzle, ...]
 

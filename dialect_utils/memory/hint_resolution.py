@@ -19,14 +19,16 @@ from math import gcd, lcm
 
 from iree.compiler import ir
 
-from ..bank_model.swizzle_legality import (
+from ...bank_model.swizzle_legality import (
     contiguous_run,
     may_be_whole_runs,
     placement,
     why_no_permutation,
     why_not_rewritten,
 )
-from ..bank_model.swizzles import chain_period
+from ...bank_model.swizzles import chain_period
+from ..element_types import element_bits
+from ..index.index_bits import IndexBits
 from .access_offsets import KnownOffsets, vector_type
 from .allocations import (
     REORDERING_FREE_VIEWS,
@@ -34,9 +36,7 @@ from .allocations import (
     defining_operation,
     length_of,
 )
-from .element_types import element_bits
 from .hinted_buffers import BufferAccess, BufferGroup, Chain
-from .index_bits import IndexBits
 
 
 def why_not_resolvable(group: BufferGroup, known: KnownOffsets) -> str | None:

@@ -15,10 +15,10 @@ from math import gcd
 
 from iree.compiler import ir
 
-from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..element_types import element_bits
+from ..index.index_bits import IndexBits
 from .allocations import align_allocation, begins_at_multiple_of
-from .element_types import element_bits
-from .index_bits import IndexBits
 
 
 def state_alignment(

@@ -29,17 +29,16 @@ from types import MappingProxyType
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import SwizzledLayout
-from ..bank_model.swizzle_legality import DirectStore, contiguous_run
-from ..bank_model.swizzles import Swizzle, chain_period
-from ..bank_model.targets import AccessKind
-from .carried_memory import carried_values
-from .diagnostics import SourceLocation
-from .dynamic_sizes import DYNAMIC
-from .element_types import element_bits
-from .lane_values import (
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import SwizzledLayout
+from ...bank_model.swizzle_legality import DirectStore, contiguous_run
+from ...bank_model.swizzles import Swizzle, chain_period
+from ...bank_model.targets import AccessKind
+from ..diagnostics import SourceLocation
+from ..dynamic_sizes import DYNAMIC
+from ..element_types import element_bits
+from ..index.lane_values import (
     LaneEvaluator,
     LaneValues,
     Loop,
@@ -49,8 +48,9 @@ from .lane_values import (
     constant,
     existing_lanes,
 )
+from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
+from .carried_memory import carried_values
 from .required_alignment import in_elements, required_alignment
-from .swizzle_hint import UnknownSwizzleError, hint_swizzle, parse_swizzle
 
 SWIZZLE_HINT = "iree_codegen.swizzle_hint"
 GATHER = "amdgpu.gather_to_lds"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ..bank_model.nested_layout import NestedLayout, NestedLayoutError
+from ...bank_model.nested_layout import NestedLayout, NestedLayoutError
 
 # IREE tracks no more per value; more than one is ambiguous here anyway.
 _MAX_CANDIDATES = 4

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..diagnostics import SourceLocation
+from ..gpu_target import Launch
+from ..index.lane_values import LaneEvaluator, Unknown
+from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 from .allocation_layout import UnknownLayoutError, standing_layout
 from .allocations import is_workgroup_memref, lds_bytes
-from .diagnostics import SourceLocation
-from .gpu_target import Launch
-from .lane_values import LaneEvaluator, Unknown
 from .lds_accesses import lds_allocations, shown_type, trace_allocation
 from .staged_tensors import UntraceableError, accesses_of, is_workgroup_alloc, tile_of
-from .swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 from .vector_layouts import VectorLayouts, infer_vector_layouts
 
 _TO_LAYOUT = "iree_vector_ext.to_layout"
