@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..iree_plugin.emulated_device import EmulatedDevice
-from ..iree_plugin.emulated_run import run_emulated
-from ..iree_plugin.host_program import DispatchCommand, HostProgramError
 from ..passes.decisions import DecisionLog
+from ..runtime.emulated_device import EmulatedDevice
+from ..runtime.emulated_run import run_emulated
+from ..runtime.host_program import DispatchCommand, HostProgramError
 from .kernels import Mask, Product
 from .runs import TARGET_FLAGS
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from ..iree_plugin.emulated_run import run_emulated
+from ..runtime.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]

@@ -27,8 +27,8 @@ from pathlib import Path
 
 from ..emulator.errors import LdsRaceError
 from ..iree_plugin.atomic_file import write_output
-from ..iree_plugin.emulated_run import EmulatedRun, run_emulated
 from ..passes.decisions import DecisionLog
+from ..runtime.emulated_run import EmulatedRun, run_emulated
 from .emulated_products import MarkingDevice
 from .emulated_rows import (
     CONFLICTS,

@@ -12,10 +12,10 @@ from ..bank_model.targets import target
 from ..emulator.assembly import Kernel
 from ..emulator.counters import Counters, totals
 from ..emulator.kernel_launch import launch_each
-from ..iree_plugin.emulated_device import EmulatedDevice, kernel_arguments, sampled_workgroups
-from ..iree_plugin.emulated_module import compile_for_emulation
-from ..iree_plugin.host_program import DispatchCommand, HostProgram, HostProgramError
-from ..tools.run_values import parse_values
+from ..runtime.emulated_device import EmulatedDevice, kernel_arguments, sampled_workgroups
+from ..runtime.emulated_module import compile_for_emulation
+from ..runtime.host_program import DispatchCommand, HostProgram, HostProgramError
+from ..runtime.values import parse_values
 from .sweep_cases import Case, SweptKernel
 from .sweep_rows import COUNTERS, Row, empty_row, installed_versions
 

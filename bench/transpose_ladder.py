@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..iree_plugin.emulated_run import run_emulated
+from ..runtime.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
 EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from ..emulator.assembly import Kernel
 from ..emulator.waits import check_waits
-from ..iree_plugin.emulated_module import compile_for_emulation
+from ..runtime.emulated_module import compile_for_emulation
 from . import matmul_table
 from .emulated_rows import MITIGATIONS
 from .kernels import Attention, Product, swept_attentions

@@ -20,7 +20,7 @@ from .usage import UsageError
 
 if TYPE_CHECKING:
     from ..iree_plugin.compile_settings import CompileSettings
-    from ..iree_plugin.emulated_device import DispatchRecord
+    from ..runtime.emulated_device import DispatchRecord
 
 PROGRAM = "bankwise-run"
 Array = npt.NDArray[Any]
@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(settings: RunSettings) -> int:
     from ..dialect_utils.element_types import ElementTypeError
-    from ..iree_plugin.parameters import ParameterError
-    from ..iree_plugin.runtime_device import RuntimeDeviceError
-    from .run_values import ValueTextError, array_path, parse_values
+    from ..runtime.parameters import ParameterError
+    from ..runtime.runtime_device import RuntimeDeviceError
+    from ..runtime.values import ValueTextError, array_path, parse_values
 
     try:
         if settings.list_devices is not None or settings.list_drivers:
@@ -77,7 +77,7 @@ def _run(settings: RunSettings) -> int:
 
 def _list(settings: RunSettings) -> int:
     """Prints the drivers and devices that may be named."""
-    from ..iree_plugin.runtime_device import device_uris, driver_names
+    from ..runtime.runtime_device import device_uris, driver_names
 
     emulated = [device for device in DEVICES if device.startswith("emulated-")]
     if settings.list_drivers:
@@ -102,7 +102,7 @@ def _resolve_device(settings: RunSettings) -> str:
     """The device to use; says which, on stderr."""
     device, reason = settings.device, ""
     if device == "auto":
-        from ..iree_plugin.runtime_device import device_answers
+        from ..runtime.runtime_device import device_answers
 
         reason = device_answers("hip")
         device = f"emulated-{_rocm_target(settings, 'gfx942')}" if reason else "hip"
@@ -137,10 +137,10 @@ def _emulate(
     from ..emulator.assembly import AssemblyError
     from ..emulator.errors import EmulationError
     from ..iree_plugin.compile_driver import DriverError
-    from ..iree_plugin.emulated_device import EmulatedDevice
-    from ..iree_plugin.emulated_module import compile_as_set
-    from ..iree_plugin.host_program import HostProgram, HostProgramError
-    from ..iree_plugin.parameters import Parameters
+    from ..runtime.emulated_device import EmulatedDevice
+    from ..runtime.emulated_module import compile_as_set
+    from ..runtime.host_program import HostProgram, HostProgramError
+    from ..runtime.parameters import Parameters
 
     defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
     try:
@@ -273,8 +273,8 @@ _GPU_FLAGS = {
 def _run_on_gpu(
     settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
 ) -> list[Array]:
-    from ..iree_plugin.parameters import Parameters
-    from ..iree_plugin.runtime_device import run_on_device
+    from ..runtime.parameters import Parameters
+    from ..runtime.runtime_device import run_on_device
 
     vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()
     function, outputs = run_on_device(
@@ -311,7 +311,7 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
 
 
 def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
-    from .run_values import save_array, value_text
+    from ..runtime.values import save_array, value_text
 
     if settings.workgroups is not None and not settings.outputs:
         print("(the outputs of a sample are incomplete and not shown)")
@@ -327,7 +327,7 @@ def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
 def _compare(
     settings: RunSettings, outputs: Sequence[Array], expected: Sequence[Array | int | float | None]
 ) -> int:
-    from .run_values import Tolerances
+    from ..runtime.values import Tolerances
 
     if len(expected) != len(outputs):
         return fail(

@@ -15,8 +15,8 @@ import bankwise
 from bankwise.bench.program_families import reproducers
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.iree_plugin.emulated_run import EmulatedRun, run_emulated
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 
 from .conftest import Tool
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bankwise.bench.runs import TARGET_FLAGS
-from bankwise.iree_plugin.emulated_run import run_emulated
+from bankwise.runtime.emulated_run import run_emulated
 
 # Two steps: 64 lanes load 512 elements direct to the LDS, whose rows of 16 groups of 8 are permuted
 # at the source as the hint says, and each lane reads the 8 elements at an offset of its own.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.iree_plugin.emulated_run import run_emulated
+from bankwise.runtime.emulated_run import run_emulated
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 Array = npt.NDArray[Any]

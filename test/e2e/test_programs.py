@@ -15,7 +15,7 @@ from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Program, largest_error
 from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
 from bankwise.bench.runs import TARGET_FLAGS
-from bankwise.iree_plugin.emulated_run import run_emulated
+from bankwise.runtime.emulated_run import run_emulated
 
 FAST = (
     ("matmul_narrow_f16_512x4x256", "gfx942"),

@@ -27,9 +27,9 @@ from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.emulator.counters import totals
 from bankwise.emulator.errors import EmulationError, UnknownInstructionError
-from bankwise.iree_plugin.emulated_device import DispatchRecord
-from bankwise.iree_plugin.emulated_run import run_emulated
 from bankwise.passes.decisions import SWIZZLE_PASS, Action, Decision, DecisionLog
+from bankwise.runtime.emulated_device import DispatchRecord
+from bankwise.runtime.emulated_run import run_emulated
 
 from .random_kernels import (
     Access,

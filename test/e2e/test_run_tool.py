@@ -20,10 +20,10 @@ from bankwise.bench.kernels import Attention, Matmul
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.element_types import dtype_of
 from bankwise.emulator.errors import EmulationError
-from bankwise.iree_plugin.emulated_run import run_emulated
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
-from bankwise.iree_plugin.runtime_device import device_answers
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.runtime.runtime_device import device_answers
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 Array = npt.NDArray[Any]

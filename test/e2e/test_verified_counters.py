@@ -20,14 +20,14 @@ from bankwise.dialect_utils.gpu_target import lds_model
 from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.counters import Counters
-from bankwise.iree_plugin.emulated_device import EmulatedDevice
-from bankwise.iree_plugin.emulated_module import compile_for_emulation
-from bankwise.iree_plugin.host_program import HostProgram
 from bankwise.iree_plugin.mitigation import Mitigation, mitigation_edits, verifying_edits
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.verify_lds_conflicts import standing_accesses
-from bankwise.tools.run_values import parse_values
+from bankwise.runtime.emulated_device import EmulatedDevice
+from bankwise.runtime.emulated_module import compile_for_emulation
+from bankwise.runtime.host_program import HostProgram
+from bankwise.runtime.values import parse_values
 
 Key = tuple[str, int]
 """("read" or "write", bytes of a lane in one access)."""

@@ -16,8 +16,8 @@ from bankwise.bench.wait_check import cases, measure
 from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
 from bankwise.emulator.errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.waits import check_waits, is_direct_load
-from bankwise.iree_plugin.emulated_module import EmulatedModule, compile_for_emulation
-from bankwise.iree_plugin.host_program import HostProgram
+from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
+from bankwise.runtime.host_program import HostProgram
 
 
 def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:

@@ -5,7 +5,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from bankwise.tools.run_values import (
+from bankwise.runtime.values import (
     Tolerances,
     ValueTextError,
     parse_values,

@@ -32,7 +32,7 @@ from ..dialect_utils.element_types import (
     unpacked,
 )
 from ..iree_plugin.atomic_file import write_output
-from ..iree_plugin.calls import InputTypeError, as_element_type, type_text
+from .calls import InputTypeError, as_element_type, type_text
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ import pytest
 from iree.compiler.api import Session, Source
 
 from bankwise.iree_plugin.embedding import SteppedInvocation
-from bankwise.iree_plugin.host_program import HostProgram, HostProgramError
+from bankwise.runtime.host_program import HostProgram, HostProgramError
 
 
 class RecordingDevice:

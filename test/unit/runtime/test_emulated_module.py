@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bankwise.iree_plugin.compile import CompileError
-from bankwise.iree_plugin.emulated_run import run_emulated
+from bankwise.runtime.emulated_run import run_emulated
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 BIAS = """
@@ -46,7 +46,7 @@ def test_flags_that_only_a_process_takes_go_to_a_child():
 
 BROKEN = """
 import sys
-import bankwise.iree_plugin.emulated_module as emulated_module
+import bankwise.runtime.emulated_module as emulated_module
 from bankwise.emulator.assembly import AssemblyError
 from bankwise.tools.run import main
 

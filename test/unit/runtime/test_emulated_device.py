@@ -9,8 +9,8 @@ import pytest
 
 from bankwise.emulator.assembly import KernelArgument
 from bankwise.emulator.errors import UndefinedReadError
-from bankwise.iree_plugin.emulated_device import EmulatedDevice
-from bankwise.iree_plugin.host_program import Binding, DispatchCommand
+from bankwise.runtime.emulated_device import EmulatedDevice
+from bankwise.runtime.host_program import Binding, DispatchCommand
 
 from ..emulator.small_kernels import kernel
 

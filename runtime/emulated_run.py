@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
+from ..iree_plugin.mitigation import Mitigation
+from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
 from .emulated_device import DispatchRecord, EmulatedDevice
 from .emulated_module import compile_for_emulation
 from .host_program import HostProgram, HostProgramError
-from .mitigation import Mitigation
-from .pipeline_edit import PipelineEdit
 
 Array = npt.NDArray[Any]
 

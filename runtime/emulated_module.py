@@ -14,16 +14,16 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
+from ..iree_plugin.compile import CompileError, collecting_compile, compile_in_child, open_source
+from ..iree_plugin.compile_driver import compile_to_module
+from ..iree_plugin.compile_settings import CompileSettings
+from ..iree_plugin.embedding import SteppedInvocation
+from ..iree_plugin.first_phases import run_first_phases
+from ..iree_plugin.mitigation import Mitigation
+from ..iree_plugin.pipeline_edit import PipelineEdit
+from ..iree_plugin.stepped_compile import SteppedCompile
+from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
-from .compile import CompileError, collecting_compile, compile_in_child, open_source
-from .compile_driver import compile_to_module
-from .compile_settings import CompileSettings
-from .embedding import SteppedInvocation
-from .first_phases import run_first_phases
-from .mitigation import Mitigation
-from .pipeline_edit import PipelineEdit
-from .stepped_compile import SteppedCompile
-from .temporary_files import temporary_directory
 
 _LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
 _PHASE_THAT_WRITES_ASSEMBLY = "hal"
