@@ -57,7 +57,7 @@ def compile_all(directory: Path) -> None:
 def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
     """A kernel's vmfb and the conflict cycles of its whole grid by the model."""
     from bankwise import compile as compile_mlir
-    from bankwise.iree_plugin.observed_compile import ObserveLds, observing_edits
+    from bankwise.report.observed_compile import ObserveLds, observing_edits
 
     flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
     observer = ObserveLds()

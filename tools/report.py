@@ -17,8 +17,8 @@ from .report_arguments import HELP, ReportSettings, parse_report_arguments
 from .usage import UsageError
 
 if TYPE_CHECKING:
-    from ..dialect_utils.conflict_report import FunctionReport
-    from .report_contents import Contents
+    from ..report.conflict_report import FunctionReport
+    from ..report.contents import Contents
 
 PROGRAM = "bankwise-report"
 
@@ -51,7 +51,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 
     from ..iree_plugin.compile_driver import DriverError
     from ..iree_plugin.pipeline_edit import PipelineEditError
-    from .report_contents import Contents, SelectionError, number_report, why_failed
+    from ..report.contents import Contents, SelectionError, number_report, why_failed
 
     try:
         reports = _reports(settings)
@@ -78,10 +78,10 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | None:
     """(file, report) of every function; None after a diagnostic."""
     if settings.compile is None:
-        from ..iree_plugin.report_sources import report_files
+        from ..report.sources import report_files
 
         return report_files(settings.inputs, settings.target, split_input=settings.split_input)
-    from ..iree_plugin.observed_compile import observe_compile
+    from ..report.observed_compile import observe_compile
 
     seen = observe_compile(settings.compile)
     return None if seen is None else [(settings.inputs[0], report) for report in seen]
@@ -89,18 +89,18 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | Non
 
 def _rendered(contents: Contents, settings: ReportSettings) -> str:
     if settings.format == "json":
-        from .report_json import json_report
+        from ..report.json_document import json_report
 
         return json_report(contents)
     if settings.format == "markdown":
-        from .report_markdown import markdown_report
+        from ..report.markdown import markdown_report
 
         return markdown_report(contents)
     if settings.format == "html":
-        from .report_html import html_report
+        from ..report.html import html_report
 
         return html_report(contents)
-    from .report_text import PLAIN_WIDTH, text_report
+    from ..report.text import PLAIN_WIDTH, text_report
 
     if settings.output == "-" and sys.stdout.isatty():
         width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns

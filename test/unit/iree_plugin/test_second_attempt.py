@@ -8,11 +8,11 @@ from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
 from bankwise.iree_plugin.device_functions import children
-from bankwise.iree_plugin.observed_compile import ObserveLds
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action, Decision
+from bankwise.report.observed_compile import ObserveLds
 
 _HINTED = """
 !t = memref<1024xf16, #gpu.address_space<workgroup>>

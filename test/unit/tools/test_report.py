@@ -18,13 +18,13 @@ from iree.compiler.api import Session
 from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
 from bankwise.bank_model.targets import target
-from bankwise.dialect_utils.conflict_report import functions_in, report_function
-from bankwise.tools.report_contents import Contents, SelectionError, number_report
-from bankwise.tools.report_html import html_report
-from bankwise.tools.report_json import json_report
-from bankwise.tools.report_markdown import markdown_report
-from bankwise.tools.report_pictures import Gallery
-from bankwise.tools.report_text import map_text, text_report
+from bankwise.report.conflict_report import functions_in, report_function
+from bankwise.report.contents import Contents, SelectionError, number_report
+from bankwise.report.html import html_report
+from bankwise.report.json_document import json_report
+from bankwise.report.markdown import markdown_report
+from bankwise.report.pictures import Gallery
+from bankwise.report.text import map_text, text_report
 
 INFO = (
     "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "

@@ -9,8 +9,8 @@ from .. import __version__
 from ..bank_model.bank_map import BankMap
 from ..bank_model.layout_counts import LayoutCount
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
-from ..dialect_utils.conflict_report import AllocationReport
-from .report_contents import (
+from .conflict_report import AllocationReport
+from .contents import (
     Contents,
     NumberedAccess,
     NumberedAllocation,

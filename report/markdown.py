@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..dialect_utils.conflict_report import AccessGroup, AllocationReport
-from .report_contents import (
+from .conflict_report import AccessGroup, AllocationReport
+from .contents import (
     NO_ALLOCATIONS,
     Contents,
     NumberedAllocation,
@@ -23,7 +23,7 @@ from .report_contents import (
     shown_type,
     sums_lines,
 )
-from .report_text import caption, map_text
+from .text import caption, map_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
 

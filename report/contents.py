@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..bank_model.layout_counts import LayoutCount
-from ..dialect_utils.conflict_report import AccessGroup, AllocationReport, FunctionReport
-from ..iree_plugin.report_sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
+from .conflict_report import AccessGroup, AllocationReport, FunctionReport
+from .sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
 
 NO_ALLOCATIONS = "no workgroup allocations"
 

@@ -13,8 +13,8 @@ from html import escape
 
 from .. import __version__
 from ..bank_model.layout_counts import LayoutCount
-from ..dialect_utils.conflict_report import AllocationReport
-from .report_contents import (
+from .conflict_report import AllocationReport
+from .contents import (
     NO_ALLOCATIONS,
     Contents,
     NumberedAccess,
@@ -31,8 +31,8 @@ from .report_contents import (
     shown_type,
     sums_lines,
 )
-from .report_pictures import Gallery, Picture
-from .report_text import caption
+from .pictures import Gallery, Picture
+from .text import caption
 
 _STYLE = """\
 :root { color-scheme: light dark; --ink: #1f2328; --paper: #ffffff; --line: #d1d9e0;

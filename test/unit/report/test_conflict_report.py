@@ -12,14 +12,14 @@ from iree.compiler.api import Session
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind
-from bankwise.dialect_utils.conflict_report import (
+from bankwise.dialect_utils.memory.allocation_layout import UnknownLayoutError, standing_layout
+from bankwise.dialect_utils.memory.lds_accesses import lds_allocations
+from bankwise.report.conflict_report import (
     AllocationReport,
     FunctionReport,
     functions_in,
     report_function,
 )
-from bankwise.dialect_utils.memory.allocation_layout import UnknownLayoutError, standing_layout
-from bankwise.dialect_utils.memory.lds_accesses import lds_allocations
 
 WS = "#gpu.address_space<workgroup>"
 INFO = (

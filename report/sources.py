@@ -12,15 +12,15 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..bank_model.targets import known_targets, target
-from ..dialect_utils.conflict_report import (
+from ..iree_plugin.compile_driver import DriverError
+from ..iree_plugin.embedding import SteppedInvocation
+from ..iree_plugin.opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
+from .conflict_report import (
     FunctionReport,
     computes_on_tensors,
     functions_in,
     report_function,
 )
-from .compile_driver import DriverError
-from .embedding import SteppedInvocation
-from .opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
 
 _BYTECODE_MAGIC = b"ML\xefR"
 ASK_FOR_A_COMPILE = (

@@ -18,7 +18,19 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.conflict_report import (
+from ..dialect_utils.diagnostics import DiagnosticSink
+from ..iree_plugin.compile_driver import open_file
+from ..iree_plugin.compile_settings import CompileSettings
+from ..iree_plugin.device_functions import GPU_BACKENDS, device_functions
+from ..iree_plugin.first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
+from ..iree_plugin.mitigation import Mitigation, mitigation_edits
+from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, installed_plugins
+from ..iree_plugin.replay import PassRunner, ReplayError
+from ..iree_plugin.stepped_compile import SteppedCompile
+from ..iree_plugin.unverified_lds import AFTER_LLVM, lds_arrays
+from ..passes.base import FunctionPass, PassContext
+from ..passes.decisions import Action, Decision, DecisionLog
+from .conflict_report import (
     AllocationReport,
     FunctionReport,
     function_location,
@@ -26,18 +38,6 @@ from ..dialect_utils.conflict_report import (
     functions_in,
     report_function,
 )
-from ..dialect_utils.diagnostics import DiagnosticSink
-from ..passes.base import FunctionPass, PassContext
-from ..passes.decisions import Action, Decision, DecisionLog
-from .compile_driver import open_file
-from .compile_settings import CompileSettings
-from .device_functions import GPU_BACKENDS, device_functions
-from .first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
-from .mitigation import Mitigation, mitigation_edits
-from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, installed_plugins
-from .replay import PassRunner, ReplayError
-from .stepped_compile import SteppedCompile
-from .unverified_lds import AFTER_LLVM, lds_arrays
 
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
 _FOLD_VIEWS = "iree-codegen-fold-memref-alias-ops"

@@ -7,9 +7,9 @@ from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layout_counts import LayoutCount
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.dialect_utils.conflict_report import AllocationReport, FunctionReport
-from bankwise.iree_plugin.observed_compile import with_decisions
 from bankwise.passes.decisions import HINT_PASS, PAD_PASS, Action, Decision, DecisionLog
+from bankwise.report.conflict_report import AllocationReport, FunctionReport
+from bankwise.report.observed_compile import with_decisions
 
 SWIZZLED = SwizzledLayout((XorShuffle(32, 1),))
 

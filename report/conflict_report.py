@@ -43,9 +43,9 @@ from ..bank_model.swizzle_legality import (
     solve_legally,
 )
 from ..bank_model.targets import AccessKind, Target, target
-from .diagnostics import SourceLocation
-from .gpu_target import Launch, gpu_target_of, launch_of, lds_model
-from .memory.lds_reading import ReadAllocation, UnknownUse, read_allocations
+from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
+from ..dialect_utils.memory.lds_reading import ReadAllocation, UnknownUse, read_allocations
 
 
 @dataclass(frozen=True, eq=False)

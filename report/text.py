@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..bank_model.bank_map import BankMap
-from ..dialect_utils.conflict_report import AccessGroup, AllocationReport
-from .report_contents import (
+from .conflict_report import AccessGroup, AllocationReport
+from .contents import (
     NO_ALLOCATIONS,
     Contents,
     NumberedAllocation,
