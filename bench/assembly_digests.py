@@ -27,8 +27,8 @@ from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
+from ..sweep.kernels import AnyKernel, swept_attentions
 from . import hand_written, matmul_table
-from .kernels import AnyKernel, swept_attentions
 from .runs import TARGET_FLAGS
 
 MITIGATIONS = ("stock", "auto")

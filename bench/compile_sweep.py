@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from .kernels import Attention, swept_attentions
+from ..sweep.kernels import Attention, swept_attentions
 from .runs import compile_kernel, compile_parser
 
 RESULTS = Path(__file__).parent / "results" / "compile_sweep.jsonl"

@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from .kernels import Attention, Kernel, Matmul
+from ..sweep.kernels import Attention, Kernel, Matmul
 from .runs import BIN, TARGET_FLAGS
 
 CASES: tuple[tuple[Kernel, str], ...] = (

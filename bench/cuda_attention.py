@@ -39,7 +39,7 @@ PREDICTIONS = "predictions.json"
 
 def compile_all(directory: Path) -> None:
     """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
-    from bankwise.bench.kernels import Attention
+    from bankwise.sweep.kernels import Attention
 
     directory.mkdir(parents=True, exist_ok=True)
     predicted: dict[str, int] = {}

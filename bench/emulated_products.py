@@ -16,7 +16,7 @@ from ..passes.decisions import DecisionLog
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import run_emulated
 from ..runtime.host_program import DispatchCommand, HostProgramError
-from .kernels import Mask, Product
+from ..sweep.kernels import Mask, Product
 from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]

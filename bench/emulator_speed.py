@@ -22,7 +22,7 @@ from ..dialect_utils.element_types import dtype_of
 from ..emulator.assembly import parse_assembly
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
-from .kernels import Attention, swept_attentions
+from ..sweep.kernels import Attention, swept_attentions
 from .runs import compile_kernel
 
 ARCH = "gfx942"

@@ -23,6 +23,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..iree_plugin.atomic_file import write_output
+from ..sweep.kernels import Convolution, Matmul, Product, random_operands
+from ..sweep.rows import installed_versions
+from ..sweep.tables import markdown_lines
 from .emulated_products import TOLERANCE, Run, emulate, largest_error
 from .emulated_rows import (
     CONFLICTS,
@@ -38,10 +41,7 @@ from .emulated_rows import (
     first_line,
     reasons_of,
 )
-from .kernels import Convolution, Matmul, Product, random_operands
 from .matmul_rows import Row
-from .sweep_rows import installed_versions
-from .sweep_tables import markdown_lines
 
 DTYPES = {
     "gfx942": ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),

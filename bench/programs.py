@@ -29,6 +29,8 @@ from ..emulator.errors import LdsRaceError
 from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..sweep.rows import installed_versions
+from ..sweep.tables import markdown_lines
 from .emulated_products import MarkingDevice
 from .emulated_rows import (
     CONFLICTS,
@@ -48,8 +50,6 @@ from .emulated_rows import (
 from .program_families import all_programs
 from .program_families.program import TARGETS, Array, Program, largest_error
 from .runs import TARGET_FLAGS, compile_source
-from .sweep_rows import installed_versions
-from .sweep_tables import markdown_lines
 
 Case = tuple[Program, str]
 

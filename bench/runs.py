@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.assembly import AssemblySummary
-from .kernels import AnyKernel
+from ..sweep.kernels import AnyKernel
 
 BIN = Path(sys.executable).parent
 

@@ -37,8 +37,8 @@ from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext
 from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..sweep.kernels import Attention
 from .compile_sweep import cases
-from .kernels import Attention
 from .runs import TARGET_FLAGS, compile_parser
 
 MEDIAN_MS, WORST_MS = 10.0, 50.0

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rich.console import Console
 from rich.progress import track
 
-from .kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
+from ..sweep.kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
 from .runs import compile_kernel, compile_parser
 
 

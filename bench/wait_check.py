@@ -26,11 +26,11 @@ from rich.table import Table
 from ..emulator.assembly import Kernel
 from ..emulator.waits import check_waits
 from ..runtime.emulated_module import compile_for_emulation
+from ..sweep.kernels import Attention, Product, swept_attentions
+from ..sweep.rows import installed_versions
 from . import matmul_table
 from .emulated_rows import MITIGATIONS
-from .kernels import Attention, Product, swept_attentions
 from .runs import TARGET_FLAGS, compile_parser
-from .sweep_rows import installed_versions
 
 RESULTS = Path(__file__).parent / "results" / "wait_check.jsonl"
 _ATTENTION_CHIP = "gfx942"

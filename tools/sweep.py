@@ -21,8 +21,8 @@ from .usage import UsageError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ..bench.sweep_cases import Case
-    from ..bench.sweep_rows import Row, RowsFile
+    from ..sweep.cases import Case
+    from ..sweep.rows import Row, RowsFile
 
 PROGRAM = "bankwise-sweep"
 SUFFIXES = ("csv", "json", "md", "png", "svg")
@@ -59,9 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(settings: SweepSettings, words: Sequence[str]) -> int:
     # Everything heavy is imported only now: usage errors answer at once.
-    from ..bench.sweep_cases import KernelFileError
-    from ..bench.sweep_engine import SweepError
-    from ..bench.sweep_rows import RowsFile, RowsFileError
+    from ..sweep.cases import KernelFileError
+    from ..sweep.engine import SweepError
+    from ..sweep.rows import RowsFile, RowsFileError
 
     try:
         chosen = _cases(settings)
@@ -76,7 +76,7 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
 
 
 def _cases(settings: SweepSettings) -> list[Case]:
-    from ..bench.sweep_cases import cases, kernels_of_file, named_kernels
+    from ..sweep.cases import cases, kernels_of_file, named_kernels
 
     if settings.kernels in KERNEL_SETS:
         kernels = named_kernels(settings.kernels, settings.dtypes, settings.every)
@@ -87,8 +87,8 @@ def _cases(settings: SweepSettings) -> list[Case]:
 
 def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) -> _Stop | None:
     """Measures what is open; returns why it stopped early, if it did."""
-    from ..bench.sweep_engine import SweepError, Workers, sweep
-    from ..bench.sweep_rows import installed_versions
+    from ..sweep.engine import SweepError, Workers, sweep
+    from ..sweep.rows import installed_versions
 
     versions = installed_versions()
     others = file.others(versions)
@@ -148,7 +148,7 @@ def _finish(
     stopped: _Stop | None,
 ) -> int:
     """Writes tables and plots of the rows that are there, and says what they hold."""
-    from ..bench.sweep_tables import summary_table
+    from ..sweep.tables import summary_table
 
     rows = file.latest(chosen)
     if rows:
@@ -172,8 +172,8 @@ _AGAIN = "the same command goes on with them"
 
 
 def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
-    from ..bench.sweep_plot import plot
-    from ..bench.sweep_tables import csv_table, json_table, markdown_table
+    from ..sweep.plot import plot
+    from ..sweep.tables import csv_table, json_table, markdown_table
 
     contents = {
         "csv": csv_table(rows).encode(),

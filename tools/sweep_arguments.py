@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bench.sweep_cases import DTYPES
 from ..iree_plugin.compile_settings import MITIGATIONS
+from ..sweep.cases import DTYPES
 from .argument_parser import ArgumentParser
 from .usage import UsageError, check_choice
 

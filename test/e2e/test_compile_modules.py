@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.kernels import Attention
+from bankwise.sweep.kernels import Attention
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import program_families
-from bankwise.bench.kernels import Attention
+from bankwise.sweep.kernels import Attention
 
 Result = subprocess.CompletedProcess[str]
 Tool = Callable[..., Result]

@@ -7,10 +7,10 @@ import pytest
 
 from bankwise.bench.compile_sweep import cases as sweep_cases
 from bankwise.bench.compile_sweep import measure
-from bankwise.bench.kernels import AnyKernel, Attention, Matmul, PackedMatmul
 from bankwise.bench.runs import compile_kernel
 from bankwise.bench.stock_identity import cases as identity_cases
 from bankwise.bench.stock_identity import is_identical
+from bankwise.sweep.kernels import AnyKernel, Attention, Matmul, PackedMatmul
 
 MATMUL = Matmul(512, 512, 512, "f16")
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.bank_model.targets import target
-from bankwise.bench.kernels import Attention, Kernel, Matmul
 from bankwise.bench.runs import compile_kernel
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.counters import totals
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch
+from bankwise.sweep.kernels import Attention, Kernel, Matmul
 
 Bits = npt.NDArray[np.generic]
 F64 = npt.NDArray[np.float64]

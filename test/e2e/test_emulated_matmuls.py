@@ -15,11 +15,11 @@ import pytest
 from bankwise.bench.emulated_products import TOLERANCE, Run, largest_error
 from bankwise.bench.emulated_products import emulate as emulate_product
 from bankwise.bench.emulated_rows import CONFLICTS, INSTRUCTIONS
-from bankwise.bench.kernels import Matmul, random_operands
 from bankwise.bench.matmul_table import DTYPES
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.iree_plugin import embedding
 from bankwise.passes.decisions import Action
+from bankwise.sweep.kernels import Matmul, random_operands
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -10,9 +10,9 @@ import pytest
 
 from bankwise.bench.emulated_products import emulate, largest_error
 from bankwise.bench.emulated_rows import CONFLICTS, KeptRows, Reason
-from bankwise.bench.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
 from bankwise.bench.matmul_rows import Row
 from bankwise.bench.matmul_table import cases, csv_table, markdown_table, measure, summary
+from bankwise.sweep.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
 
 MATMUL = Matmul(64, 64, 128, "f16")
 

@@ -9,9 +9,9 @@ import pytest
 from iree.compiler import ir
 
 import bankwise
-from bankwise.bench.kernels import Attention
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.sweep.kernels import Attention
 
 GFX942 = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 ATTENTION = Attention(1, 256, 64, "f16").source()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.kernels import Attention, Matmul
+from bankwise.sweep.kernels import Attention, Matmul
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

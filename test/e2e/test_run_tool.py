@@ -16,7 +16,6 @@ import pytest
 from iree.compiler import ir
 from iree.runtime import ParameterIndex
 
-from bankwise.bench.kernels import Attention, Matmul
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.element_types import dtype_of
 from bankwise.emulator.errors import EmulationError
@@ -24,6 +23,7 @@ from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.runtime_device import device_answers
+from bankwise.sweep.kernels import Attention, Matmul
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 Array = npt.NDArray[Any]

@@ -15,7 +15,6 @@ from iree.compiler import ir
 
 from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.errors import InvalidParameterError
-from bankwise.bench.kernels import Attention, Matmul
 from bankwise.dialect_utils.gpu_target import lds_model
 from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.emulator.assembly import Kernel
@@ -28,6 +27,7 @@ from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_module import compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
 from bankwise.runtime.values import parse_values
+from bankwise.sweep.kernels import Attention, Matmul
 
 Key = tuple[str, int]
 """("read" or "write", bytes of a lane in one access)."""

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bankwise.bench.emulated_products import MarkingDevice
-from bankwise.bench.kernels import Attention, Matmul, random_operands
 from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.bench.wait_check import cases, measure
 from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
@@ -18,6 +17,7 @@ from bankwise.emulator.errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
+from bankwise.sweep.kernels import Attention, Matmul, random_operands
 
 
 def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:

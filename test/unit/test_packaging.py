@@ -38,7 +38,7 @@ def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
         ("bankwise", "py.typed"),
         ("bankwise", "examples/attention_f16.mlir"),
         ("bankwise", "examples/transpose/row_major.mlir"),
-        ("bankwise.bench", "attention_shapes.json"),
+        ("bankwise.sweep", "attention_shapes.json"),
     ],
 )
 def test_what_the_tools_read_is_shipped(package: str, file: str) -> None:

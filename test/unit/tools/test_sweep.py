@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench import sweep_engine
-from bankwise.bench.sweep_measure import measure
+from bankwise.sweep import engine as sweep_engine
+from bankwise.sweep.measure import measure
 from bankwise.tools.sweep import main
 
 FILES = {f"k_sweep.{suffix}" for suffix in ("csv", "json", "md", "png", "svg", "rows.jsonl")}

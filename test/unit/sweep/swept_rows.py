@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bankwise.bench.sweep_cases import Case, SweptKernel
-from bankwise.bench.sweep_rows import COUNTERS, Row, empty_row, installed_versions
+from bankwise.sweep.cases import Case, SweptKernel
+from bankwise.sweep.rows import COUNTERS, Row, empty_row, installed_versions
 
 
 def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: int = 1) -> Case:

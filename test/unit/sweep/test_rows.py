@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.sweep_rows import RowsFile, RowsFileError, Versions, installed_versions
+from bankwise.sweep.rows import RowsFile, RowsFileError, Versions, installed_versions
 
 from .swept_rows import case, differing_row, failed_row, row
 

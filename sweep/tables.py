@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .sweep_rows import COUNTERS, Row
+from .rows import COUNTERS, Row
 
 BASELINE = "none"
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import matplotlib.image
 import pytest
 
-from bankwise.bench.sweep_plot import plot
-from bankwise.bench.sweep_rows import Row
-from bankwise.bench.sweep_tables import csv_table, json_table, markdown_table, summaries
+from bankwise.sweep.plot import plot
+from bankwise.sweep.rows import Row
+from bankwise.sweep.tables import csv_table, json_table, markdown_table, summaries
 
 from .swept_rows import case, differing_row, failed_row, row
 
@@ -106,7 +106,7 @@ def test_a_plot_without_figures_says_so():
 
 
 def test_kernels_without_conflicts_lie_on_the_shelf_in_their_own_lanes():
-    from bankwise.bench.sweep_plot import _ConflictScale
+    from bankwise.sweep.plot import _ConflictScale
 
     scale = _ConflictScale(lowest=4, highest=9, lanes=3)
     heights = [scale.height(0, lane) for lane in range(3)]

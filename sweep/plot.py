@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from .sweep_rows import Row
-from .sweep_tables import Group, groups
+from .rows import Row
+from .tables import Group, groups
 
 
 @dataclass(frozen=True)

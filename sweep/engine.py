@@ -15,9 +15,9 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ..iree_plugin.temporary_files import temporary_directory
-from .sweep_cases import Case
-from .sweep_measure import measure
-from .sweep_rows import Row, RowsFile, installed_versions
+from .cases import Case
+from .measure import measure
+from .rows import Row, RowsFile, installed_versions
 
 
 class SweepError(RuntimeError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.sweep_cases import (
+from bankwise.sweep.cases import (
     KernelFileError,
     cases,
     kernels_of_file,

@@ -16,8 +16,8 @@ from ..runtime.emulated_device import EmulatedDevice, kernel_arguments, sampled_
 from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.host_program import DispatchCommand, HostProgram, HostProgramError
 from ..runtime.values import parse_values
-from .sweep_cases import Case, SweptKernel
-from .sweep_rows import COUNTERS, Row, empty_row, installed_versions
+from .cases import Case, SweptKernel
+from .rows import COUNTERS, Row, empty_row, installed_versions
 
 MOST_WORKGROUPS = 32
 """Where workgroups differ: up to so many are emulated, and a grid of no more is emulated whole."""

@@ -12,12 +12,12 @@ import pytest
 from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
-from bankwise.bench import sweep_engine
-from bankwise.bench.kernels import Attention
-from bankwise.bench.sweep_cases import Case, SweptKernel, attention_kernel
-from bankwise.bench.sweep_engine import SweepError, Workers, sweep
-from bankwise.bench.sweep_measure import measure, spread
-from bankwise.bench.sweep_rows import Row, RowsFile
+from bankwise.sweep import engine as sweep_engine
+from bankwise.sweep.cases import Case, SweptKernel, attention_kernel
+from bankwise.sweep.engine import SweepError, Workers, sweep
+from bankwise.sweep.kernels import Attention
+from bankwise.sweep.measure import measure, spread
+from bankwise.sweep.rows import Row, RowsFile
 
 from .swept_rows import case, failed_row, row
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import __version__
-from .sweep_cases import Case
+from .cases import Case
 
 COUNTERS = (
     "SQ_LDS_BANK_CONFLICT",
@@ -48,7 +48,7 @@ class Versions:
     code: str
 
 
-_ROOMS = ("bank_model", "dialect_utils", "emulator", "iree_plugin", "passes")
+_ROOMS = ("bank_model", "dialect_utils", "emulator", "iree_plugin", "passes", "runtime")
 
 
 @cache
