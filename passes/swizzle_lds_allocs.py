@@ -73,7 +73,7 @@ from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
-from .pad_unhinted_allocs import PaddingPlan, PadUnhintedAllocs, Tracer, unrolled_tracer
+from .padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
 from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
 
 _DEALLOCATION = "memref.dealloc"
@@ -138,7 +138,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
         def paddings() -> Mapping[ir.Operation, PaddingPlan]:
             if not self.defer_to_padding:
                 return {}
-            plans = PadUnhintedAllocs().plan(function, context, unrolled)
+            plans = plan_paddings(function, context.test_target, unrolled=unrolled)
             return {plan.allocation: plan for plan in plans}
 
         planner = _Planner(function, self.chooser(lds), evaluator, unrolled, permuter, paddings)

@@ -40,7 +40,8 @@ from bankwise.dialect_utils.memory.lds_accesses import (
 )
 from bankwise.passes.base import PassContext, PassOptionError
 from bankwise.passes.decisions import Action, Decision
-from bankwise.passes.pad_unhinted_allocs import PaddingPlan, PadUnhintedAllocs
+from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.padding_plan import PaddingPlan, plan_paddings
 
 WS = "#gpu.address_space<workgroup>"
 STOCK = "iree-codegen-gpu-reduce-bank-conflicts"
@@ -521,8 +522,7 @@ def kernels(draw: st.DrawFn) -> str:
 
 
 def plans(module: ir.Module, chip: str) -> list[PaddingPlan]:
-    pass_context = PassContext(DiagnosticSink(consume=lambda _: None), test_target=chip)
-    return PadUnhintedAllocs().plan(module.body.operations[0].operation, pass_context)
+    return plan_paddings(module.body.operations[0].operation, chip)
 
 
 @settings(max_examples=12, deadline=None)

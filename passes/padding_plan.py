@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how the rows of a function's LDS allocations are padded, before one of them is touched.
+
+With an amount of bits it is stock's plan: every allocation or none. Without one the solver of the
+bank model decides, within the LDS that the stock padding would use: any number of whole elements,
+the fewest conflict cycles. Several allocations share that LDS so that the sum of their costs is
+least (`bank_model/paddings.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from iree.compiler import ir
+
+from ..bank_model.accesses import LdsAccess
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.issue import LayoutCosts
+from ..bank_model.layout_counts import STOCK_PADDING_BITS
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
+from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
+from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.targets import Target, UnknownTargetError, target
+from ..dialect_utils.gpu_target import gpu_target_of, lds_model
+from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from ..dialect_utils.memory.lds_accesses import (
+    AllocationAccesses,
+    is_hinted,
+    lds_allocations,
+    tile_of,
+    trace_allocation,
+)
+from ..dialect_utils.memory.padded_rows import (
+    PaddedRows,
+    aligned_padding,
+    bits_of_element,
+    elements_of_bits,
+    extra_bytes,
+    extra_bytes_before_hints,
+    lds_bytes_of,
+    padded_rows,
+    row_major_strides,
+    strides_and_offset,
+    type_of,
+    why_misaligned,
+)
+
+DEFAULT_LDS_BYTES = 64 * 1024
+"""The limit the stock pass assumes for a function without a target."""
+
+Tracer = Callable[[ir.Operation], AllocationAccesses | Unknown]
+"""Tells all accesses to an allocation, or why it cannot."""
+
+
+def unrolled_tracer(function: ir.Operation, evaluator: LaneEvaluator) -> Tracer:
+    """Traces the allocations of `function` as the backend unrolls its loops, each once."""
+
+    @cache
+    def trace(allocation: ir.Operation) -> AllocationAccesses | Unknown:
+        return trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
+
+    return trace
+
+
+def plan_paddings(
+    function: ir.Operation,
+    test_target: str | None,
+    padding_bits: int | None = None,
+    limit_bytes: int = 0,
+    unrolled: Tracer | None = None,
+) -> list[PaddingPlan]:
+    """Decides on every LDS allocation of `function`, in the order of the function's text.
+
+    Args:
+        test_target: the architecture that a test names for functions without a target.
+        padding_bits: the bits to append to every row, as stock does; None lets the solver decide.
+        limit_bytes: LDS bytes that the function may use; 0 means the target's limit.
+        unrolled: traces an allocation through loops of up to `MOST_UNROLLED` trips, for a caller
+            that has traced some already.
+    """
+    function = function.operation
+    allocations = lds_allocations(function)
+    if not allocations:
+        return []
+    model = lds_model(function, test_target)
+    planner = _Planner(
+        function,
+        model
+        if isinstance(model, str)
+        else _Model(model[0], unrolled or unrolled_tracer(function, LaneEvaluator(model[1]))),
+        limit_bytes or _lds_limit(function, test_target),
+        lds_bytes_of(allocations),
+    )
+    if padding_bits is None:
+        return planner.automatic(allocations)
+    return planner.fixed(allocations, padding_bits)
+
+
+@dataclass(frozen=True)
+class PaddingPlan:
+    """What happens to one allocation; no rewrite means that it is kept."""
+
+    allocation: ir.Operation
+    reason: str
+    rewrite: PaddedRows | None = None
+    conflicts_before: int | None = None
+    """Weighted conflict cycles of one workgroup; None when they are not known."""
+    conflicts_after: int | None = None
+    decision: LayoutDecision | None = None
+    """The solver's, with its proof; None where it had nothing to decide."""
+    warning: str = ""
+    """How the padding is another than what was asked for, if it is."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """The rows as they will be; None if the accesses are not known."""
+        if self.rewrite is not None:
+            return PaddedLayout(self.rewrite.padding_elements)
+        return None if self.decision is None else PlainLayout()
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What tells the cost of an access in the function."""
+
+    chip: Target
+    unrolled: Tracer
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    """An allocation whose accesses are all known: the paddings to choose from."""
+
+    allocation: ir.Operation
+    chip: Target
+    traced: AllocationAccesses
+    costs: LayoutCosts
+    """For the accesses as the backend emits them."""
+    choices: tuple[PaddingChoice, ...]
+
+    def solve(self, share: PaddingChoice) -> LayoutDecision:
+        """The solver's decision between the plain rows of the allocation and those of `share`."""
+        paddings = (share.padding_elements,)
+        options = SolverOptions(_PADDING_KINDS, share.lds_bytes, paddings=paddings)
+        return solve(self.chip, self.traced.tile, self.costs.accesses, options, self.costs)
+
+    def beside_stock(self, padding_elements: int) -> _Analysis:
+        """The same with no choice that takes more LDS cycles than stock's padding would."""
+        layout = PaddedLayout(padding_elements) if padding_elements else PlainLayout()
+        cost = self.costs.of(layout)
+        stock = PaddingChoice(
+            padding_elements,
+            cost.conflict_cycles,
+            cost.cycles,
+            cost.instructions,
+            layout.size_bytes(self.traced.tile),
+        )
+        kept = [choice for choice in self.choices if choice.cycles <= stock.cycles]
+        if not any(choice.lds_bytes <= stock.lds_bytes for choice in kept):
+            kept = [stock, *kept]
+        return replace(self, choices=tuple(kept))
+
+
+@dataclass(frozen=True)
+class _Overrun:
+    """An allocation that some load or store leaves: what it finds there must not move."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Decides on all allocations of a function before the first of them is touched."""
+
+    function: ir.Operation
+    model: _Model | str
+    """The bank model, or why there is none."""
+    limit: int
+    lds_bytes: int | None
+    """LDS of the function before padding; None when an allocation is dynamic."""
+
+    def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[PaddingPlan]:
+        """The stock pass's plan: all or none by the limit, then each one that can be."""
+        refusal = self._stock_refusal(allocations, padding_bits)
+        room = self.limit - (self.lds_bytes or 0)
+        room -= sum(extra_bytes(a, elements_of_bits(a, padding_bits)) for a in allocations)
+        plans: list[PaddingPlan] = []
+        for allocation in allocations:
+            reason = refusal or _why_never(allocation)
+            if reason is not None:
+                plans.append(PaddingPlan(allocation, reason))
+                continue
+            wanted = elements_of_bits(allocation, padding_bits)
+            padding = aligned_padding(allocation, wanted)
+            more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
+            rewrite = padded_rows(allocation, padding if more <= room else wanted)
+            warning = _shown_change(allocation, wanted, rewrite) if padding != wanted else ""
+            if isinstance(rewrite, Unknown):
+                plans.append(PaddingPlan(allocation, rewrite.reason, warning=warning))
+            else:
+                room -= more
+                reason = f"padding-bits={padding_bits}"
+                counted = self._count_both(allocation, rewrite) or (None, None)
+                plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
+        return plans
+
+    def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
+        """The fewest conflict cycles within the LDS that the stock padding would use."""
+        if self.lds_bytes is None:
+            refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS) or ""
+            return [PaddingPlan(allocation, refusal) for allocation in allocations]
+        plans: dict[ir.Operation, PaddingPlan] = {}
+        analyses: list[_Analysis] = []
+        stock_refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS)
+        stock_extra = used_extra = 0
+        for allocation in allocations:
+            stock_elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
+            stock_rewrite = padded_rows(allocation, aligned_padding(allocation, stock_elements))
+            stock_bytes = 0
+            if is_hinted(allocation):
+                stock_extra += extra_bytes_before_hints(allocation)
+            elif isinstance(stock_rewrite, PaddedRows):
+                stock_bytes = extra_bytes(allocation, stock_rewrite.padding_elements)
+                stock_extra += stock_bytes
+            reason = _why_never(allocation) or _why_not_searched(allocation)
+            if reason is None and isinstance(stock_rewrite, Unknown):
+                reason = stock_rewrite.reason
+            if reason is not None:
+                plans[allocation] = PaddingPlan(allocation, reason)
+                continue
+            analysis = self._analyze(allocation)
+            if isinstance(analysis, _Analysis):
+                if stock_refusal is None and isinstance(stock_rewrite, PaddedRows):
+                    analysis = analysis.beside_stock(stock_rewrite.padding_elements)
+                analyses.append(analysis)
+            elif isinstance(analysis, _Overrun):
+                plans[allocation] = PaddingPlan(allocation, analysis.reason)
+            elif stock_refusal is not None:
+                plans[allocation] = PaddingPlan(allocation, f"{analysis.reason}; {stock_refusal}")
+            elif not stock_bytes or self.lds_bytes + used_extra + stock_bytes > self.limit:
+                plans[allocation] = PaddingPlan(allocation, analysis.reason)
+            else:
+                assert isinstance(stock_rewrite, PaddedRows)
+                used_extra += stock_bytes
+                reason = f"stock's amount, because {analysis.reason}"
+                plans[allocation] = PaddingPlan(allocation, reason, stock_rewrite)
+        if stock_refusal is not None:
+            stock_extra = 0
+        budget = min(self.limit, self.lds_bytes + stock_extra) - self.lds_bytes - used_extra
+        for plan in _share(analyses, budget):
+            plans[plan.allocation] = plan
+        return [plans[allocation] for allocation in allocations]
+
+    def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> str | None:
+        """Why the stock pass would leave all allocations of the function alone."""
+        if self.lds_bytes is None:
+            return "an LDS allocation of the function has a dynamic shape"
+        extra = sum(
+            extra_bytes(allocation, elements_of_bits(allocation, bits))
+            for allocation in allocations
+        )
+        if self.lds_bytes + extra > self.limit:
+            return (
+                f"{bits} bits of padding in every row would need {self.lds_bytes + extra} bytes "
+                f"of LDS, the limit is {self.limit}"
+            )
+        return None
+
+    def _accesses(
+        self, allocation: ir.Operation
+    ) -> tuple[Target, AllocationAccesses] | Unknown | _Overrun:
+        """All accesses to the allocation, or why they are not all known."""
+        if isinstance(self.model, str):
+            return Unknown(self.model)
+        traced = self.model.unrolled(allocation)
+        if isinstance(traced, Unknown):
+            return traced
+        for unknown in traced.unknown:
+            if unknown.overrun:
+                return _Overrun(f"an access leaves it: {unknown.reason}")
+        if traced.unknown:
+            return Unknown(f"an access is not known: {traced.unknown[0].reason}")
+        return self.model.chip, traced
+
+    def _analyze(self, allocation: ir.Operation) -> _Analysis | Unknown | _Overrun:
+        known = self._accesses(allocation)
+        if isinstance(known, Unknown | _Overrun):
+            return known
+        chip, traced = known
+        accesses = _emitted(traced)
+        costs = LayoutCosts(chip, traced.tile, accesses)
+        try:
+            legal = _legality(allocation)
+            choices = padding_choices(chip, traced.tile, accesses, is_legal=legal, costs=costs)
+        except InvalidParameterError as error:
+            return Unknown(f"its accesses cannot be counted: {error}")
+        return _Analysis(allocation, chip, traced, costs, choices)
+
+    def _count_both(self, allocation: ir.Operation, rewrite: PaddedRows) -> tuple[int, int] | None:
+        """Conflict cycles without and with a fixed padding, where they can be counted."""
+        known = self._accesses(allocation)
+        if isinstance(known, Unknown | _Overrun):
+            return None
+        chip, traced = known
+        padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
+        try:
+            return (
+                layout_conflicts(chip, traced.tile, PlainLayout(), accesses),
+                layout_conflicts(chip, traced.tile, padded, accesses),
+            )
+        except InvalidParameterError:
+            return None
+
+
+_PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
+
+
+def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
+    """Whether all users of the allocation can take rows of such a layout."""
+
+    def is_legal(layout: Layout) -> bool:
+        if not isinstance(layout, PaddedLayout):
+            return isinstance(layout, PlainLayout)
+        return isinstance(padded_rows(allocation, layout.padding_elements), PaddedRows)
+
+    return is_legal
+
+
+def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
+    info = gpu_target_of(function, test_target)
+    if info is None:
+        return DEFAULT_LDS_BYTES
+    if info.max_workgroup_memory_bytes is not None:
+        return info.max_workgroup_memory_bytes
+    try:
+        return target(info.arch).lds_bytes
+    except UnknownTargetError:
+        return DEFAULT_LDS_BYTES
+
+
+def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
+    """All accesses as the backend joins and pairs them."""
+    return emitted_accesses(traced.tile, traced.traced).accesses
+
+
+def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]:
+    """Splits the LDS bytes that padding may add; within its share the solver decides on a tile."""
+    plain = sum(PlainLayout().size_bytes(analysis.traced.tile) for analysis in analyses)
+    shares = share_lds([analysis.choices for analysis in analyses], plain + extra_bytes)
+    if sum(share.lds_bytes for share in shares) > plain + extra_bytes:
+        reason = "padding would use more LDS than the stock padding or the limit"
+        return [PaddingPlan(analysis.allocation, reason) for analysis in analyses]
+    return [_solved(a, share) for a, share in zip(analyses, shares, strict=True)]
+
+
+def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
+    """The decision for `share`, with the solver's proof, and what it leaves undone and why."""
+    decision = analysis.solve(share)
+    rewrite: PaddedRows | None = None
+    if share.padding_elements:
+        planned = padded_rows(analysis.allocation, share.padding_elements)
+        assert isinstance(planned, PaddedRows)
+        rewrite = planned
+    if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
+        return PaddingPlan(
+            analysis.allocation,
+            "stock's amount: plain rows take fewer instructions and more LDS cycles",
+            rewrite,
+            decision.plain_conflict_cycles,
+            share.conflict_cycles,
+        )
+    assumed = " and ".join(analysis.traced.assumptions)
+    return PaddingPlan(
+        analysis.allocation,
+        _reason(decision, analysis.choices[-1], f", if {assumed}" if assumed else ""),
+        rewrite,
+        decision.plain_conflict_cycles,
+        decision.conflict_cycles,
+        decision,
+    )
+
+
+def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
+    """The decision in one line; `best` is the best padding of any size."""
+    plain, now = decision.plain_conflict_cycles, decision.conflict_cycles
+    too_large = "would use more LDS than the stock padding or the limit"
+    if not plain:
+        return decision.reason + assumed
+    if decision.kind is LayoutKind.PLAIN and not best.padding_elements:
+        return f"no padding helps against its {plain} conflict cycles{assumed}"
+    if decision.kind is LayoutKind.PLAIN:
+        return f"{plain} conflict cycles, but padding that helps {too_large}{assumed}"
+    reason = f"conflict cycles {plain} -> {now}{assumed}; {decision.optimality.value}"
+    if best.conflict_cycles < now:
+        padding = best.padding_elements * decision.proof.tile.element_bits // 8
+        reason += f" ({best.conflict_cycles} with {padding} bytes, which {too_large})"
+    if decision.vectorization.split_accesses:
+        reason += f"; {decision.vectorization.shown_split}"
+    return reason
+
+
+def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | Unknown) -> str:
+    """What padding was used instead of `wanted` elements, or why none was."""
+    asked = f"{wanted * bits_of_element(allocation) // 8} bytes of padding were asked for"
+    why = why_misaligned(allocation, wanted)
+    if isinstance(rewrite, Unknown):
+        more = aligned_padding(allocation, wanted) * bits_of_element(allocation) // 8
+        left = f"the allocation is not padded, because {more} bytes exceed the LDS limit"
+        return f"{asked}; {why}, so that {left if why == rewrite.reason else rewrite.reason}"
+    used = rewrite.padding_elements * bits_of_element(allocation) // 8
+    return f"{asked}; {why}, so that {used} are used"
+
+
+def _why_never(allocation: ir.Operation) -> str | None:
+    """Why an allocation is not padded whatever the amount; one reason per early exit."""
+    kind = type_of(allocation)
+    if is_hinted(allocation):
+        return "it is swizzled"
+    if kind.rank == 0:
+        return "it has rank 0"
+    if not bits_of_element(allocation):
+        return f"the size of its elements of type {kind.element_type} is not known"
+    strides, offset = strides_and_offset(kind)
+    if offset != 0 or strides != row_major_strides(tuple(kind.shape)):
+        return f"its layout {kind.layout} is not row-major"
+    return None
+
+
+def _why_not_searched(allocation: ir.Operation) -> str | None:
+    """Why no padding is searched for an allocation that the stock pass might pad."""
+    if type_of(allocation).rank == 1:
+        return "it has rank 1, so that its rows are not known"
+    tile = tile_of(allocation)
+    return tile.reason if isinstance(tile, Unknown) else None
