@@ -14,6 +14,10 @@ from iree.compiler import ir
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 
 HINT_NAME = "iree_codegen.swizzle_hint"
+PERMUTED_ELEMENTS = "bankwise.permuted_elements"
+"""Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
+elements that the order was made for. Present only where copies of the buffer behind each other
+would not repeat the order."""
 
 _ATTRIBUTE = re.compile(r"#iree_codegen\.(xor_shuffle|rotate_rows)<([-\d\s,]+)>")
 

@@ -38,7 +38,7 @@ class Mitigation(Enum):
     """Exactly what the stock compiler does, replayed."""
 
 
-PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
 _VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
 ABSORB_PASS = "iree-codegen-absorb-swizzle-hint-to-alloc"
@@ -88,7 +88,7 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
         variants = [(False, "", "")]
         if mitigation is Mitigation.AUTO:
             # A kernel may have the padding switched off; then nothing can be left to it.
-            variants = [(True, PAD_PASS, ""), (False, "", PAD_PASS)]
+            variants = [(True, STOCK_PAD_PASS, ""), (False, "", STOCK_PAD_PASS)]
         for deferring, beside, without in variants:
             hint = HintVectorAllocs(defer_to_padding=deferring)
             anchor = "iree-codegen-gpu-vector-alloc"
@@ -101,8 +101,10 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
         deferring = mitigation is Mitigation.AUTO
         late = SwizzleLdsAllocs(defer_to_padding=deferring, unhinted_only=True)
         last = SwizzleLdsAllocs(unhinted_only=True)
-        edit(_VECTOR_DISTRIBUTE, _BEFORE, PAD_PASS, late, flatten, required=False)
-        edit(_VECTOR_DISTRIBUTE, _AFTER, "iree-gpu-lower-ops", last, flatten, without=PAD_PASS)
+        edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, late, flatten, required=False)
+        edit(
+            _VECTOR_DISTRIBUTE, _AFTER, "iree-gpu-lower-ops", last, flatten, without=STOCK_PAD_PASS
+        )
         edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten)
     if mitigation is Mitigation.PAD:
         edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs())
@@ -115,7 +117,7 @@ def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
     edit(
         CODEGEN_PIPELINES,
         _REPLACE,
-        PAD_PASS,
+        STOCK_PAD_PASS,
         *instead_of_padding[mitigation],
         required=False,
     )

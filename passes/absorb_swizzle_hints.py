@@ -29,14 +29,15 @@ from ..bank_model.swizzles import Swizzle, chain_period
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.memory.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
 from ..dialect_utils.memory.lds_accesses import STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import UnknownSwizzleError, hint_swizzle, hints_in, is_hint
+from ..dialect_utils.swizzle_hint import (
+    PERMUTED_ELEMENTS,
+    UnknownSwizzleError,
+    hint_swizzle,
+    hints_in,
+    is_hint,
+)
 from .base import FunctionPass, PassContext
 from .hint_ownership import are_hints_marked
-
-PERMUTED_ELEMENTS = "bankwise.permuted_elements"
-"""Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
-elements that the order was made for. Present only where copies of the buffer behind each other
-would not repeat the order."""
 
 _NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
 _GATHER = "amdgpu.gather_to_lds"

@@ -54,8 +54,13 @@ from ..dialect_utils.memory.allocations import (
     why_not_flat,
 )
 from ..dialect_utils.memory.lds_accesses import GATHER, LDMATRIX, STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import HINT_NAME, UnknownSwizzleError, is_hint, parse_swizzle
-from .absorb_swizzle_hints import PERMUTED_ELEMENTS
+from ..dialect_utils.swizzle_hint import (
+    HINT_NAME,
+    PERMUTED_ELEMENTS,
+    UnknownSwizzleError,
+    is_hint,
+    parse_swizzle,
+)
 from .base import FunctionPass, PassContext
 from .hint_ownership import are_hints_marked
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from .. import CompileError, compile
 from ..iree_plugin.assembly import AssemblySummary
-from ..iree_plugin.mitigation import PAD_PASS, Mitigation
+from ..iree_plugin.mitigation import STOCK_PAD_PASS, Mitigation
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
@@ -43,7 +43,7 @@ def main() -> int:
     console = Console(width=TABLE_WIDTH)
     examples = Path(str(resources.files("bankwise") / "examples"))
     # Stock's pass gives no reasons: ours pads alike with the same option, and logs.
-    stock_padding = PipelineEdit.replace(PAD_PASS, PadUnhintedAllocs(padding_bits="64"))
+    stock_padding = PipelineEdit.replace(STOCK_PAD_PASS, PadUnhintedAllocs(padding_bits="64"))
     try:
         for name in EXAMPLES:
             source = examples / f"{name}.mlir"
