@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.passes.registry import PASSES
+
 ROOT = Path(__file__).parents[2]
 
 BELOW = {
@@ -49,6 +51,19 @@ def test_a_room_imports_only_what_lies_below_it(room: str) -> None:
         for target in imported(path)
         # The version and the Python API are at the root itself.
         if target[0] in BELOW and target[0] not in {room, *BELOW[room]}
+    }
+    assert not found
+
+
+def test_a_pass_imports_no_other_pass() -> None:
+    passes = {each.__module__ for each in PASSES}
+    found = {
+        f"{path.name} imports {target[1]}"
+        for path in modules("passes")
+        # The registry is the list of all passes.
+        if path.name != "registry.py"
+        for target in imported(path)
+        if ".".join(("bankwise", *target[:2])) in passes
     }
     assert not found
 
