@@ -19,11 +19,28 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import track
 
+from ..emulator.counters import (
+    BANK_CONFLICTS,
+    GLOBAL_TRANSACTIONS,
+    LDS_CYCLES,
+    LDS_INSTRUCTIONS,
+    VALU_INSTRUCTIONS,
+)
 from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
 
-CONFLICTS, INSTRUCTIONS, LDS_CYCLES = "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS", "LDS_CYCLES"
-COUNTERS = (CONFLICTS, INSTRUCTIONS, LDS_CYCLES, "SQ_INSTS_VALU", "GLOBAL_TRANSACTIONS_64B")
+_LDS_BYTES = "LDS bytes"
+_COLUMNS = (
+    ("conflict cycles", BANK_CONFLICTS),
+    ("LDS instructions", LDS_INSTRUCTIONS),
+    (_LDS_BYTES, _LDS_BYTES),
+    ("LDS cycles", LDS_CYCLES),
+    ("VALU instructions", VALU_INSTRUCTIONS),
+    ("64-byte blocks", GLOBAL_TRANSACTIONS),
+)
+COUNTERS = tuple(name for _, name in _COLUMNS if name != _LDS_BYTES)
+"""The names of the counters that a row holds."""
+
 MITIGATIONS = ("none", "stock", "auto")
 RESULTS = Path(__file__).parent / "results"
 
@@ -39,6 +56,10 @@ class Figures:
     lds_bytes: int
     workgroups: int
     emulated: int
+
+    def figure(self, name: str) -> int:
+        """A counter by its name, or the LDS bytes."""
+        return self.lds_bytes if name == _LDS_BYTES else self.counters[name]
 
 
 @dataclass(frozen=True)
@@ -127,7 +148,7 @@ class EmulatedRow:
     @property
     def instruction_ratio(self) -> float:
         """LDS instructions of `auto` over stock's; 1 where one of them failed or both have none."""
-        stock, auto = (self.count(m, INSTRUCTIONS) for m in ("stock", "auto"))
+        stock, auto = (self.count(m, LDS_INSTRUCTIONS) for m in ("stock", "auto"))
         if stock is None or auto is None or stock == auto:
             return 1.0
         return auto / stock if stock else math.inf
@@ -140,7 +161,9 @@ class EmulatedRow:
             found.append("outputs differ")
         if self.figures and not self.error <= self.tolerance:
             found.append(f"results are wrong: error {self.error:.1e}")
-        if self.count("auto", CONFLICTS) and not any(r.explains_conflicts for r in self.reasons):
+        if self.count("auto", BANK_CONFLICTS) and not any(
+            r.explains_conflicts for r in self.reasons
+        ):
             found.append("conflicts without a reason")
         if self.extra_lds:
             found.append(f"{self.extra_lds} LDS bytes above stock")
@@ -229,16 +252,7 @@ def fill_rows(
     return [row for row in map(kept.find, keys) if row], interrupted
 
 
-_FIGURES: tuple[tuple[str, Callable[[Figures], int]], ...] = (
-    ("conflict cycles", lambda figures: figures.counters[CONFLICTS]),
-    ("LDS instructions", lambda figures: figures.counters[INSTRUCTIONS]),
-    ("LDS bytes", lambda figures: figures.lds_bytes),
-    ("LDS cycles", lambda figures: figures.counters[LDS_CYCLES]),
-    ("VALU instructions", lambda figures: figures.counters["SQ_INSTS_VALU"]),
-    ("64-byte blocks", lambda figures: figures.counters["GLOBAL_TRANSACTIONS_64B"]),
-)
-
-FIGURES_HEAD = ("kernel", "result", "workgroups run", *(name for name, _ in _FIGURES), "error")
+FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _COLUMNS), "error")
 """The head of a table whose lines are those of `figures_line`."""
 
 
@@ -247,7 +261,8 @@ def figures_line(row: EmulatedRow) -> list[str]:
     known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
     extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)
     cells = [
-        " / ".join("-" if f is None else f"{figure(f):,}" for f in known) for _, figure in _FIGURES
+        " / ".join("-" if f is None else f"{f.figure(name):,}" for f in known)
+        for _, name in _COLUMNS
     ]
     error = f"{row.error:.1e}" if row.figures else "-"
     return [row.kernel, _result(row), ", ".join(extents) or "-", *cells, error]

@@ -22,6 +22,12 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
+from ..emulator.counters import (
+    BANK_CONFLICTS,
+    GLOBAL_TRANSACTIONS,
+    LDS_INSTRUCTIONS,
+    VALU_INSTRUCTIONS,
+)
 from ..runtime.emulated_run import run_emulated
 from .runs import TARGET_FLAGS
 
@@ -90,7 +96,7 @@ def measure(example: Example, mitigation: str) -> Counted:
     return Counted(output, run.counters, run.lds_bytes)
 
 
-_SHOWN = ("SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_VALU", "GLOBAL_TRANSACTIONS_64B")
+_SHOWN = (LDS_INSTRUCTIONS, BANK_CONFLICTS, VALU_INSTRUCTIONS, GLOBAL_TRANSACTIONS)
 
 
 def main() -> int:

@@ -22,13 +22,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..emulator.counters import BANK_CONFLICTS
 from ..iree_plugin.atomic_file import write_output
 from ..sweep.kernels import Convolution, Matmul, Product, random_operands
 from ..sweep.rows import installed_versions
 from ..sweep.tables import markdown_lines
 from .emulated_products import TOLERANCE, Run, emulate, largest_error
 from .emulated_rows import (
-    CONFLICTS,
     COUNTERS,
     FIGURES_HEAD,
     INTERRUPTED,
@@ -119,7 +119,7 @@ def _figures(run: Run) -> Figures:
 
 def summary(rows: Sequence[Row]) -> str:
     """One line about all rows."""
-    counted = [row.count("auto", CONFLICTS) for row in rows]
+    counted = [row.count("auto", BANK_CONFLICTS) for row in rows]
     without = [row for row in rows if row.figures and not row.uses_lds]
     more = [row.instruction_ratio for row in rows if row.instruction_ratio > 1]
     largest = f", up to {max(more):.3f}x" if more else ""
@@ -149,7 +149,10 @@ def markdown_table(rows: Sequence[Row]) -> str:
         parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
     notes = (
         ("Failed", [(row, fault) for row in rows for fault in row.faults]),
-        ("Conflicts left, and why", _notes(rows, lambda row: bool(row.count("auto", CONFLICTS)))),
+        (
+            "Conflicts left, and why",
+            _notes(rows, lambda row: bool(row.count("auto", BANK_CONFLICTS))),
+        ),
         (
             "More LDS instructions than stock, and why",
             _notes(rows, lambda row: row.instruction_ratio > 1),

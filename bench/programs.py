@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..emulator.counters import BANK_CONFLICTS, LDS_CYCLES
 from ..emulator.errors import LdsRaceError
 from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
@@ -33,11 +34,9 @@ from ..sweep.rows import installed_versions
 from ..sweep.tables import markdown_lines
 from .emulated_products import MarkingDevice
 from .emulated_rows import (
-    CONFLICTS,
     COUNTERS,
     FIGURES_HEAD,
     INTERRUPTED,
-    LDS_CYCLES,
     MITIGATIONS,
     RESULTS,
     EmulatedRow,
@@ -76,7 +75,7 @@ class ProgramRow(EmulatedRow):
             raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
             return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
         found = super().faults
-        for counter, what in ((CONFLICTS, "conflict cycles"), (LDS_CYCLES, "LDS cycles")):
+        for counter, what in ((BANK_CONFLICTS, "conflict cycles"), (LDS_CYCLES, "LDS cycles")):
             stock, auto = (self.count(m, counter) for m in ("stock", "auto"))
             if stock is not None and auto is not None and auto > stock:
                 found.append(f"auto has {auto:,} {what}, stock {stock:,}")
@@ -176,8 +175,8 @@ def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
 def summary(rows: Sequence[ProgramRow]) -> str:
     """One line about all rows."""
     with_lds = [row for row in rows if row.uses_lds]
-    fewer = [row for row in with_lds if (row.count("auto", CONFLICTS) or 0) == 0]
-    stock = [row for row in with_lds if (row.count("stock", CONFLICTS) or 0) == 0]
+    fewer = [row for row in with_lds if (row.count("auto", BANK_CONFLICTS) or 0) == 0]
+    stock = [row for row in with_lds if (row.count("stock", BANK_CONFLICTS) or 0) == 0]
     return (
         f"{len(rows)} rows, {len(with_lds)} with LDS: {len(fewer)} of these without conflicts "
         f"under auto, {len(stock)} under stock; "
@@ -216,7 +215,7 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
     left = [
         [row.chip, row.kernel, str(reason)]
         for row in rows
-        if row.count("auto", CONFLICTS)
+        if row.count("auto", BANK_CONFLICTS)
         for reason in row.reasons
     ]
     if left:

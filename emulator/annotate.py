@@ -3,32 +3,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from .assembly import Kernel
-from .counters import Counters
+from .counters import Counters, Counts
 
 _MARK = ">"
-_HEADER = ("executions", "conflicts", "64-byte blocks")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A counter beside each line."""
+
+    title: str
+    width: int
+    counts: Callable[[Counters], Counts]
+
+
+_COLUMNS = (
+    _Column("executions", 12, lambda counters: counters.executions),
+    _Column("conflicts", 12, lambda counters: counters.lds_conflict_cycles),
+    _Column("64-byte blocks", 14, lambda counters: counters.global_transactions),
+)
 
 
 def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
     """The kernel's lines of the assembly `text`, with counts before them.
 
     Beside each instruction stand its executions by waves, its LDS conflict cycles and the 64-byte
-    blocks of global memory that it touched; what is 0 is left out. Lines with conflicts begin
-    with `>`.
+    blocks of global memory that it touched. A count of 0 is left out, and a line with conflicts
+    begins with `>`.
     """
     lines = text.splitlines()
-    counts = {
-        instruction.line: (
-            int(counters.executions[index]),
-            int(counters.lds_conflict_cycles[index]),
-            int(counters.global_transactions[index]),
-        )
-        for index, instruction in enumerate(kernel.instructions)
-    }
+    indices = {instruction.line: i for i, instruction in enumerate(kernel.instructions)}
     first, last = _extent(lines, kernel)
-    rows = [_row(counts.get(number), lines[number - 1]) for number in range(first, last + 1)]
-    return "\n".join([_title(), *rows]) + "\n"
+    rows = [
+        _row(counters, indices.get(number), lines[number - 1]) for number in range(first, last + 1)
+    ]
+    title = " ".join(f"{column.title:>{column.width}}" for column in _COLUMNS)
+    return "\n".join([f"  {title}", *rows]) + "\n"
 
 
 def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
@@ -37,12 +51,11 @@ def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
     return start, kernel.instructions[-1].line
 
 
-def _title() -> str:
-    return f"  {_HEADER[0]:>12} {_HEADER[1]:>12} {_HEADER[2]:>14}"
-
-
-def _row(counts: tuple[int, ...] | None, line: str) -> str:
-    executions, conflicts, blocks = counts or (0, 0, 0)
-    cells = [f"{count:,}" if count else "" for count in (executions, conflicts, blocks)]
-    mark = _MARK if conflicts else " "
-    return f"{mark} {cells[0]:>12} {cells[1]:>12} {cells[2]:>14}  {line.expandtabs(8)}".rstrip()
+def _row(counters: Counters, index: int | None, line: str) -> str:
+    """One line of the text, which is instruction `index` if it is one."""
+    cells: list[str] = []
+    for column in _COLUMNS:
+        count = 0 if index is None else int(column.counts(counters)[index])
+        cells.append(f"{f'{count:,}' if count else '':>{column.width}}")
+    mark = _MARK if index is not None and counters.lds_conflict_cycles[index] else " "
+    return f"{mark} {' '.join(cells)}  {line.expandtabs(8)}".rstrip()

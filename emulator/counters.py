@@ -1,72 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is counted while a kernel runs, per instruction of its text."""
+"""What is counted while a kernel runs, per instruction of its text, and the totals of a run.
+
+A new counter is a field of `Counters`, which the instruction that it counts adds to, and a row of
+`RUN_COUNTERS`. Whoever shows or keeps totals (`bankwise-run`, sweeps) finds it there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .assembly import Instruction, Kernel
 
+Counts = npt.NDArray[np.int64]
 
-class _CounterArrays:
-    """One array per counter; all are parts of one, so that they are copied and added together.
+BANK_CONFLICTS = "SQ_LDS_BANK_CONFLICT"
+LDS_INSTRUCTIONS = "SQ_INSTS_LDS"
+VALU_INSTRUCTIONS = "SQ_INSTS_VALU"
+SALU_INSTRUCTIONS = "SQ_INSTS_SALU"
+MFMA_INSTRUCTIONS = "SQ_INSTS_MFMA"
+LDS_CYCLES = "LDS_CYCLES"
+LDS_FLOOR_CYCLES = "LDS_FLOOR_CYCLES"
+GLOBAL_TRANSACTIONS = "GLOBAL_TRANSACTIONS_64B"
+
+
+@dataclass(eq=False)
+class Counters:
+    """The counts of each instruction of a kernel, summed over waves.
+
+    The arrays are [instructions], or [instructions, workgroups] where workgroups are told apart.
 
     Attributes:
-        executions: times the instruction was issued by some wave.
-        lds_conflict_cycles: cycles beyond one per phase, `SQ_LDS_BANK_CONFLICT`.
-        lds_cycles: phases run, conflicts included.
-        lds_floor_cycles: the fewest cycles that the instructions' data volume takes.
-        global_transactions: 64-byte blocks of global memory touched, per wave and instruction.
-        global_useful_bytes: bytes that lanes asked for, of those blocks.
-        lds: the three LDS counters, [3, ...], in this order.
+        executions: how often some wave issued the instruction.
+        lds_conflict_cycles: the cycles beyond one per phase, `SQ_LDS_BANK_CONFLICT`.
+        lds_cycles: the cycles of all phases, conflicts included.
+        lds_floor_cycles: the fewest cycles that the instruction's data volume takes.
+        global_transactions: the 64-byte blocks of global memory that each wave touched.
+        global_useful_bytes: the bytes of those blocks that lanes asked for.
     """
 
-    def __init__(self, values: npt.NDArray[np.int64]) -> None:
-        self._values = values
-        self.executions = values[0]
-        self.lds_conflict_cycles, self.lds_cycles, self.lds_floor_cycles = values[1:4]
-        self.lds = values[1:4]
-        self.global_transactions, self.global_useful_bytes = values[4:]
+    executions: Counts
+    lds_conflict_cycles: Counts
+    lds_cycles: Counts
+    lds_floor_cycles: Counts
+    global_transactions: Counts
+    global_useful_bytes: Counts
 
+    @classmethod
+    def zeros(cls, *shape: int) -> Self:
+        """Counters of [instructions] or of [instructions, workgroups] that have counted nothing."""
+        return cls(**{each.name: np.zeros(shape, np.int64) for each in fields(cls)})
 
-_COUNTERS = 6
+    @classmethod
+    def sum(cls, runs: Sequence[Self]) -> Self:
+        """The sums over at least one run of the same kernel."""
+        return runs[0]._each(lambda *counts: np.add.reduce(counts), *runs[1:])
 
+    def equals(self, other: Self) -> bool:
+        """Whether another run of the same kernel counted the same for every instruction."""
+        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return all(np.array_equal(*pair) for pair in pairs)
 
-class Counters(_CounterArrays):
-    """Per-instruction counts, summed over waves; arrays are [instructions]."""
+    def of(self, workgroup: int) -> Self:
+        """The counts of one workgroup, by its place among those that are told apart."""
+        return self._each(lambda counts: counts[:, workgroup].copy())
 
-    def __init__(self, instructions: int) -> None:
-        super().__init__(np.zeros((_COUNTERS, instructions), np.int64))
+    def total(self) -> Self:
+        """The sums over the workgroups that are told apart."""
+        return self._each(lambda counts: counts.sum(axis=1))
 
-    def add(self, other: Counters) -> None:
-        """Adds another run of the same kernel."""
-        self._values += other._values
-
-    def equals(self, other: Counters) -> bool:
-        """Whether another run of the same kernel counted the same, instruction by instruction."""
-        return np.array_equal(self._values, other._values)
-
-
-class WorkgroupCounters(_CounterArrays):
-    """The same counts, told apart by workgroup: the arrays are [instructions, workgroups]."""
-
-    def __init__(self, instructions: int, workgroups: int) -> None:
-        super().__init__(np.zeros((_COUNTERS, instructions, workgroups), np.int64))
-
-    def of(self, workgroup: int) -> Counters:
-        """The counts of one workgroup, by its place among those that run together."""
-        result = Counters(len(self.executions))
-        result._values[:] = self._values[:, :, workgroup]
-        return result
-
-    def total(self) -> Counters:
-        """The sums over the workgroups."""
-        result = Counters(len(self.executions))
-        result._values[:] = self._values.sum(axis=2)
-        return result
+    def _each(self, function: Callable[..., Counts], *others: Self) -> Self:
+        """Applies `function` to each field of these and of `others`."""
+        runs = (self, *others)
+        names = (each.name for each in fields(self))
+        return type(self)(**{name: function(*(getattr(r, name) for r in runs)) for name in names})
 
 
 def instruction_class(instruction: Instruction) -> str:
@@ -94,25 +105,52 @@ def instruction_class(instruction: Instruction) -> str:
     return "SALU"
 
 
-def totals(kernel: Kernel, counters: Counters) -> Mapping[str, int]:
-    """The counters of a whole run, named as rocprof names them."""
+@dataclass(frozen=True)
+class RunCounter:
+    """One counter of a whole run.
+
+    Attributes:
+        name: the name by which rocprof knows the counter, where rocprof has it.
+        total: computes the counter from the counts of a kernel's instructions, which are summed
+            over workgroups, and from the executions of each instruction class.
+    """
+
+    name: str
+    total: Callable[[Counters, Mapping[str, int]], int]
+
+
+def _issued(name: str, *classes: str) -> RunCounter:
+    """The executions of the instructions of some classes."""
+    return RunCounter(name, lambda _, issued: sum(issued.get(each, 0) for each in classes))
+
+
+RUN_COUNTERS: tuple[RunCounter, ...] = (
+    _issued(VALU_INSTRUCTIONS, "VALU", "MFMA"),
+    _issued(MFMA_INSTRUCTIONS, "MFMA"),
+    _issued(SALU_INSTRUCTIONS, "SALU"),
+    _issued("SQ_INSTS_SMEM", "SMEM"),
+    _issued("SQ_INSTS_BRANCH", "BRANCH"),
+    _issued("SQ_INSTS_VMEM_RD", "VMEM_RD"),
+    _issued("SQ_INSTS_VMEM_WR", "VMEM_WR"),
+    _issued(LDS_INSTRUCTIONS, "LDS"),
+    RunCounter(BANK_CONFLICTS, lambda counted, _: int(counted.lds_conflict_cycles.sum())),
+    RunCounter(LDS_CYCLES, lambda counted, _: int(counted.lds_cycles.sum())),
+    RunCounter(LDS_FLOOR_CYCLES, lambda counted, _: int(counted.lds_floor_cycles.sum())),
+    RunCounter(GLOBAL_TRANSACTIONS, lambda counted, _: int(counted.global_transactions.sum())),
+    RunCounter("GLOBAL_USEFUL_BYTES", lambda counted, _: int(counted.global_useful_bytes.sum())),
+)
+"""The counters of a run in the order in which they are shown."""
+
+
+def counter_names() -> list[str]:
+    """The names of the counters of a run in the order in which they are shown."""
+    return [counter.name for counter in RUN_COUNTERS]
+
+
+def totals(kernel: Kernel, counters: Counters) -> dict[str, int]:
+    """The counters of a whole run by name; `counters` are summed over workgroups."""
     issued: dict[str, int] = {}
     for instruction, count in zip(kernel.instructions, counters.executions.tolist(), strict=True):
         kind = instruction_class(instruction)
         issued[kind] = issued.get(kind, 0) + count
-    mfma = issued.get("MFMA", 0)
-    return {
-        "SQ_INSTS_VALU": issued.get("VALU", 0) + mfma,
-        "SQ_INSTS_MFMA": mfma,
-        "SQ_INSTS_SALU": issued.get("SALU", 0),
-        "SQ_INSTS_SMEM": issued.get("SMEM", 0),
-        "SQ_INSTS_BRANCH": issued.get("BRANCH", 0),
-        "SQ_INSTS_VMEM_RD": issued.get("VMEM_RD", 0),
-        "SQ_INSTS_VMEM_WR": issued.get("VMEM_WR", 0),
-        "SQ_INSTS_LDS": issued.get("LDS", 0),
-        "SQ_LDS_BANK_CONFLICT": int(counters.lds_conflict_cycles.sum()),
-        "LDS_CYCLES": int(counters.lds_cycles.sum()),
-        "LDS_FLOOR_CYCLES": int(counters.lds_floor_cycles.sum()),
-        "GLOBAL_TRANSACTIONS_64B": int(counters.global_transactions.sum()),
-        "GLOBAL_USEFUL_BYTES": int(counters.global_useful_bytes.sum()),
-    }
+    return {counter.name: counter.total(counters, issued) for counter in RUN_COUNTERS}

@@ -53,10 +53,8 @@ def launch(
         EmulationError: while it runs; the message holds the instruction.
     """
     chosen = None if workgroups is None else _chosen_workgroups(grid, workgroups)
-    counters = Counters(len(kernel.instructions))
-    for machine in _runs(kernel, target, grid, arguments, memory, chosen, max_waves, max_branches):
-        counters.add(machine.counters)
-    return counters
+    runs = _runs(kernel, target, grid, arguments, memory, chosen, max_waves, max_branches)
+    return Counters.sum([machine.counters for machine in runs])
 
 
 def launch_each(

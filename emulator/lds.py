@@ -62,6 +62,21 @@ class _Touched:
     highest: Indices
 
 
+@dataclass(frozen=True, eq=False)
+class LdsCycles:
+    """The LDS cycles of one issue of an instruction for each workgroup, [workgroups].
+
+    Attributes:
+        conflicts: the cycles beyond one per phase.
+        all: the cycles of all phases, conflicts included.
+        floor: the fewest cycles that the data volume takes.
+    """
+
+    conflicts: Indices
+    all: Indices
+    floor: Indices
+
+
 @dataclass(eq=False)
 class LdsAccess:
     """The bytes that one issue of an instruction touches, with what follows from them.
@@ -76,7 +91,7 @@ class LdsAccess:
         touched: what it touches, by bytes of a granule, once looked at.
         defined_at: the count of undefined stores to the LDS at which all of its bytes were known to
             be defined; they are, as long as there is no other one.
-        cycles: [3, workgroups], conflict, all and fewest cycles, once counted.
+        cycles: what one issue costs each workgroup, once that was counted.
     """
 
     serial: int
@@ -89,7 +104,7 @@ class LdsAccess:
     place: ByteAccess
     touched: dict[int, _Touched]
     defined_at: int = -1
-    cycles: npt.NDArray[np.int64] | None = None
+    cycles: LdsCycles | None = None
 
     @property
     def granule(self) -> int:

@@ -31,7 +31,7 @@ from . import atomics
 from .assembly import AssemblyError, Instruction, Operand
 from .byte_access import Words
 from .errors import EmulationError, UnknownInstructionError
-from .lds import LdsAccess
+from .lds import LdsAccess, LdsCycles
 from .machine import LANES, LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_source
 from .step import BuildContext, Step
@@ -128,6 +128,15 @@ _TRANSPOSED: Mapping[str, int] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class _RowCycles:
+    """The LDS cycles of one wave, as in `LdsCycles`."""
+
+    conflicts: int
+    all: int
+    floor: int
+
+
+@dataclass(frozen=True)
 class _Accessor:
     """Where the accesses of one instruction lie, and what they cost."""
 
@@ -135,7 +144,7 @@ class _Accessor:
     offsets: tuple[int, ...]
     width: int
     hardware: LdsInstruction
-    costs: dict[bytes, tuple[int, int, int]]
+    costs: dict[bytes, _RowCycles]
 
     def access(self, group: WaveGroup) -> LdsAccess:
         """Resolves the addresses of `group`, and counts the cycles of this issue."""
@@ -145,18 +154,21 @@ class _Accessor:
         )
         if found.cycles is None:
             found.cycles = self.cycles(found, group)
-        machine.workgroup_counters.lds[:, pc] += found.cycles
+        counters = machine.workgroup_counters
+        counters.lds_conflict_cycles[pc] += found.cycles.conflicts
+        counters.lds_cycles[pc] += found.cycles.all
+        counters.lds_floor_cycles[pc] += found.cycles.floor
         return found
 
-    def cycles(self, access: LdsAccess, group: WaveGroup) -> npt.NDArray[np.int64]:
-        """[3, workgroups]: conflict, all and fewest cycles, summed over the waves of each.
+    def cycles(self, access: LdsAccess, group: WaveGroup) -> LdsCycles:
+        """The cycles of one issue, summed over the waves of each workgroup.
 
-        Workgroups mostly repeat each other: rows of equal addresses are counted once.
+        Workgroups mostly repeat each other, so rows of equal addresses are counted once.
         """
         rows = access.addresses
         if access.active is not None:
             rows = np.where(access.active, rows, -1)
-        result = np.zeros((3, len(group.machine.workgroups)), np.int64)
+        result = LdsCycles(*np.zeros((3, len(group.machine.workgroups)), np.int64))
         owners = np.tile(group.workgroup_index, len(rows)).tolist()
         for owner, row in zip(owners, rows.reshape(-1, LANES), strict=True):
             key = row.tobytes()
@@ -165,16 +177,19 @@ class _Accessor:
                 if len(self.costs) >= _REMEMBERED_ROWS:
                     self.costs.clear()
                 cost = self.costs[key] = self.row_cycles(row)
-            result[:, owner] += cost
+            result.conflicts[owner] += cost.conflicts
+            result.all[owner] += cost.all
+            result.floor[owner] += cost.floor
         return result
 
-    def row_cycles(self, row: npt.NDArray[np.int64]) -> tuple[int, int, int]:
-        """The cycles of one wave, [64] addresses, -1 in lanes that take no part."""
+    def row_cycles(self, row: npt.NDArray[np.int64]) -> _RowCycles:
+        """The cycles of one wave with addresses `row` [64], -1 in lanes that take no part."""
         active = row >= 0
         used = np.where(active, row, 0)
         costs = phase_costs(self.hardware, used, active)
         floor = wavefront_floor(self.hardware, used, active)
-        return int(np.maximum(costs - 1, 0).sum()), int(costs.sum()), int(floor.sum())
+        conflicts = int(np.maximum(costs - 1, 0).sum())
+        return _RowCycles(conflicts, int(costs.sum()), int(floor.sum()))
 
 
 _REMEMBERED_ROWS = 4096

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
-from .counters import Counters, WorkgroupCounters
+from .counters import Counters
 from .errors import UndefinedReadError
 from .float_mode import FloatMode
 from .floats import flush_denormals
@@ -66,7 +66,7 @@ class Machine:
     private_segment: int = 0
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
-    workgroup_counters: WorkgroupCounters = field(init=False)
+    workgroup_counters: Counters = field(init=False)
     accum_offset: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Machine:
         self.sgpr = np.zeros((SCALAR_REGISTERS, self.waves), np.uint32)
         self.vgpr = np.zeros((vectors, self.waves, LANES), np.uint32)
         self.scc = np.zeros(self.waves, bool)
-        self.workgroup_counters = WorkgroupCounters(len(kernel.instructions), len(self.workgroups))
+        self.workgroup_counters = Counters.zeros(len(kernel.instructions), len(self.workgroups))
         self.lds = LdsState(
             len(self.workgroups), kernel.lds_bytes, self.waves_per_workgroup, self.memory.origins
         )
@@ -94,7 +94,7 @@ class Machine:
 
     @property
     def counters(self) -> Counters:
-        """What was counted so far, summed over the workgroups."""
+        """The counts of the run so far, summed over the workgroups."""
         return self.workgroup_counters.total()
 
     def define_scalar(self, index: int, values: U32) -> None:

@@ -93,9 +93,7 @@ class EmulatedDevice:
         else:
             each = launch_each(*place, chosen)
             agree = each[0].equals(each[-1]) if len(each) > 1 else None
-            counters = Counters(len(kernel.instructions))
-            for one in each:
-                counters.add(one)
+            counters = Counters.sum(each)
         seconds = time.perf_counter() - started
         emulated = math.prod(command.workgroups) if chosen is None else len(chosen)
         self.records.append(

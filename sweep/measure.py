@@ -17,7 +17,7 @@ from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.host_program import DispatchCommand, HostProgram, HostProgramError
 from ..runtime.values import parse_values
 from .cases import Case, SweptKernel
-from .rows import COUNTERS, Row, empty_row, installed_versions
+from .rows import Row, empty_row, installed_versions, swept_counters
 
 MOST_WORKGROUPS = 32
 """Where workgroups differ: up to so many are emulated, and a grid of no more is emulated whole."""
@@ -73,10 +73,7 @@ class DispatchSample:
     @property
     def measured(self) -> dict[str, int]:
         """The sums over those that ran."""
-        total = Counters(len(self.kernel.instructions))
-        for counters in self.counters:
-            total.add(counters)
-        return _swept(self.kernel, total)
+        return _swept(self.kernel, Counters.sum(self.counters))
 
     @property
     def one(self) -> dict[str, int] | None:
@@ -160,9 +157,9 @@ def _summed(parts: Sequence[Mapping[str, int] | None]) -> dict[str, int] | None:
     present = [part for part in parts if part is not None]
     if len(present) < len(parts):
         return None
-    return {name: sum(part[name] for part in present) for name in COUNTERS}
+    return {name: sum(part[name] for part in present) for name in swept_counters()}
 
 
 def _swept(kernel: Kernel, counters: Counters) -> dict[str, int]:
     counted = totals(kernel, counters)
-    return {name: counted[name] for name in COUNTERS}
+    return {name: counted[name] for name in swept_counters()}

@@ -15,18 +15,36 @@ from types import TracebackType
 from typing import Any
 
 from .. import __version__
+from ..emulator.counters import (
+    BANK_CONFLICTS,
+    LDS_INSTRUCTIONS,
+    MFMA_INSTRUCTIONS,
+    SALU_INSTRUCTIONS,
+    VALU_INSTRUCTIONS,
+    counter_names,
+)
 from .cases import Case
 
-COUNTERS = (
-    "SQ_LDS_BANK_CONFLICT",
-    "SQ_INSTS_LDS",
-    "SQ_INSTS_VALU",
-    "SQ_INSTS_SALU",
-    "SQ_INSTS_MFMA",
-    "LDS_CYCLES",
-    "LDS_FLOOR_CYCLES",
-    "GLOBAL_TRANSACTIONS_64B",
+_FIRST = (
+    BANK_CONFLICTS,
+    LDS_INSTRUCTIONS,
+    VALU_INSTRUCTIONS,
+    SALU_INSTRUCTIONS,
+    MFMA_INSTRUCTIONS,
 )
+_LEFT_OUT = (
+    "SQ_INSTS_SMEM",
+    "SQ_INSTS_BRANCH",
+    "SQ_INSTS_VMEM_RD",
+    "SQ_INSTS_VMEM_WR",
+    "GLOBAL_USEFUL_BYTES",
+)
+
+
+def swept_counters() -> list[str]:
+    """The names of the counters that a row holds, in the order of a table's columns."""
+    names = [name for name in counter_names() if name not in _LEFT_OUT]
+    return [*_FIRST, *(name for name in names if name not in _FIRST)]
 
 
 class RowsFileError(RuntimeError):

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .rows import COUNTERS, Row
+from ..emulator.counters import (
+    BANK_CONFLICTS,
+    LDS_CYCLES,
+    LDS_FLOOR_CYCLES,
+    LDS_INSTRUCTIONS,
+    MFMA_INSTRUCTIONS,
+    SALU_INSTRUCTIONS,
+    VALU_INSTRUCTIONS,
+)
+from .rows import Row, swept_counters
 
 BASELINE = "none"
 
@@ -94,7 +103,7 @@ class Summary:
     cycles_over_floor: float | None
 
 
-INSTRUCTIONS = ("SQ_INSTS_LDS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_MFMA")
+INSTRUCTIONS = (LDS_INSTRUCTIONS, VALU_INSTRUCTIONS, SALU_INSTRUCTIONS, MFMA_INSTRUCTIONS)
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
@@ -109,16 +118,16 @@ def _summary(group: Group, mitigation: str) -> Summary:
     def total(counter: str, of: Sequence[Mapping[str, int]] = grids) -> int:
         return sum(grid[counter] for grid in of)
 
-    floor = total("LDS_FLOOR_CYCLES")
+    floor = total(LDS_FLOOR_CYCLES)
     return Summary(
         group=group,
         mitigation=mitigation,
         kernels=len(kernels),
-        conflicts=total("SQ_LDS_BANK_CONFLICT"),
-        conflicting=sum(grid["SQ_LDS_BANK_CONFLICT"] > 0 for grid in grids),
+        conflicts=total(BANK_CONFLICTS),
+        conflicting=sum(grid[BANK_CONFLICTS] > 0 for grid in grids),
         lds_bytes=max((group.rows[k, mitigation].lds_bytes for k in kernels), default=0),
         ratios={c: total(c) / total(c, base) if total(c, base) else None for c in INSTRUCTIONS},
-        cycles_over_floor=total("LDS_CYCLES") / floor if floor else None,
+        cycles_over_floor=total(LDS_CYCLES) / floor if floor else None,
     )
 
 
@@ -126,7 +135,7 @@ def csv_table(rows: Sequence[Row]) -> str:
     """One line per row, nothing nested; empty fields are what is not known."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    counted = [(part, counter) for part in ("workgroup", "grid") for counter in COUNTERS]
+    counted = [(part, counter) for part in ("workgroup", "grid") for counter in swept_counters()]
     writer.writerow(
         ["kernel", "dtype", "target", "mitigation", "work", "dispatches", "workgroups", "emulated"]
         + ["first_and_last_agree", "measured", "lds_bytes"]
@@ -188,7 +197,7 @@ def summary_table(rows: Iterable[Row]) -> str:
     for s in summaries(rows):
         name = (s.group.target, s.group.dtype or "-", s.mitigation)
         numbers = (s.kernels, s.conflicts, s.conflicting, s.lds_bytes)
-        ratios = [s.ratios[c] for c in ("SQ_INSTS_LDS", "SQ_INSTS_VALU", "SQ_INSTS_SALU")]
+        ratios = [s.ratios[c] for c in (LDS_INSTRUCTIONS, VALU_INSTRUCTIONS, SALU_INSTRUCTIONS)]
         ratios.append(s.cycles_over_floor)
         lines.append([*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)])
     return markdown_lines(lines, text_columns=3)
@@ -212,7 +221,7 @@ def _group_table(group: Group) -> str:
     for kernel in group.kernels:
         rows = [group.rows.get((kernel, m)) for m in group.mitigations]
         extents = dict.fromkeys("open" if row is None else row.extent for row in rows)
-        counters = ("SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS", "SQ_INSTS_VALU")
+        counters = (BANK_CONFLICTS, LDS_INSTRUCTIONS, VALU_INSTRUCTIONS)
         cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
         cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
         lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])

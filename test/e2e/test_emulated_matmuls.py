@@ -14,9 +14,9 @@ import pytest
 
 from bankwise.bench.emulated_products import TOLERANCE, Run, largest_error
 from bankwise.bench.emulated_products import emulate as emulate_product
-from bankwise.bench.emulated_rows import CONFLICTS, INSTRUCTIONS
 from bankwise.bench.matmul_table import DTYPES
 from bankwise.bench.runs import TARGET_FLAGS
+from bankwise.emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS
 from bankwise.iree_plugin import embedding
 from bankwise.passes.decisions import Action
 from bankwise.sweep.kernels import Matmul, random_operands
@@ -44,10 +44,10 @@ def check(case: Case) -> None:
     assert ours.written.all()
     assert largest_error(case[1], random_operands(case[1]), ours) <= TOLERANCE[case[1].accumulator]
     assert not any(d.action is Action.DROP for d in ours.decisions)
-    assert ours.counters[CONFLICTS] == 0
+    assert ours.counters[BANK_CONFLICTS] == 0
     assert ours.lds_bytes <= stock.lds_bytes
     splits = any("split" in d.reason for d in ours.decisions if d.detail)
-    assert ours.counters[INSTRUCTIONS] <= stock.counters[INSTRUCTIONS] or splits
+    assert ours.counters[LDS_INSTRUCTIONS] <= stock.counters[LDS_INSTRUCTIONS] or splits
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_verification_agrees_with_the_counters(tool: Tool, tmp_path: Path) -> No
 
     for mitigation in ("auto", "stock", "none"):
         run = verify(mitigation)
-        conflicts = emulate(case, mitigation).counters[CONFLICTS]
+        conflicts = emulate(case, mitigation).counters[BANK_CONFLICTS]
         assert (run.returncode == 0) == (conflicts == 0)
         assert (tmp_path / f"{mitigation}.vmfb").exists() == (conflicts == 0)
         assert ("conflict cycles: ds_" in run.stderr) == (conflicts > 0)
@@ -124,7 +124,7 @@ def main(arch: str, stages: str) -> None:
     case = (arch, Matmul(128, 128, 256, "f16"))
     runs = {mitigation: emulate(case, mitigation) for mitigation in ("none", "stock", "auto")}
     assert len({run.output.tobytes() for run in runs.values()}) == 1
-    print(json.dumps({name: run.counters[CONFLICTS] for name, run in runs.items()}))
+    print(json.dumps({name: run.counters[BANK_CONFLICTS] for name, run in runs.items()}))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench.emulated_products import emulate, largest_error
-from bankwise.bench.emulated_rows import CONFLICTS, KeptRows, Reason
+from bankwise.bench.emulated_rows import KeptRows, Reason
 from bankwise.bench.matmul_rows import Row
 from bankwise.bench.matmul_table import cases, csv_table, markdown_table, measure, summary
+from bankwise.emulator.counters import BANK_CONFLICTS
 from bankwise.sweep.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
 
 MATMUL = Matmul(64, 64, 128, "f16")
@@ -26,7 +27,7 @@ def test_a_matmul_passes(row: Row):
     assert row.faults == []
     assert row.equal
     assert row.written == 64 * 64
-    assert (row.count("auto", CONFLICTS), row.uses_lds) == (0, True)
+    assert (row.count("auto", BANK_CONFLICTS), row.uses_lds) == (0, True)
     assert summary([row]).startswith("1 rows: 1 with 0 conflicts (0 of them without LDS)")
     assert "| bitwise equal |" in markdown_table([row])
     assert len(csv_table([row]).splitlines()) == 2
@@ -69,7 +70,7 @@ def test_compile_errors_are_rows():
 def test_other_faults(row: Row):
     """Each figure that must not be, put into a row that passes."""
     auto = row.figures["auto"]
-    conflicting = replace(auto, counters=auto.counters | {CONFLICTS: 8})
+    conflicting = replace(auto, counters=auto.counters | {BANK_CONFLICTS: 8})
 
     def faults(**changes: object) -> list[str]:
         return replace(row, **changes).faults

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankwise.bench.emulated_rows import CONFLICTS, INSTRUCTIONS, LDS_CYCLES, KeptRows
+from bankwise.bench.emulated_rows import KeptRows
 from bankwise.bench.program_families import all_programs
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Program, largest_error
 from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
 from bankwise.bench.runs import TARGET_FLAGS
+from bankwise.emulator.counters import BANK_CONFLICTS, LDS_CYCLES, LDS_INSTRUCTIONS
 from bankwise.runtime.emulated_run import run_emulated
 
 FAST = (
@@ -62,15 +63,15 @@ def test_equal_cycles_take_no_more_instructions():
     sizes = plain_sizes(1, 128, 128)
     attention = Attention("transposed", "f8E4M3FNUZ", sizes, value="b n k2", output_dtype="f32")
     stock, auto = (counted(attention.program(), each) for each in ("stock", "auto"))
-    assert stock[CONFLICTS] == 0
+    assert stock[BANK_CONFLICTS] == 0
     assert auto[LDS_CYCLES] == stock[LDS_CYCLES]
-    assert auto[INSTRUCTIONS] <= stock[INSTRUCTIONS]
+    assert auto[LDS_INSTRUCTIONS] <= stock[LDS_INSTRUCTIONS]
 
 
 def test_rows_of_96_that_lanes_copy_by_6_elements():
     """8 waves copy 32 x 96 f16: no padding of such rows is free of conflicts, a swizzle is."""
     auto = counted(program("reproducer_atcfg_8w"), "auto")
-    assert auto[CONFLICTS] == 0
+    assert auto[BANK_CONFLICTS] == 0
     assert auto[LDS_CYCLES] == auto["LDS_FLOOR_CYCLES"]
 
 
@@ -95,7 +96,9 @@ def test_what_is_worse_than_stock_fails_a_row(row: ProgramRow):
     slower = replace(auto, counters=auto.counters | {LDS_CYCLES: more})
     worse = replace(row, figures=row.figures | {"auto": slower})
     assert worse.faults == [f"auto has {more:,} LDS cycles, stock {more - 1:,}"]
-    stalled = replace(auto, counters=auto.counters | {CONFLICTS: stock.counters[CONFLICTS] + 1})
+    stalled = replace(
+        auto, counters=auto.counters | {BANK_CONFLICTS: stock.counters[BANK_CONFLICTS] + 1}
+    )
     worse = replace(row, figures=row.figures | {"auto": stalled})
     assert any("conflict cycles, stock" in fault for fault in worse.faults)
     assert replace(row, stock_identical=False).faults != []

@@ -126,13 +126,13 @@ def test_classes_of_instructions():
 
 
 def test_runs_add_up():
-    first, second = Counters(2), Counters(2)
+    first, second = Counters.zeros(2), Counters.zeros(2)
     first.executions[:] = 1, 2
     second.executions[:] = 3, 4
     second.lds_cycles[1] = 5
-    first.add(second)
-    assert first.executions.tolist() == [4, 6]
-    assert first.lds_cycles.tolist() == [0, 5]
+    both = Counters.sum([first, second])
+    assert both.executions.tolist() == [4, 6]
+    assert both.lds_cycles.tolist() == [0, 5]
 
 
 def test_annotation_marks_conflicts():

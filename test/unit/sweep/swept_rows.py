@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bankwise.sweep.cases import Case, SweptKernel
-from bankwise.sweep.rows import COUNTERS, Row, empty_row, installed_versions
+from bankwise.sweep.rows import Row, empty_row, installed_versions, swept_counters
 
 
 def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: int = 1) -> Case:
@@ -15,7 +15,8 @@ def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: in
 
 def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) -> Row:
     """4 workgroups, of which 2 ran and agree."""
-    one = dict.fromkeys(COUNTERS, 10) | {"SQ_LDS_BANK_CONFLICT": conflicts, "SQ_INSTS_VALU": valu}
+    one = dict.fromkeys(swept_counters(), 10)
+    one |= {"SQ_LDS_BANK_CONFLICT": conflicts, "SQ_INSTS_VALU": valu}
     return replace(
         empty_row(of, installed_versions()),
         dispatches=1,
