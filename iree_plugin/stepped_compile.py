@@ -16,7 +16,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..passes.base import FunctionPass, PassContext
-from ..passes.hint_ownership import are_hints_marked
+from ..passes.hint_ownership import has_hints
 from .compile_settings import PHASES, joined_flags
 from .device_functions import DeviceFunction, children, device_functions
 from .embedding import SteppedInvocation
@@ -27,9 +27,6 @@ from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from .splicing import splice
 from .unverified_lds import AFTER_LLVM, report_unverified_lds
-
-SWIZZLE_HINT = "iree_codegen.swizzle_hint"
-SWIZZLE_ATTRIBUTE = "iree_codegen.swizzle"
 
 # Flags that cannot change which passes a device function goes through.
 _HARMLESS_FLAG = re.compile(
@@ -210,32 +207,9 @@ class SteppedCompile:
         )
 
 
-def has_hints(function: ir.Operation) -> bool:
-    """Whether a swizzle hint, or one stowed on an allocation, is left in `function`."""
-    found = False
-
-    def look(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = op.name == SWIZZLE_HINT or SWIZZLE_ATTRIBUTE in op.attributes
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    function.walk(look)
-    return found
-
-
 def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
-    """Whether the first part of the LLVM lowering runs here rather than in stock.
+    """Returns whether the first part of the LLVM lowering runs here rather than in stock.
 
-    It does when a spliced pass there has work. Those that only treat hints need a hint, and some of
-    them one of ours.
+    It does when a spliced pass has work there.
     """
-    hints_are_ours = are_hints_marked(function)
-    ours = [
-        step
-        for step in lowering
-        if isinstance(step, FunctionPass)
-        and (hints_are_ours or not getattr(step, "only_own", False))
-    ]
-    if any(step.only_for_hints for step in ours) and has_hints(function):
-        return True
-    return any(not step.only_for_hints and step.has_work(function) for step in ours)
+    return any(isinstance(step, FunctionPass) and step.has_work(function) for step in lowering)

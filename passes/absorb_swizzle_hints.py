@@ -36,23 +36,19 @@ from ..dialect_utils.swizzle_hint import (
     hints_in,
     is_hint,
 )
-from .base import FunctionPass, PassContext
-from .hint_ownership import are_hints_marked
+from .base import PassContext
+from .hint_ownership import HintPass
 
 _NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
 _GATHER = "amdgpu.gather_to_lds"
 
 
 @dataclass(frozen=True)
-class AbsorbSwizzleHints(FunctionPass):
+class AbsorbSwizzleHints(HintPass):
     """Stows each allocation's swizzle hints as its attribute `iree_codegen.swizzle`."""
 
     name: ClassVar[str] = "bankwise-absorb-swizzle-hints"
     summary: ClassVar[str] = "stow swizzle hints on their allocations before prefetching"
-    only_for_hints: ClassVar[bool] = True
-
-    only_own: bool = False
-    """Leave functions alone whose hints are not marked as ours."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Absorbs all hints of `function`, or fails before the first is touched.
@@ -62,7 +58,7 @@ class AbsorbSwizzleHints(FunctionPass):
                 that do not all go through the same hints.
         """
         function = function.operation
-        if self.only_own and not are_hints_marked(function):
+        if not self.is_for(function):
             return
         with function.context:
             order = {hint: number for number, hint in enumerate(hints_in(function))}

@@ -40,11 +40,12 @@ class FunctionPass(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    only_for_hints: ClassVar[bool] = False
-    """Whether the pass does nothing to a function without swizzle hints."""
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Whether the pass may change `function` where it stands in a pipeline."""
+        """Returns whether the pass may change `function` where the pass stands in a pipeline.
+
+        A stage of which no spliced pass has work is left to the stock compiler.
+        """
         return True
 
     @abstractmethod
@@ -63,7 +64,7 @@ class FunctionPass(ABC):
 
     @classmethod
     def from_options(cls, options: str) -> Self:
-        """Makes the pass from text such as `padding-bits=64 target-lds-bytes=65536`.
+        """Makes the pass from text such as `only-own=true one-layout=true`.
 
         Raises:
             PassOptionError: an unknown option or a value of the wrong kind.

@@ -18,6 +18,7 @@ from iree.compiler import ir
 from ..dialect_utils.memory.allocations import defining_operation, flatten_allocation, why_not_flat
 from ..dialect_utils.swizzle_hint import hints_in, unhinted
 from .base import FunctionPass, PassContext
+from .hint_ownership import has_hints
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,10 @@ class FlattenSwizzleHints(FunctionPass):
 
     name: ClassVar[str] = "bankwise-flatten-swizzle-hints"
     summary: ClassVar[str] = "make allocations with swizzle hints one-dimensional"
-    only_for_hints: ClassVar[bool] = True
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has swizzle hints."""
+        return has_hints(function)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Flattens what can be flattened; never fails."""

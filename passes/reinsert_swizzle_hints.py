@@ -61,8 +61,8 @@ from ..dialect_utils.swizzle_hint import (
     is_hint,
     parse_swizzle,
 )
-from .base import FunctionPass, PassContext
-from .hint_ownership import are_hints_marked
+from .base import PassContext
+from .hint_ownership import HintPass
 
 _ACCESSES = frozenset(
     {
@@ -97,15 +97,11 @@ class _Stowed:
 
 
 @dataclass(frozen=True)
-class ReinsertSwizzleHints(FunctionPass):
+class ReinsertSwizzleHints(HintPass):
     """Turns each allocation's attribute `iree_codegen.swizzle` into hints on it."""
 
     name: ClassVar[str] = "bankwise-reinsert-swizzle-hints"
     summary: ClassVar[str] = "turn swizzles stowed on allocations into hints again"
-    only_for_hints: ClassVar[bool] = True
-
-    only_own: bool = False
-    """Leave functions alone whose hints are not marked as ours."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Reinserts the hints of every allocation, or fails before the first is touched.
@@ -115,7 +111,7 @@ class ReinsertSwizzleHints(FunctionPass):
                 swizzle, or with none, in one value.
         """
         function = function.operation
-        if self.only_own and not are_hints_marked(function):
+        if not self.is_for(function):
             return
         with function.context:
             stowed: dict[ir.Value, _Stowed] = {}

@@ -27,13 +27,13 @@ from ..dialect_utils.memory.hinted_buffers import BufferGroup, Chain, group_hint
 from ..dialect_utils.memory.lds_accesses import GATHER
 from ..dialect_utils.memory.swizzled_accesses import AccessRewriter, RewrittenAccesses
 from ..dialect_utils.swizzle_hint import hints_in
-from .base import FunctionPass, PassContext
+from .base import PassContext
 from .decisions import Action, Decision
-from .hint_ownership import are_hints_marked, unmark_hints
+from .hint_ownership import HintPass, unmark_hints
 
 
 @dataclass(frozen=True)
-class ResolveSwizzleHints(FunctionPass):
+class ResolveSwizzleHints(HintPass):
     """Rewrites the accesses that go through swizzle hints, and removes all hints.
 
     Runs on flat (rank-1) buffers, after `iree-codegen-propagate-constant-offsets`. Each access is
@@ -47,10 +47,6 @@ class ResolveSwizzleHints(FunctionPass):
 
     name: ClassVar[str] = "bankwise-resolve-swizzle-hints"
     summary: ClassVar[str] = "Resolve swizzle hints into the offsets of flat loads and stores"
-    only_for_hints: ClassVar[bool] = True
-
-    only_own: bool = False
-    """Leave functions alone whose hints are not marked as ours."""
 
     one_layout: bool = False
     """Drop the hints of memory with more than one layout, which hints of ours never give it."""
@@ -62,7 +58,7 @@ class ResolveSwizzleHints(FunctionPass):
             PassFailure: hints of an allocation that gather_to_lds writes cannot be resolved.
         """
         function = function.operation
-        if self.only_own and not are_hints_marked(function):
+        if not self.is_for(function):
             return
         with function.context:
             hints = hints_in(function)
