@@ -15,9 +15,10 @@ from iree.compiler.api import Output, Session, Source
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..passes.base import PassContext
 from ..passes.decisions import DecisionLog
+from .compile_settings import MITIGATIONS
 from .embedding import OutputFormat, output_bytes
 from .first_phases import run_first_phases
-from .mitigation import Mitigation, mitigation_edits
+from .mitigation import mitigation_edits
 from .pipeline_edit import PipelineEdit, installed_plugins
 from .replay import PassRunner, ReplayError
 from .stepped_compile import SteppedCompile
@@ -31,7 +32,7 @@ class CompileError(RuntimeError):
 def compile(
     source: str | os.PathLike[str],
     flags: Sequence[str] = (),
-    mitigation: str | Mitigation = Mitigation.AUTO,
+    mitigation: str = "auto",
     *,
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
@@ -58,7 +59,7 @@ def compile(
     """
     _check_flags(flags)
     _check_edits(edits)
-    mitigation = _mitigation(mitigation)
+    _check_mitigation(mitigation)
     _check_source(source)
     session = Session()
     try:
@@ -91,12 +92,10 @@ def _check_edits(edits: Sequence[PipelineEdit]) -> None:
             )
 
 
-def _mitigation(given: str | Mitigation) -> Mitigation:
-    try:
-        return Mitigation(given)
-    except ValueError:
-        known = ", ".join(f"'{each.value}'" for each in Mitigation)
-        raise ValueError(f"mitigation is {given!r}; it can be {known}") from None
+def _check_mitigation(given: str) -> None:
+    if given not in MITIGATIONS:
+        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
+        raise ValueError(f"mitigation is {given!r}; it can be {known}")
 
 
 def _check_source(source: str | os.PathLike[str]) -> None:
@@ -121,7 +120,7 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
 def collecting_compile(
     session: Session,
     flags: Sequence[str],
-    mitigation: Mitigation,
+    mitigation: str,
     edits: Sequence[PipelineEdit],
     decisions: DecisionLog | None,
 ) -> Iterator[tuple[SteppedCompile, list[str]]]:
@@ -162,7 +161,7 @@ def _compile_in_session(
     session: Session,
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: Mitigation,
+    mitigation: str,
     edits: Sequence[PipelineEdit],
     decisions: DecisionLog | None,
 ) -> bytes:
@@ -183,7 +182,7 @@ def _compile_in_session(
 
 
 def _compile_in_child(
-    source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
+    source: str | os.PathLike[str], flags: Sequence[str], mitigation: str
 ) -> bytes:
     with temporary_directory("bankwise-") as directory:
         output = directory / "module.vmfb"
@@ -194,7 +193,7 @@ def _compile_in_child(
 def compile_in_child(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: Mitigation,
+    mitigation: str,
     output: Path,
 ) -> None:
     """Compiles into a file, in a process of its own, which takes all flags of `iree-compile`.
@@ -209,7 +208,7 @@ def compile_in_child(
     if _is_text(source):
         path.write_text(str(source))
     command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
-    command += [f"--bankwise-mitigation={mitigation.value}", *flags]
+    command += [f"--bankwise-mitigation={mitigation}", *flags]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if run.returncode != 0:
         raise CompileError(run.stderr.strip())

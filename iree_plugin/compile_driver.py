@@ -215,12 +215,12 @@ class _Codegen:
 
 
 def _edits(options: CompileSettings) -> Sequence[PipelineEdit]:
-    from .mitigation import Mitigation, mitigation_edits, verifying_edits
+    from .mitigation import mitigation_edits, verifying_edits
     from .pipeline_edit import installed_plugins
 
     return [
         *(verifying_edits() if options.verify_lds else []),
-        *mitigation_edits(Mitigation(options.mitigation)),
+        *mitigation_edits(options.mitigation),
         *installed_plugins(),
     ]
 

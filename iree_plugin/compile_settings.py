@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MITIGATIONS = ("auto", "swizzle", "pad", "none", "stock")
+MITIGATIONS = {
+    "auto": "a swizzle where legal and useful, else padding (default)",
+    "swizzle": "swizzles only",
+    "pad": "the best padding only",
+    "none": "neither: the baseline",
+    "stock": "what iree-compile does",
+}
+"""How bank conflicts can be dealt with, as the tools' helps say it. What each mode splices into the
+codegen pipelines stands in `mitigation.MODES`."""
+
 OUTPUT_FORMATS = ("vm-bytecode", "vm-asm", "vm-c")
 COMPILE_MODES = ("std", "vm", "precompile")
 

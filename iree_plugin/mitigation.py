@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each mitigation splices into a codegen pipeline."""
+"""What each mitigation splices into a codegen pipeline.
+
+`compile_settings.MITIGATIONS` says in a line what each mode is for; `MODES` below lists what it
+changes in the pipelines of VectorDistribute, TileAndFuse and lowered functions. A new mode is one
+entry in each.
+"""
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.align_lds_accesses import AlignLdsAccesses
@@ -19,124 +25,30 @@ from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
-
-class Mitigation(Enum):
-    """How bank conflicts are dealt with."""
-
-    AUTO = "auto"
-    """A swizzle where one is legal and useful, else the best padding within stock's LDS bytes.
-
-    A function whose swizzle hints our passes cannot treat is compiled without them, or as by
-    `STOCK`."""
-    SWIZZLE = "swizzle"
-    """Swizzles only; a warning for each conflicting allocation that gets none."""
-    PAD = "pad"
-    """The best padding only."""
-    NONE = "none"
-    """No padding and no swizzle: the baseline of measurements."""
-    STOCK = "stock"
-    """Exactly what the stock compiler does, replayed."""
-
-
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+_VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
+_DISTRIBUTE = "iree-llvmgpu-vector-distribute"
+_LOWER_GPU_OPS = "iree-gpu-lower-ops"
 _VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
-ABSORB_PASS = "iree-codegen-absorb-swizzle-hint-to-alloc"
-
-_BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
+_ABSORB = "iree-codegen-absorb-swizzle-hint-to-alloc"
+_REINSERT = "iree-codegen-reinsert-swizzle-hints"
 
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
 _TILE_AND_FUSE = frozenset({"TileAndFuse"})
 _LOWERED = frozenset({LOWERED})
+_EVERY = CODEGEN_PIPELINES | _LOWERED
+
+_BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 
 
-def mitigation_edits(mitigation: Mitigation) -> list[PipelineEdit]:
-    """The edits of `mitigation`, for VectorDistribute, TileAndFuse and lowered functions."""
-    if mitigation is Mitigation.STOCK:
-        return []
-    edits: list[PipelineEdit] = []
+def mitigation_edits(mitigation: str) -> list[PipelineEdit]:
+    """Returns the edits of a mode, in the order in which they are made.
 
-    def edit(
-        pipelines: frozenset[str],
-        position: Position,
-        anchor: str,
-        *passes: FunctionPass,
-        required: bool = True,
-        beside: str = "",
-        without: str = "",
-    ) -> None:
-        edits.append(
-            PipelineEdit(
-                anchor,
-                position,
-                passes,
-                pipelines,
-                required=required,
-                beside=beside,
-                without=without,
-                # What is asked for by name is done, or is an error.
-                optional=mitigation is Mitigation.AUTO,
-            )
-        )
-
-    if mitigation is not Mitigation.NONE:
-        # Made first, while the pass that it stands behind is there.
-        edit(CODEGEN_PIPELINES | _LOWERED, _AFTER, RESOLVE_SWIZZLE_HINTS, AlignLdsAccesses())
-    swizzles = mitigation in (Mitigation.AUTO, Mitigation.SWIZZLE)
-    if swizzles:
-        flatten = FlattenSwizzleHints()
-        variants = [(False, "", "")]
-        if mitigation is Mitigation.AUTO:
-            # A kernel may have the padding switched off; then nothing can be left to it.
-            variants = [(True, STOCK_PAD_PASS, ""), (False, "", STOCK_PAD_PASS)]
-        for deferring, beside, without in variants:
-            hint = HintVectorAllocs(defer_to_padding=deferring)
-            anchor = "iree-codegen-gpu-vector-alloc"
-            edit(_VECTOR_DISTRIBUTE, _AFTER, anchor, hint, beside=beside, without=without)
-            # Right before the loop-invariant code motion that precedes the padding.
-            swizzle = (SwizzleLdsAllocs(defer_to_padding=deferring), flatten)
-            edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without)
-        edit(_VECTOR_DISTRIBUTE, _BEFORE, "iree-llvmgpu-vector-distribute", flatten)
-        # Distribution allocates more LDS, for reductions across subgroups.
-        deferring = mitigation is Mitigation.AUTO
-        late = SwizzleLdsAllocs(defer_to_padding=deferring, unhinted_only=True)
-        last = SwizzleLdsAllocs(unhinted_only=True)
-        edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, late, flatten, required=False)
-        edit(
-            _VECTOR_DISTRIBUTE, _AFTER, "iree-gpu-lower-ops", last, flatten, without=STOCK_PAD_PASS
-        )
-        edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten)
-    if mitigation is Mitigation.PAD:
-        edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs())
-    instead_of_padding: dict[Mitigation, list[FunctionPass]] = {
-        Mitigation.AUTO: [PadUnhintedAllocs()],
-        Mitigation.PAD: [PadUnhintedAllocs()],
-        Mitigation.SWIZZLE: [WarnUnhintedAllocs()],
-        Mitigation.NONE: [],
-    }
-    edit(
-        CODEGEN_PIPELINES,
-        _REPLACE,
-        STOCK_PAD_PASS,
-        *instead_of_padding[mitigation],
-        required=False,
-    )
-    if swizzles:
-        reinsert = "iree-codegen-reinsert-swizzle-hints"
-        # Only pipelines that prefetch stow hints on allocations.
-        edit(_VECTOR_DISTRIBUTE, _REPLACE, ABSORB_PASS, AbsorbSwizzleHints(), required=False)
-        edit(_VECTOR_DISTRIBUTE | _LOWERED, _REPLACE, reinsert, ReinsertSwizzleHints())
-        resolve = ResolveSwizzleHints(one_layout=True)
-        edit(_VECTOR_DISTRIBUTE, _REPLACE, RESOLVE_SWIZZLE_HINTS, resolve)
-        # Hints in a lowered function are its writer's: stock would drop some that are sound.
-        edit(_LOWERED, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints())
-        # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
-        absorb = AbsorbSwizzleHints(only_own=True)
-        edit(_TILE_AND_FUSE, _BEFORE, ABSORB_PASS, absorb, required=False)
-        edit(_TILE_AND_FUSE, _BEFORE, reinsert, ReinsertSwizzleHints(only_own=True))
-        resolve = ResolveSwizzleHints(only_own=True, one_layout=True)
-        edit(_TILE_AND_FUSE, _BEFORE, RESOLVE_SWIZZLE_HINTS, resolve)
-    return edits
+    Raises:
+        KeyError: `mitigation` is no mode.
+    """
+    return list(MODES[mitigation]())
 
 
 def verifying_edits() -> list[PipelineEdit]:
@@ -144,6 +56,128 @@ def verifying_edits() -> list[PipelineEdit]:
 
     They look at the resolved offsets, which go to the backend as they are.
     """
-    every = CODEGEN_PIPELINES | _LOWERED
-    passes = (VerifyLdsConflicts(),)
-    return [PipelineEdit(RESOLVE_SWIZZLE_HINTS, _AFTER, passes, every, required=True)]
+    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, VerifyLdsConflicts())]
+
+
+def _edit(
+    pipelines: frozenset[str],
+    position: Position,
+    anchor: str,
+    *passes: FunctionPass,
+    required: bool = True,
+    beside: str = "",
+    without: str = "",
+) -> PipelineEdit:
+    return PipelineEdit(
+        anchor, position, passes, pipelines, required=required, beside=beside, without=without
+    )
+
+
+def _auto() -> list[PipelineEdit]:
+    edits = [
+        *_aligned(),
+        # A kernel may have the padding switched off; then nothing can be left to it.
+        *_swizzled_early(defer_to_padding=True, beside=STOCK_PAD_PASS),
+        *_swizzled_early(defer_to_padding=False, without=STOCK_PAD_PASS),
+        *_swizzled_late(defer_to_padding=True),
+        *_instead_of_padding(PadUnhintedAllocs()),
+        *_hints_resolved(),
+    ]
+    # What the other modes are asked for by name is done, or is an error.
+    return [replace(edit, optional=True) for edit in edits]
+
+
+def _swizzle() -> list[PipelineEdit]:
+    return [
+        *_aligned(),
+        *_swizzled_early(defer_to_padding=False),
+        *_swizzled_late(defer_to_padding=False),
+        *_instead_of_padding(WarnUnhintedAllocs()),
+        *_hints_resolved(),
+    ]
+
+
+def _pad() -> list[PipelineEdit]:
+    return [
+        *_aligned(),
+        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs()),
+        *_instead_of_padding(PadUnhintedAllocs()),
+    ]
+
+
+def _none() -> list[PipelineEdit]:
+    return _instead_of_padding()
+
+
+def _stock() -> list[PipelineEdit]:
+    return []
+
+
+MODES: dict[str, Callable[[], Sequence[PipelineEdit]]] = {
+    "auto": _auto,
+    "swizzle": _swizzle,
+    "pad": _pad,
+    "none": _none,
+    "stock": _stock,
+}
+"""The edits of every mode, in the order in which they are made."""
+
+
+# What the modes are made of.
+
+
+def _aligned() -> list[PipelineEdit]:
+    """Stated alignment; comes first, while the pass that it stands behind is there."""
+    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, AlignLdsAccesses())]
+
+
+def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:
+    return [_edit(CODEGEN_PIPELINES, _REPLACE, STOCK_PAD_PASS, *passes, required=False)]
+
+
+def _swizzled_early(
+    *, defer_to_padding: bool, beside: str = "", without: str = ""
+) -> list[PipelineEdit]:
+    """Swizzles of what a pipeline allocates at first, before its loops are hoisted or prefetched.
+
+    `beside` and `without` are those of the edits.
+    """
+    hint = HintVectorAllocs(defer_to_padding=defer_to_padding)
+    # Right before the loop-invariant code motion that precedes the padding.
+    swizzle = (SwizzleLdsAllocs(defer_to_padding=defer_to_padding), FlattenSwizzleHints())
+    return [
+        _edit(_VECTOR_DISTRIBUTE, _AFTER, _VECTOR_ALLOC, hint, beside=beside, without=without),
+        _edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without),
+    ]
+
+
+def _swizzled_late(*, defer_to_padding: bool) -> list[PipelineEdit]:
+    """Swizzles of what distribution allocates, for reductions across subgroups, and of LDS in
+    functions that come lowered."""
+    flatten = FlattenSwizzleHints()
+    late = SwizzleLdsAllocs(defer_to_padding=defer_to_padding, unhinted_only=True)
+    last = SwizzleLdsAllocs(unhinted_only=True)
+    return [
+        _edit(_VECTOR_DISTRIBUTE, _BEFORE, _DISTRIBUTE, flatten),
+        _edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, late, flatten, required=False),
+        _edit(_VECTOR_DISTRIBUTE, _AFTER, _LOWER_GPU_OPS, last, flatten, without=STOCK_PAD_PASS),
+        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten),
+    ]
+
+
+def _hints_resolved() -> list[PipelineEdit]:
+    """Our treatment of hints in place of stock's, or before it where hints may be stock's own."""
+    resolve = ResolveSwizzleHints(one_layout=True)
+    resolve_own = ResolveSwizzleHints(only_own=True, one_layout=True)
+    return [
+        # Only pipelines that prefetch stow hints on allocations.
+        _edit(_VECTOR_DISTRIBUTE, _REPLACE, _ABSORB, AbsorbSwizzleHints(), required=False),
+        _edit(_VECTOR_DISTRIBUTE | _LOWERED, _REPLACE, _REINSERT, ReinsertSwizzleHints()),
+        _edit(_VECTOR_DISTRIBUTE, _REPLACE, RESOLVE_SWIZZLE_HINTS, resolve),
+        # Hints in a lowered function are its writer's: stock would drop some that are sound.
+        _edit(_LOWERED, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints()),
+        # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
+        _edit(_TILE_AND_FUSE, _BEFORE, _ABSORB, AbsorbSwizzleHints(only_own=True), required=False),
+        _edit(_TILE_AND_FUSE, _BEFORE, _REINSERT, ReinsertSwizzleHints(only_own=True)),
+        _edit(_TILE_AND_FUSE, _BEFORE, RESOLVE_SWIZZLE_HINTS, resolve_own),
+    ]

@@ -23,7 +23,7 @@ from ..iree_plugin.compile_driver import open_file
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.device_functions import GPU_BACKENDS, device_functions
 from ..iree_plugin.first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
-from ..iree_plugin.mitigation import Mitigation, mitigation_edits
+from ..iree_plugin.mitigation import mitigation_edits
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, installed_plugins
 from ..iree_plugin.replay import PassRunner, ReplayError
 from ..iree_plugin.stepped_compile import SteppedCompile
@@ -93,7 +93,7 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
     source = open_file(session, settings.input)
     observer = ObserveLds()
     edits = [
-        *mitigation_edits(Mitigation(settings.mitigation)),
+        *mitigation_edits(settings.mitigation),
         *installed_plugins(),
         *observing_edits(observer),
     ]

@@ -19,7 +19,6 @@ from ..iree_plugin.compile_driver import compile_to_module
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.embedding import SteppedInvocation
 from ..iree_plugin.first_phases import run_first_phases
-from ..iree_plugin.mitigation import Mitigation
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile
 from ..iree_plugin.temporary_files import temporary_directory
@@ -60,7 +59,7 @@ class EmulatedModule:
 def compile_for_emulation(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: str | Mitigation = Mitigation.AUTO,
+    mitigation: str = "auto",
     *,
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
@@ -77,7 +76,6 @@ def compile_for_emulation(
         OSError: the source cannot be read.
         AssemblyError: the compiler's assembly cannot be read.
     """
-    mitigation = Mitigation(mitigation)
     with _dumping_session() as (session, directory):
         dump = _dump_flag(directory)
         try:
@@ -167,7 +165,7 @@ def _write_assembly(invocation: SteppedInvocation, host: ir.Operation) -> bool:
 
 
 def _compile_in_child(
-    session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: Mitigation
+    session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: str
 ) -> ir.Operation:
     """The module, translated in a process of its own and read again here."""
     with temporary_directory("bankwise-emulate-") as directory:

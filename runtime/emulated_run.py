@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
-from ..iree_plugin.mitigation import Mitigation
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
 from .emulated_device import DispatchRecord, EmulatedDevice
@@ -64,7 +63,7 @@ class EmulatedRun:
 def run_emulated(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: str | Mitigation,
+    mitigation: str,
     inputs: Sequence[Array | int | float],
     *,
     function: str = "",

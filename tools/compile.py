@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .. import __version__
 from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.compile_settings import CompileSettings
-from .compile_arguments import HELP, parse_arguments
+from .compile_arguments import help_text, parse_arguments
 from .endings import fail, file_error
 from .signals import let_pipes_end_process
 from .usage import UsageError
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM} {__version__}", flush=True)
     if any(a.lstrip("-").startswith("help") and a.startswith("-") for a in arguments):
         let_pipes_end_process()
-        print(HELP, flush=True)
+        print(help_text(), flush=True)
     try:
         return _run(parse_arguments(arguments))
     except UsageError as error:

@@ -27,11 +27,7 @@ USAGE: bankwise-compile [options] <input file or '-' for stdin>
 BANKWISE OPTIONS:
 
   --bankwise-mitigation=<value>   How to deal with bank conflicts:
-    =auto                           a swizzle where legal and useful, else padding (default)
-    =swizzle                        swizzles only
-    =pad                            the best padding only
-    =none                           neither: the baseline
-    =stock                          what iree-compile does
+{modes}
   --bankwise-remarks              Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>     Write the same as JSON
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
@@ -51,6 +47,13 @@ IREE MAIN OPTIONS:
 
 IREE AND LLVM OPTIONS:
 """
+
+
+def help_text() -> str:
+    """What `--help` prints above the compiler's own help."""
+    return HELP.format(
+        modes="\n".join(f"    {'=' + name:<32}{what}" for name, what in MITIGATIONS.items())
+    )
 
 
 _OWN_VALUES = {

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from .. import CompileError, compile
 from ..iree_plugin.assembly import AssemblySummary
-from ..iree_plugin.mitigation import STOCK_PAD_PASS, Mitigation
+from ..iree_plugin.mitigation import STOCK_PAD_PASS
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
@@ -47,8 +47,8 @@ def main() -> int:
     try:
         for name in EXAMPLES:
             source = examples / f"{name}.mlir"
-            stock = _compile(source, Mitigation.STOCK, stock_padding)
-            ours = _compile(source, Mitigation.AUTO)
+            stock = _compile(source, "stock", stock_padding)
+            ours = _compile(source, "auto")
             console.print(f"\n[bold]{name}[/bold], gfx942, batch 1, sequence 1024, head 128")
             console.print(_figures(stock, ours))
             console.print(_allocations("stock padding", stock.decisions))
@@ -61,7 +61,7 @@ def main() -> int:
     return 0
 
 
-def _compile(source: Path, mitigation: Mitigation, *edits: PipelineEdit) -> Compiled:
+def _compile(source: Path, mitigation: str, *edits: PipelineEdit) -> Compiled:
     log = DecisionLog()
     with temporary_directory("bankwise-demo-") as directory:
         flags = [*FLAGS, f"--iree-hal-dump-executable-files-to={directory}"]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..bank_model.targets import UnknownTargetError, known_targets, target
+from ..bank_model.targets import UnknownTargetError, target
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from .endings import fail
-from .report_arguments import HELP, ReportSettings, parse_report_arguments
+from .report_arguments import ReportSettings, help_text, parse_report_arguments
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         if any(word in ("--help", "-help", "-h") for word in arguments):
-            print(HELP.format(targets=", ".join(known_targets())), end="")
+            print(help_text(), end="")
             return 0
         if any(word in ("--version", "-version") for word in arguments):
             print(f"{PROGRAM} {__version__}")

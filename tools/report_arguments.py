@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..iree_plugin.compile_settings import CompileSettings
+from ..bank_model.targets import known_targets
+from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings
 from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
@@ -34,11 +35,18 @@ OPTIONS:
                                 has conflict cycles or accesses that cannot be read
   --split-input-file            Read the parts between '// -----' separately
   --compile                     Compile, also without a compiler flag
-  --bankwise-mitigation=<value> What to compile with: auto (default), swizzle, pad, none, stock
+  --bankwise-mitigation=<value> What to compile with: {modes}
   --help, --version
 
 A compile also takes iree-compile's flags: bankwise-compile --help lists them.
 """
+
+
+def help_text() -> str:
+    """What `--help` prints."""
+    usual = CompileSettings.mitigation
+    modes = ", ".join(f"{mode} (default)" if mode == usual else mode for mode in MITIGATIONS)
+    return HELP.format(targets=", ".join(known_targets()), modes=modes)
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ examples:
     add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
         help="a file of parameters (.irpa, .gguf, .safetensors)")  # fmt: skip
     add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
-    add("--bankwise-mitigation", default="auto", choices=MITIGATIONS,
+    add("--bankwise-mitigation", default="auto", choices=tuple(MITIGATIONS),
         help="how an .mlir module is compiled")  # fmt: skip
     add("--counters", action="store_true", help="print the emulator's counters")
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")

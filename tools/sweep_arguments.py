@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
     return settings
 
 
-def _listed(flag: str, text: str, known: Sequence[str]) -> tuple[str, ...]:
+def _listed(flag: str, text: str, known: Collection[str]) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(text.split(",")))
     for word in words:
         check_choice(flag, word, known)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 
 class UsageError(ValueError):
@@ -42,7 +42,7 @@ def switch_of(word: str) -> bool:
     raise UsageError(f"{flag} expects true or false, got '{text}'")
 
 
-def check_choice(flag: str, value: str, allowed: Sequence[str]) -> None:
+def check_choice(flag: str, value: str, allowed: Collection[str]) -> None:
     """Raises UsageError where `value` is not allowed."""
     if value not in allowed:
         raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}")

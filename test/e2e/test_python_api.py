@@ -9,9 +9,12 @@ import pytest
 from iree.compiler import ir
 
 import bankwise
+from bankwise.iree_plugin.compile_settings import MITIGATIONS
+from bankwise.iree_plugin.mitigation import MODES, STOCK_PAD_PASS
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.sweep.kernels import Attention
+from bankwise.tools import compile_arguments, report_arguments, run_arguments, sweep_arguments
 
 GFX942 = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 ATTENTION = Attention(1, 256, 64, "f16").source()
@@ -121,3 +124,18 @@ def test_a_mistake_in_a_pass_is_an_error_with_its_place() -> None:
     message = r"error: mistaken raised KeyError at test_python_api\.py:\d+: 'no such thing'"
     with pytest.raises(bankwise.CompileError, match=message):
         bankwise.compile(ATTENTION, GFX942, edits=[edit])
+
+
+def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = bankwise.PipelineEdit.replace(STOCK_PAD_PASS, Mistaken())
+    monkeypatch.setitem(MODES, "fake", lambda: [edit])
+    monkeypatch.setitem(MITIGATIONS, "fake", "fails")
+    with pytest.raises(bankwise.CompileError, match="mistaken raised KeyError"):
+        bankwise.compile(ATTENTION, GFX942, "fake")
+    # All command lines know it.
+    assert "    =fake                           fails" in compile_arguments.help_text()
+    assert "stock, fake" in report_arguments.help_text()
+    flag = "--bankwise-mitigation=fake"
+    assert compile_arguments.parse_arguments([flag]).mitigation == "fake"
+    assert run_arguments.parse_arguments(["a.mlir", flag]).compile.mitigation == "fake"
+    assert sweep_arguments.parse_arguments(["--mitigations=fake"]).mitigations == ("fake",)
