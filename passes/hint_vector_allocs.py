@@ -27,9 +27,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layout_counts import stock_padding
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
-from ..bank_model.paddings import padding_choices
+from ..bank_model.layouts import Layout, PlainLayout
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.staged_tensors import (
     UntraceableError,
@@ -41,7 +39,8 @@ from ..dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_la
 from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import HINT_PASS
-from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
+from .layout_policy import KnownTile, LayoutPolicy
+from .swizzle_plan import SwizzlePlan, SwizzlingPass, emit_hints
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class HintVectorAllocs(SwizzlingPass):
             return
         lds, launch = model
         planner = _Planner(
-            self.chooser(lds), launch, infer_vector_layouts(function), self.defer_to_padding
+            self.policy(lds), launch, infer_vector_layouts(function), self.defer_to_padding
         )
         # The layouts of all allocations are read before the first of them is touched.
         plans = [planner.plan(alloc) for alloc in allocations]
@@ -85,7 +84,7 @@ class HintVectorAllocs(SwizzlingPass):
 class _Planner:
     """Decides on one allocation at a time, without changing the function."""
 
-    chooser: SwizzleChooser
+    policy: LayoutPolicy
     launch: Launch
     layouts: VectorLayouts
     defer_to_padding: bool
@@ -98,19 +97,16 @@ class _Planner:
             tile = tile_of(alloc)
         except UntraceableError as error:
             return SwizzlePlan.kept(str(error))
+        lds_bytes = PlainLayout().size_bytes(tile)
         try:
             accesses = accesses_of(alloc, tile, self.layouts, self.launch)
-            return self.chooser.plan(tile, accesses, padded=lambda: self._padded(tile, accesses))
+            known = KnownTile(tile, accesses, padded=lambda: self._padded(tile, accesses))
+            return SwizzlePlan.of(self.policy.choose(known), lds_bytes)
         except (UntraceableError, InvalidParameterError) as error:
-            return SwizzlePlan.kept(str(error), PlainLayout().size_bytes(tile))
+            return SwizzlePlan.kept(str(error), lds_bytes)
 
     def _padded(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout | None:
-        """The best rows that are padded within the size of stock's 64 bits."""
-        if not self.defer_to_padding:
-            return None
-        budget = stock_padding(tile).size_bytes(tile)
-        *_, best = padding_choices(self.chooser.lds, tile, accesses, budget)
-        return PaddedLayout(best.padding_elements) if best.padding_elements else PlainLayout()
+        return self.policy.stock_rows(tile, accesses) if self.defer_to_padding else None
 
 
 def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:

@@ -73,8 +73,9 @@ from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
+from .layout_policy import KnownTile, LayoutPolicy
 from .padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
-from .swizzle_plan import SwizzleChooser, SwizzlePlan, SwizzlingPass, emit_hints
+from .swizzle_plan import SwizzlePlan, SwizzlingPass, emit_hints
 
 _DEALLOCATION = "memref.dealloc"
 _VIEWS = REORDERING_FREE_VIEWS | {"memref.subview"}
@@ -141,7 +142,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
             plans = plan_paddings(function, context.test_target, unrolled=unrolled)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(function, self.chooser(lds), evaluator, unrolled, permuter, paddings)
+        planner = _Planner(function, self.policy(lds), evaluator, unrolled, permuter, paddings)
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -240,7 +241,7 @@ class _Planner:
     """Decides on one group of allocations at a time, without changing the function."""
 
     function: ir.Operation
-    chooser: SwizzleChooser
+    policy: LayoutPolicy
     evaluator: LaneEvaluator
     unrolled: Tracer
     """Traces an allocation as the backend unrolls loops."""
@@ -286,7 +287,7 @@ class _Planner:
                 return SwizzlePlan.kept(standing.reason, lds_bytes)
             accesses = behind_swizzles(standing, tile, accesses)
         try:
-            plan = self.chooser.plan(
+            known_tile = KnownTile(
                 tile,
                 accesses,
                 gathers,
@@ -294,6 +295,7 @@ class _Planner:
                 # How the backend joins what a standing swizzle moves is not modelled.
                 lambda: None if hinted else self._emitted(group.allocations),
             )
+            plan = SwizzlePlan.of(self.policy.choose(known_tile), lds_bytes)
             return _on_top(plan) if hinted else plan
         except InvalidParameterError as error:
             return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
@@ -322,10 +324,10 @@ class _Planner:
             return
         layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
         for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
-            gathered = self.chooser.gathered_conflicts(traced.tile, traced.gathers)
+            gathered = self.policy.gathered_conflicts(traced.tile, traced.gathers)
             accesses = self._emitted([allocation])
             before, after = (
-                layout_conflicts(self.chooser.lds, traced.tile, layout, accesses) + gathered
+                layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts
             )
             yield replace(plan, before=before, after=after)

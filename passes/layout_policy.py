@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which layout an LDS tile gets: the one rule that swizzling, padding and the report ask.
+
+The rule chooses among the plain layout, the swizzles that the resolver can carry out, and the rows
+that padding would give the tile. It compares exact costs (`bank_model/issue.py`):
+
+1. The solver finds the swizzle that costs least for the accesses as the program has them.
+2. That swizzle must not cost more than the plain layout for the accesses as the backend joins them
+   (`dialect_utils/memory/joined_accesses.py`). Otherwise swizzles are solved for the joined
+   accesses, and the tile stays plain if all of them fail.
+3. A swizzle that leaves conflicts, or needs more instructions than the plain layout, competes with
+   padding, if anything pads the tile later.
+
+Passes differ in how they find the accesses of an allocation. What they make of them is decided
+here, so that the report proposes what a compile would choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.issue import LayoutCosts
+from ..bank_model.layout_counts import stock_padding
+from ..bank_model.layouts import (
+    Layout,
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    layout_conflicts,
+)
+from ..bank_model.paddings import padding_choices
+from ..bank_model.proof import Optimality
+from ..bank_model.solver import LayoutDecision, SolverOptions
+from ..bank_model.swizzle_legality import (
+    HINT_KINDS,
+    MOST_HINTS,
+    footprints_of,
+    illegality,
+    solve_legally,
+)
+from ..bank_model.targets import Target
+from ..bank_model.unit_floor import unit_conflict_floor
+from ..dialect_utils.memory.lds_accesses import Gather
+
+_ESTIMATE_ERROR = 1 / 16
+"""How much dearer than padding a swizzle may seem that takes fewer cycles."""
+
+_JOINED_WORSE = (
+    "under the best swizzle its accesses would cost more, unrolled and joined as the backend may"
+)
+_JOINED_BEST = "the fewest found for accesses unrolled and joined as the backend may"
+_STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class KnownTile:
+    """A tile all of whose accesses are known.
+
+    Attributes:
+        accesses: as the program has them. Those of `gathers` are not among them: they store in
+            order whatever the layout is.
+        padded: returns the rows that padding would give the tile, or None if nothing pads it later.
+        emitted: returns `accesses` as the backend may join and pair them, or None if that is not
+            known.
+    """
+
+    tile: LdsTile
+    accesses: tuple[LdsAccess, ...]
+    gathers: Sequence[Gather] = ()
+    padded: Callable[[], Layout | None] = _nothing
+    emitted: Callable[[], tuple[LdsAccess, ...] | None] = _nothing
+
+
+@dataclass(frozen=True)
+class LayoutChoice:
+    """The layout of a tile, and why.
+
+    Attributes:
+        layout: plain, swizzled, or padded where padding costs less than every swizzle.
+        before: conflict cycles of one workgroup in the plain layout, as the backend may join the
+            accesses.
+        after: those of the chosen layout.
+    """
+
+    layout: Layout
+    reason: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class LayoutPolicy:
+    """Chooses the layouts of tiles in the LDS of one chip.
+
+    Attributes:
+        most_hints: the longest chain of swizzles on one allocation.
+    """
+
+    lds: Target
+    most_hints: int = MOST_HINTS
+
+    def choose(self, known: KnownTile) -> LayoutChoice:
+        """Returns the layout that costs least.
+
+        Raises:
+            InvalidParameterError: the accesses cannot be counted.
+        """
+        return _Choosing(self, known).choose()
+
+    def stock_rows(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout:
+        """Returns the best rows of a tile whose padding takes no more bytes than stock's."""
+        budget = min(stock_padding(tile).size_bytes(tile), self.lds.lds_bytes)
+        *_, best = padding_choices(self.lds, tile, accesses, budget)
+        return PaddedLayout(best.padding_elements) if best.padding_elements else PlainLayout()
+
+    def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
+        """Returns the conflict cycles of what gathers store, which no layout changes."""
+        accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
+        return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+
+
+class _Choosing:
+    """One choice: the solver's decision for the written accesses, and what the costs are."""
+
+    def __init__(self, policy: LayoutPolicy, known: KnownTile) -> None:
+        self.policy, self.known = policy, known
+        self.options = SolverOptions(HINT_KINDS, max_chain=policy.most_hints)
+        self.stores = [gather.store for gather in known.gathers]
+        self.written = LayoutCosts(policy.lds, known.tile, known.accesses)
+        self.decision = self._solve(self.written)
+        emitted = known.emitted() if self.decision.plain_conflict_cycles else None
+        self.run = self.written if emitted is None else LayoutCosts(policy.lds, known.tile, emitted)
+        self.plain = self.run.of(PlainLayout())
+        self.in_any_layout = policy.gathered_conflicts(known.tile, known.gathers)
+
+    def choose(self) -> LayoutChoice:
+        """As `LayoutPolicy.choose`."""
+        solved = self.decision.layout
+        if not isinstance(solved, SwizzledLayout):
+            return self._kept(self._why_no_swizzle())
+        if self._never_worse(solved):
+            layout, reason = solved, self._why_least()
+        else:
+            others = list(self._others())
+            if not others:
+                return self._kept(_JOINED_WORSE)
+            layout = min(others, key=lambda each: self.run.of(each).rank)
+            reason = _JOINED_BEST
+        cost = self.run.of(layout)
+        left = cost.conflict_cycles + self.in_any_layout
+        if left or cost.instructions > self.plain.instructions:
+            rows = self.known.padded()
+            if rows is not None and not self._is_worth(layout, rows):
+                return LayoutChoice(
+                    rows,
+                    f"padding costs less than the best swizzle, which has {left} of "
+                    f"{self._before} conflict cycles",
+                    self._before,
+                    self.run.of(rows).conflict_cycles + self.in_any_layout,
+                )
+        if not left:
+            reason = Optimality.FLOOR.value
+        if self.decision.vectorization.split_accesses and layout is solved:
+            reason += f"; {self.decision.vectorization}"
+        return LayoutChoice(layout, reason, self._before, left)
+
+    @property
+    def _before(self) -> int:
+        return self.plain.conflict_cycles + self.in_any_layout
+
+    def _kept(self, reason: str) -> LayoutChoice:
+        return LayoutChoice(PlainLayout(), reason, self._before, self._before)
+
+    def _solve(self, costs: LayoutCosts) -> LayoutDecision:
+        tile, lds = self.known.tile, self.policy.lds
+        return solve_legally(lds, tile, costs.accesses, self.options, self.stores, costs)
+
+    def _why_no_swizzle(self) -> str:
+        if self._before == 0:
+            return "its plain layout has no bank conflict"
+        if self._is_least:
+            return f"{_STORED_TOGETHER} than its {self._before} conflict cycles"
+        return f"no legal swizzle has fewer than its {self._before} conflict cycles"
+
+    def _why_least(self) -> str:
+        return _STORED_TOGETHER if self._is_least else self.decision.optimality.value
+
+    @property
+    def _is_least(self) -> bool:
+        """Whether direct stores alone keep the solved layout from having fewer conflicts."""
+        left = self.decision.conflict_cycles
+        if not self.stores or not left:
+            return False
+        unit = max(store.count for store in self.stores)
+        tile, accesses = self.known.tile, self.known.accesses
+        return left == unit_conflict_floor(self.policy.lds, tile, accesses, unit)
+
+    def _others(self) -> Iterator[SwizzledLayout]:
+        """Yields swizzles that make neither reading of the accesses worse."""
+        before = self.written.of(PlainLayout()).conflict_cycles
+        footprints = footprints_of(self.known.accesses)
+        tile = self.known.tile
+        together = (*self.known.accesses, *self.run.accesses)
+        for costs in (LayoutCosts(self.policy.lds, tile, together), self.run):
+            layout = self._solve(costs).layout
+            if (
+                isinstance(layout, SwizzledLayout)
+                and illegality(layout.swizzles, tile.elements, footprints) is None
+                and self.written.of(layout).conflict_cycles <= before
+                and self._never_worse(layout)
+            ):
+                yield layout
+
+    def _never_worse(self, swizzled: SwizzledLayout) -> bool:
+        """Returns whether the backend cannot make a swizzle dearer than the plain layout.
+
+        The swizzle must not cost more where the backend joins the accesses of both layouts alike.
+        But the backend joins what it can prove to be neighbours, and the arithmetic of a swizzle
+        may hide that. So the accesses of the swizzled layout, each as it is written, must not take
+        more cycles than those of the plain layout, joined.
+        """
+        apart = self.written.of(swizzled)
+        return self.run.of(swizzled).rank <= self.plain.rank and apart.cycles <= self.plain.cycles
+
+    def _is_worth(self, swizzled: SwizzledLayout, rows: Layout) -> bool:
+        """Returns whether a swizzle costs no more than padding would, and takes no more cycles.
+
+        Cycles are exact. How many instructions the backend makes of a swizzle is an estimate that
+        errs upwards: for a K tile of f32 attention with head 64 it says 4608, and 4096 are emitted,
+        where padding has 2304 and 2048 cycles more. So a swizzle that saves cycles may seem a
+        little dearer.
+        """
+        one, other = self.run.of(swizzled), self.run.of(rows)
+        if one.cycles < other.cycles:
+            return one.rank[0] <= other.rank[0] * (1 + _ESTIMATE_ERROR)
+        return one.rank <= other.rank and one.cycles == other.cycles
