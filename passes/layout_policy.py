@@ -114,6 +114,16 @@ class LayoutPolicy:
         """
         return _Choosing(self, known).choose()
 
+    def propose(self, known: KnownTile) -> LayoutChoice:
+        """Returns what a compile makes of the tile that pads what it does not swizzle."""
+        choice = self.choose(known)
+        rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
+        if rows is None or rows == PlainLayout():
+            return choice
+        left = layout_conflicts(self.lds, known.tile, rows, known.emitted() or known.accesses)
+        left += self.gathered_conflicts(known.tile, known.gathers)
+        return LayoutChoice(rows, choice.reason, choice.before, left)
+
     def stock_rows(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout:
         """Returns the best rows of a tile whose padding takes no more bytes than stock's."""
         budget = min(stock_padding(tile).size_bytes(tile), self.lds.lds_bytes)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from iree.compiler import ir
@@ -34,18 +35,12 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     machine_accesses,
 )
-from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions
-from ..bank_model.swizzle_legality import (
-    HINT_KINDS,
-    MOST_HINTS,
-    footprints_of,
-    illegality,
-    solve_legally,
-)
+from ..bank_model.swizzle_legality import footprints_of, illegality
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, UnknownUse, read_allocations
+from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,10 +323,12 @@ def _counted(
         if dropped is not None:
             layout = PlainLayout()
     standing = before if isinstance(layout, PlainLayout) else count(layout)
-    solved = proposal = None
+    choice = proposal = None
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
-        solved = propose(chip, tile, accesses)
-        proposal = None if isinstance(solved.layout, PlainLayout) else count(solved.layout)
+        policy = LayoutPolicy(chip)
+        padded = partial(policy.stock_rows, tile, accesses)
+        choice = policy.propose(KnownTile(tile, accesses, (), padded, read.emitted))
+        proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
     groups = group_accesses(tile, accesses, launch)
     report = AllocationReport(
         read.type,
@@ -349,7 +346,7 @@ def _counted(
         proposal=proposal,
         undecided=not decided,
     )
-    return replace(report, decision=_decision(report, tile, before, standing, solved, dropped))
+    return replace(report, decision=_decision(report, tile, before, standing, choice, dropped))
 
 
 def group_accesses(
@@ -425,19 +422,6 @@ def _first_element(access: LdsAccess) -> int:
     return int(used.flat[0]) if used.size else 0
 
 
-def propose(chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> LayoutDecision:
-    """The solver's layout within the LDS bytes that stock's padding would take.
-
-    Only layouts of the families that a compile chooses from are considered, and only swizzles that
-    can be resolved into the accesses' offsets. A compile may still choose another one: it also
-    looks at the accesses as the backend unrolls and joins them, and shares LDS between allocations.
-    """
-    budget = stock_padding(tile).size_bytes(tile)
-    kinds = HINT_KINDS | {LayoutKind.PADDING}
-    options = SolverOptions(kinds, min(budget, chip.lds_bytes), MOST_HINTS)
-    return solve_legally(chip, tile, accesses, options)
-
-
 def shown_layout(layout: Layout, tile: LdsTile) -> str:
     """A layout in a few words; padding in bytes, as the passes' remarks have it."""
     if isinstance(layout, PaddedLayout):
@@ -450,7 +434,7 @@ def _decision(
     tile: LdsTile,
     before: LayoutCount,
     standing: LayoutCount,
-    solved: LayoutDecision | None,
+    choice: LayoutChoice | None,
     dropped: str | None,
 ) -> str:
     """What stands or is proposed, and why, in one line."""
@@ -465,7 +449,7 @@ def _decision(
         parts.append(f"plain; {uses} not known, so nothing can be proposed")
     elif not standing.conflict_cycles:
         parts.append("the plain layout has no bank conflicts")
-    elif report.proposal is None or solved is None:
+    elif report.proposal is None or choice is None:
         parts.append(
             "plain; nothing found within stock's LDS bytes has fewer than its "
             f"{standing.conflict_cycles:,} conflict cycles"
@@ -473,12 +457,9 @@ def _decision(
     else:
         if not report.undecided:
             parts.append("plain")
-        shown = shown_layout(solved.layout, tile)
-        better = _cycles(solved.plain_conflict_cycles, solved.conflict_cycles)
-        parts.append(f"proposed: {shown}: {better}; {solved.optimality.value}")
-        limits = solved.vectorization
-        if limits.limited_by_layouts or limits.split_accesses:
-            parts.append(str(limits))
+        shown = shown_layout(choice.layout, tile)
+        better = _cycles(before.conflict_cycles, report.proposal.conflict_cycles)
+        parts.append(f"proposed: {shown}: {better}; {choice.reason}")
     return "; ".join(parts)
 
 

@@ -8,7 +8,7 @@ that cannot be followed, are listed with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,8 @@ from ..index.lane_values import LaneEvaluator, Unknown
 from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
 from .allocation_layout import UnknownLayoutError, standing_layout
 from .allocations import is_workgroup_memref, lds_bytes
-from .lds_accesses import lds_allocations, shown_type, trace_allocation
+from .joined_accesses import MOST_UNROLLED, emitted_accesses
+from .lds_accesses import lds_allocations, ordinary_accesses, shown_type, trace_allocation
 from .staged_tensors import UntraceableError, accesses_of, is_workgroup_alloc, tile_of
 from .vector_layouts import VectorLayouts, infer_vector_layouts
 
@@ -64,6 +65,8 @@ class ReadAllocation:
     assumptions: tuple[str, ...] = ()
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
+    emitted: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None
+    """Returns `accesses` as the backend may join them, or None if that is not known."""
 
 
 def read_allocations(
@@ -189,6 +192,13 @@ def _read_memref(
     accesses = traced.accesses
     if isinstance(stands.layout, PaddedLayout):
         accesses = tuple(_without_padding(a, traced.tile, tile) for a in accesses)
+
+    def emitted() -> tuple[LdsAccess, ...] | None:
+        unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
+        if isinstance(unrolled, Unknown) or not isinstance(stands.layout, PlainLayout):
+            return None
+        return emitted_accesses(unrolled.tile, ordinary_accesses([unrolled])).accesses
+
     users = [use.owner.operation.name for use in allocation.results[0].uses]
     return replace(
         listed,
@@ -198,6 +208,7 @@ def _read_memref(
         unknown=tuple(UnknownUse(each.reason, each.location) for each in traced.unknown),
         assumptions=traced.assumptions,
         never_padded="memref.collapse_shape" in users,
+        emitted=emitted,
     )
 
 

@@ -12,8 +12,11 @@ from iree.compiler.api import Session
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind
+from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.memory.allocation_layout import UnknownLayoutError, standing_layout
 from bankwise.dialect_utils.memory.lds_accesses import lds_allocations
+from bankwise.passes.base import PassContext
+from bankwise.passes.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.report.conflict_report import (
     AllocationReport,
     FunctionReport,
@@ -87,6 +90,35 @@ def test_undecided_ir_gets_a_proposal(context: ir.Context) -> None:
     assert found.decision.startswith("proposed: swizzled with xor_shuffle<")
     assert found.chosen is not None
     assert found.chosen.lds_bytes == found.lds_bytes == 8192
+
+
+_JOINED = """%o = affine.apply affine_map<()[s0] -> (s0 * 10)>()[%t]
+scf.for %i = %c0 to %c10 step %c1 {
+  %e = arith.addi %o, %i : index
+  %l = memref.load %m[%e] : TILE
+}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "tile", "proposed"),
+    [
+        (LOAD, TILE, True),
+        # Counted one by one these loads have conflicts, but the backend joins pairs of them.
+        (_JOINED, f"memref<1280xi64, {WS}>", False),
+    ],
+)
+def test_a_proposal_is_what_a_compile_chooses(
+    context: ir.Context, body: str, tile: str, proposed: bool
+) -> None:
+    body = "%c10 = arith.constant 10 : index\n" + body.replace("TILE", tile)
+    found = allocation_of(context, body, tile)
+    module = module_of(context, body, tile)
+    (function,) = functions_in(module.operation)
+    pass_context = PassContext(DiagnosticSink(consume=lambda _: None), test_target="gfx942")
+    SwizzleLdsAllocs().run(function, pass_context)
+    (decision,) = pass_context.log
+    assert found.is_proposed is proposed
+    assert decision.detail == (str(found.proposal.layout) if found.proposal else "")
 
 
 def test_a_decided_plain_layout_stays_chosen(context: ir.Context) -> None:
