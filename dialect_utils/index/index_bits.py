@@ -18,18 +18,27 @@ agree on it (as in LLVM's KnownBits).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
 from types import MappingProxyType
 
 from iree.compiler import ir
 
-from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch, launch_of
+from .index_ops import (
+    affine_results,
+    basis_of,
+    bit_width,
+    compute_after_operands,
+    computed_from,
+    defining,
+    digit_bases,
+    dimension_of,
+    linearize_digits,
+)
 from .lane_values import LaneEvaluator, Unknown
-from .operand_order import compute_after_operands
 
 _ALL = (1 << 64) - 1
 _BOUND = 1 << 31
@@ -260,16 +269,16 @@ class IndexBits:
 
     def of(self, value: ir.Value) -> Bits:
         """The facts on `value`, of index or integer type."""
-        return compute_after_operands(value, self._known, _dependencies, self._compute)
+        return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def _compute(self, value: ir.Value, dependencies: Sequence[ir.Value]) -> Bits:
         operands = [self._known[each] for each in dependencies]
-        width = _width(value.type)
+        width = bit_width(value.type)
         if width is None:
             return UNKNOWN
         if isinstance(value, ir.BlockArgument):
             return _induction(operands) if operands else UNKNOWN
-        operation = _operation(value)
+        operation = defining(value)
         if operation.name in _LAUNCH_BOUNDS:
             return _launch_bound(operation, self._launch)
         transfer = _TRANSFER.get(operation.name)
@@ -283,7 +292,7 @@ class IndexBits:
     def _bounded_digits(self, linearize: ir.Operation, operands: list[Bits]) -> list[Bits]:
         """The facts on the operands, with digits below their bases where all lanes have such."""
         count = linearize_digits(linearize)
-        basis = _basis(linearize, operands[count:])
+        basis = basis_of(linearize, operands[count:], constant_bits)
         bounded = list(operands)
         for number, base in enumerate(basis, start=count - len(basis)):
             facts = operands[number]
@@ -297,19 +306,8 @@ class IndexBits:
         return bounded
 
 
-def _operation(value: ir.Value) -> ir.Operation:
-    owner = value.owner
-    assert not isinstance(owner, ir.Block)
-    return owner.operation
-
-
-def _width(kind: ir.Type) -> int | None:
-    """64 for index, N for iN up to 64 bits, None for everything else."""
-    if isinstance(kind, ir.IndexType):
-        return 64
-    if isinstance(kind, ir.IntegerType) and kind.width <= 64:
-        return kind.width
-    return None
+def _operands_of(value: ir.Value) -> list[ir.Value]:
+    return computed_from(value, _TRANSFER)
 
 
 def _truncate(facts: Bits, width: int) -> Bits:
@@ -318,24 +316,6 @@ def _truncate(facts: Bits, width: int) -> Bits:
     if width >= 32 or facts.upper <= limit:
         return facts
     return _facts(facts.may & limit, facts.must & limit, limit, low_bit(facts.multiple))
-
-
-def _dependencies(value: ir.Value) -> list[ir.Value]:
-    """The values that `value` is computed from, in the order its transfer function takes them."""
-    if isinstance(value, ir.BlockArgument):
-        block = value.owner
-        assert isinstance(block, ir.Block)
-        loop = block.owner
-        if loop.operation.name == "scf.for" and value.arg_number == 0:
-            return list(loop.operands)[:3]
-        return []
-    operation = _operation(value)
-    if operation.name == "scf.if":
-        number = ir.OpResult(value).result_number
-        return [region.blocks[0].operations[-1].operands[number] for region in operation.regions]
-    if operation.name in _TRANSFER:
-        return list(operation.operands)
-    return []
 
 
 def _induction(bounds: list[Bits]) -> Bits:
@@ -354,7 +334,6 @@ def _induction(bounds: list[Bits]) -> Bits:
     return _facts(may, lower.must & kept, max(largest, 0), multiple, exact=True)
 
 
-_DIMENSION = re.compile(r"dim[ <]+([xyz])>")
 _LAUNCH_BOUNDS = frozenset({"gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"})
 
 
@@ -364,10 +343,7 @@ def _launch_bound(operation: ir.Operation, launch: Launch | None) -> Bits:
         limits.append(ir.IntegerAttr(operation.attributes["upper_bound"]).value)
     if launch is not None:
         if operation.name == "gpu.thread_id":
-            match = _DIMENSION.search(str(operation.attributes["dimension"]))
-            if match is not None:
-                sizes = (*launch.workgroup_size, 1, 1)
-                limits.append(sizes["xyz".index(match[1])])
+            limits.append((*launch.workgroup_size, 1, 1)[dimension_of(operation)])
         else:
             is_lane = operation.name == "gpu.lane_id"
             limits.append(launch.subgroup_size if is_lane else launch.waves)
@@ -394,7 +370,7 @@ def _binary(function: Callable[[Bits, Bits], Bits]) -> _Transfer:
 
 def _sign_clear(facts: Bits, operation: ir.Operation) -> bool:
     """Whether an operand is known to be no negative number."""
-    width = _width(operation.operands[0].type) or 64
+    width = bit_width(operation.operands[0].type) or 64
     return facts.bounded and facts.upper < 1 << (width - 1)
 
 
@@ -466,7 +442,7 @@ def _reinterpreted(operation: ir.Operation, _: int, operands: list[Bits]) -> Bit
 def _sign_extend(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     """Bits from the sign bit on are unknown unless it is known to be 0."""
     source = operands[0]
-    width = _width(operation.operands[0].type)
+    width = bit_width(operation.operands[0].type)
     if width is None or width >= 64:
         return _reinterpreted(operation, _, operands)
     if _sign_clear(source, operation):
@@ -480,71 +456,52 @@ def _constant(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     if not isinstance(value, ir.IntegerAttr | ir.BoolAttr):
         return UNKNOWN
     number = int(value.value)
-    width = _width(operation.results[0].type) or 64
+    width = bit_width(operation.results[0].type) or 64
     return constant_bits(number if width == 64 else number & ((1 << width) - 1))
 
 
-def _affine_map(operation: ir.Operation) -> ir.AffineMap:
-    return ir.AffineMapAttr(operation.attributes["map"]).value
+class _BitArithmetic:
+    """Affine expressions: their arithmetic does not wrap, their mod and floordiv round down."""
 
+    def constant(self, value: int) -> Bits:
+        """Returns the facts on a number."""
+        return constant_bits(value)
 
-def _affine(expression: ir.AffineExpr, operands: Sequence[Bits], dims: int) -> Bits:
-    """An affine expression: its arithmetic does not wrap, its mod and floordiv round down."""
-    if isinstance(expression, ir.AffineConstantExpr):
-        return constant_bits(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    assert isinstance(expression, ir.AffineBinaryExpr)
-    left = _affine(expression.lhs, operands, dims)
-    right = _affine(expression.rhs, operands, dims)
-    if isinstance(expression, ir.AffineAddExpr):
-        return add(left, right, exact=True)
-    if isinstance(expression, ir.AffineMulExpr):
-        return multiply(left, right, exact=True)
-    divisor = right.constant
-    if not divisor:
-        return UNKNOWN
-    if isinstance(expression, ir.AffineModExpr):
-        return remainder(left, divisor, euclidean=True)
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return divide(left, divisor, arithmetic=True)
-    if not left.bounded:
-        return UNKNOWN
-    return divide(add(left, constant_bits(divisor - 1)), divisor)
+    def binary(self, expression: ir.AffineBinaryExpr, left: Bits, right: Bits) -> Bits:
+        """Returns the facts on the sum, product, remainder or quotient."""
+        if isinstance(expression, ir.AffineAddExpr):
+            return add(left, right, exact=True)
+        if isinstance(expression, ir.AffineMulExpr):
+            return multiply(left, right, exact=True)
+        divisor = right.constant
+        if not divisor:
+            return UNKNOWN
+        if isinstance(expression, ir.AffineModExpr):
+            return remainder(left, divisor, euclidean=True)
+        if isinstance(expression, ir.AffineFloorDivExpr):
+            return divide(left, divisor, arithmetic=True)
+        if not left.bounded:
+            return UNKNOWN
+        return divide(add(left, constant_bits(divisor - 1)), divisor)
 
 
 def _affine_apply(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
-    affine_map = _affine_map(operation)
-    return _affine(affine_map.results[0], operands, affine_map.n_dims)
+    return affine_results(operation, operands, _BitArithmetic())[0]
 
 
 def _affine_extremum(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     """affine.min / max: one of the map's results; the smallest is below every bound of them."""
-    affine_map = _affine_map(operation)
-    results = [_affine(e, operands, affine_map.n_dims) for e in affine_map.results]
+    results = affine_results(operation, operands, _BitArithmetic())
     is_minimum = operation.name == "affine.min" and all(r.bounded for r in results)
-    total = results[0]
-    for result in results[1:]:
-        total = minimum(total, result) if is_minimum else join(total, result)
-    return total
-
-
-def _basis(operation: ir.Operation, dynamic: list[Bits]) -> list[Bits]:
-    remaining = iter(dynamic)
-    static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
-    return [next(remaining) if b == DYNAMIC else constant_bits(b) for b in static]
+    return reduce(minimum if is_minimum else join, results)
 
 
 def _delinearize(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:
-    """Digit `result` of a mixed-radix number; a base given for the first digit is not used."""
-    basis = _basis(operation, operands[1:])
-    if len(basis) == len(operation.results):
-        basis = basis[1:]
-    own = basis[result - 1] if result else None
+    """Returns the facts on digit `result` of a mixed-radix number."""
+    bases = digit_bases(operation, operands[1:], constant_bits)
+    own = bases[result - 1] if result else None
     value = operands[0]
-    for base in basis[result:]:
+    for base in bases[result:]:
         if not base.constant:
             value = UNKNOWN
             break
@@ -556,23 +513,6 @@ def _delinearize(operation: ir.Operation, result: int, operands: list[Bits]) -> 
     return below(own.upper) if own.bounded and own.upper else UNKNOWN
 
 
-def is_disjoint(linearize: ir.Operation) -> bool:
-    """Whether a linearize_index has the `disjoint` keyword, which the bindings do not show.
-
-    A copy without a parent is printed: printing the operation itself would number the values of
-    the whole function.
-    """
-    copy = linearize.clone(ip=ir.InsertionPoint.after(linearize))
-    detached = copy.detach_from_parent()
-    text = detached.get_asm(use_local_scope=True)
-    return "linearize_index disjoint" in text
-
-
-def linearize_digits(operation: ir.Operation) -> int:
-    """The number of digits that an `affine.linearize_index` takes before its dynamic bases."""
-    return next(iter(ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])))
-
-
 def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     """The mixed-radix number of the digits.
 
@@ -581,7 +521,7 @@ def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     `IndexBits.lanes`.
     """
     count = linearize_digits(operation)
-    digits, basis = operands[:count], _basis(operation, operands[count:])
+    digits, basis = operands[:count], basis_of(operation, operands[count:], constant_bits)
     if not digits:
         return constant_bits(0)
     offset = count - len(basis)
@@ -628,7 +568,7 @@ _TRANSFER: Mapping[str, _Transfer] = MappingProxyType(
         "affine.linearize_index": _linearize,
         "gpu.subgroup_broadcast": _pass_through,
         "iree_codegen.index_hint": _pass_through,
-        "util.assume.int": lambda _, result, operands: operands[result],
+        "util.assume.int": _pass_through,
         "scf.if": _select,
     }
 )

@@ -31,9 +31,19 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch
-from .operand_order import compute_after_operands
+from .index_ops import (
+    affine_results,
+    basis_of,
+    bit_width,
+    block_owner,
+    compute_after_operands,
+    computed_from,
+    defining,
+    digit_bases,
+    dimension_of,
+    linearize_digits,
+)
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -157,7 +167,7 @@ class LaneEvaluator:
 
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
         """The value in all lanes, or why it cannot be known."""
-        return compute_after_operands(value, self._known, _dependencies, self._compute)
+        return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
         """The trips of an `scf.for`, one axis for all of them; Unknown for bounds not known."""
@@ -187,7 +197,7 @@ class LaneEvaluator:
         return max(0, -(-(upper - lower) // step))
 
     def _compute(self, value: ir.Value, operands: Sequence[ir.Value]) -> LaneValues | Unknown:
-        width = _bit_width(value.type)
+        width = bit_width(value.type)
         if width is None:
             return Unknown(f"value of type {value.type}")
         arguments: list[LaneValues] = []
@@ -198,7 +208,7 @@ class LaneEvaluator:
             arguments.append(argument)
         if isinstance(value, ir.BlockArgument):
             return self._block_argument(value, arguments)
-        operation = _defining(value)
+        operation = defining(value)
         name = _name(operation)
         if name in _SOURCES:
             return _SOURCES[name](operation, self.launch)
@@ -208,7 +218,7 @@ class LaneEvaluator:
     def _block_argument(
         self, value: ir.BlockArgument, bounds: list[LaneValues]
     ) -> LaneValues | Unknown:
-        owner = _block_owner(value)
+        owner = block_owner(value)
         if _name(owner) != "scf.for":
             return Unknown(f"block argument of {_name(owner)}")
         if value.arg_number != 0:
@@ -222,7 +232,7 @@ def compute_result(
 ) -> LaneValues | Unknown:
     """Result number `result` of an integer or index operation on known operands."""
     name = _name(operation)
-    width = _bit_width(operation.results[result].type)
+    width = bit_width(operation.results[result].type)
     if name not in _COMPUTED or width is None:
         return Unknown(f"result of {name}")
     computed = _COMPUTED[name](operation, result, operands)
@@ -233,27 +243,6 @@ def compute_result(
 
 def _name(operation: ir.Operation) -> str:
     return operation.operation.name
-
-
-def _defining(value: ir.Value) -> ir.Operation:
-    owner = value.owner
-    assert not isinstance(owner, ir.Block)
-    return owner.operation
-
-
-def _block_owner(argument: ir.BlockArgument) -> ir.Operation:
-    block = argument.owner
-    assert isinstance(block, ir.Block)
-    return block.owner.operation
-
-
-def _bit_width(kind: ir.Type) -> int | None:
-    """64 for index, N for iN up to 64 bits, None for everything else."""
-    if isinstance(kind, ir.IndexType):
-        return 64
-    if isinstance(kind, ir.IntegerType) and kind.width <= 64:
-        return kind.width
-    return None
 
 
 def _wrap(values: IntArray, width: int) -> IntArray:
@@ -267,27 +256,8 @@ def _unsigned(values: IntArray, width: int) -> npt.NDArray[np.uint64]:
     return values.view(np.uint64) & np.uint64((1 << width) - 1)
 
 
-def _dependencies(value: ir.Value) -> list[ir.Value]:
-    """The values that `value` is computed from, in the order its computation takes them."""
-    if isinstance(value, ir.BlockArgument):
-        owner = _block_owner(value)
-        if _name(owner) == "scf.for" and value.arg_number == 0:
-            return list(owner.operands)[:3]
-        return []
-    operation = _defining(value)
-    name = _name(operation)
-    if name == "scf.if":
-        number = ir.OpResult(value).result_number
-        yields = [_terminator(region).operands[number] for region in operation.regions]
-        return [operation.operands[0], *yields]
-    if name in ("util.assume.int", "util.optimization_barrier"):
-        return [operation.operands[ir.OpResult(value).result_number]]
-    return list(operation.operands) if name in _COMPUTED else []
-
-
-def _terminator(region: ir.Region) -> ir.Operation:
-    operations = list(region.blocks[0].operations)
-    return operations[-1].operation
+def _operands_of(value: ir.Value) -> list[ir.Value]:
+    return computed_from(value, _COMPUTED)
 
 
 def _is_unsigned(loop: ir.Operation) -> bool:
@@ -325,12 +295,6 @@ def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange 
 _Source = Callable[[ir.Operation, Launch], LaneValues | Unknown]
 
 
-def dimension_of(operation: ir.Operation) -> int:
-    """0, 1 or 2 for the x, y or z of a `gpu.thread_id` and its like."""
-    text = str(operation.attributes["dimension"])
-    return "xyz".index(text[text.index("<") + 1])
-
-
 def _thread_id(operation: ir.Operation, launch: Launch) -> LaneValues:
     x, y = _size(launch, 0), _size(launch, 1)
     ids = thread_ids(launch)
@@ -342,7 +306,7 @@ def _constant(operation: ir.Operation, launch: Launch) -> LaneValues | Unknown:
     if isinstance(attribute, ir.BoolAttr):
         return constant(-1 if attribute.value else 0)
     if isinstance(attribute, ir.IntegerAttr):
-        width = _bit_width(attribute.type) or 64
+        width = bit_width(attribute.type) or 64
         value = attribute.value & ((1 << width) - 1)
         return constant(value - (1 << width) if value >> (width - 1) else value)
     return Unknown(f"constant {attribute}")
@@ -370,7 +334,7 @@ _Computed = Callable[[ir.Operation, int, list[LaneValues]], LaneValues | Unknown
 
 
 def _operand_width(operation: ir.Operation) -> int:
-    return _bit_width(operation.operands[0].type) or 64
+    return bit_width(operation.operands[0].type) or 64
 
 
 def _lane_wise(function: Callable[..., Any]) -> _Computed:
@@ -475,50 +439,36 @@ def _subgroup_broadcast(
     return LaneValues(value.values[..., lane : lane + 1], value.loops)
 
 
-def _affine_results(
-    operation: ir.Operation, operands: list[LaneValues]
-) -> list[LaneValues] | Unknown:
-    """The results of the operation's affine map, dimensions and symbols in operand order."""
-    attribute = operation.attributes["map"]
-    assert isinstance(attribute, ir.AffineMapAttr)
-    affine_map = attribute.value
-    results: list[LaneValues] = []
-    for expression in affine_map.results:
-        value = _affine(expression, operands, affine_map.n_dims)
-        if isinstance(value, Unknown):
-            return value
-        results.append(value)
-    return results
+class _LaneArithmetic:
+    """Affine expressions lane by lane; what is unknown stays unknown."""
 
+    def constant(self, value: int) -> LaneValues | Unknown:
+        """Returns the number in all lanes."""
+        return constant(value)
 
-def _affine(
-    expression: ir.AffineExpr, operands: list[LaneValues], dims: int
-) -> LaneValues | Unknown:
-    if isinstance(expression, ir.AffineConstantExpr):
-        return constant(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    assert isinstance(expression, ir.AffineBinaryExpr)
-    left = _affine(expression.lhs, operands, dims)
-    right = _affine(expression.rhs, operands, dims)
-    if isinstance(left, Unknown):
-        return left
-    if isinstance(right, Unknown):
-        return right
-    if isinstance(expression, ir.AffineAddExpr):
-        return combine(np.add, left, right)
-    if isinstance(expression, ir.AffineMulExpr):
-        return combine(np.multiply, left, right)
-    if (right.values <= 0).any():
-        return Unknown("affine division by a number below 1")
-    if isinstance(expression, ir.AffineModExpr):
-        return combine(np.mod, left, right)
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return combine(np.floor_divide, left, right)
-    # Not -(-a // b): the smallest integer has no negative.
-    return combine(lambda a, b: a // b + (a % b != 0), left, right)
+    def binary(
+        self,
+        expression: ir.AffineBinaryExpr,
+        left: LaneValues | Unknown,
+        right: LaneValues | Unknown,
+    ) -> LaneValues | Unknown:
+        """Returns the sum, product, remainder or quotient in each lane."""
+        if isinstance(left, Unknown):
+            return left
+        if isinstance(right, Unknown):
+            return right
+        if isinstance(expression, ir.AffineAddExpr):
+            return combine(np.add, left, right)
+        if isinstance(expression, ir.AffineMulExpr):
+            return combine(np.multiply, left, right)
+        if (right.values <= 0).any():
+            return Unknown("affine division by a number below 1")
+        if isinstance(expression, ir.AffineModExpr):
+            return combine(np.mod, left, right)
+        if isinstance(expression, ir.AffineFloorDivExpr):
+            return combine(np.floor_divide, left, right)
+        # Not -(-a // b): the smallest integer has no negative.
+        return combine(lambda a, b: a // b + (a % b != 0), left, right)
 
 
 def _affine_reduce(function: Callable[..., Any]) -> _Computed:
@@ -527,58 +477,48 @@ def _affine_reduce(function: Callable[..., Any]) -> _Computed:
     def compute(
         operation: ir.Operation, result: int, operands: list[LaneValues]
     ) -> LaneValues | Unknown:
-        results = _affine_results(operation, operands)
-        if isinstance(results, Unknown):
-            return results
-        total: LaneValues | Unknown = results[0]
-        for value in results[1:]:
+        total, *others = affine_results(operation, operands, _LaneArithmetic())
+        for value in others:
             if isinstance(total, Unknown):
                 return total
+            if isinstance(value, Unknown):
+                return value
             total = combine(function, total, value)
         return total
 
     return compute
 
 
-def _basis(operation: ir.Operation, dynamic: list[LaneValues]) -> list[LaneValues]:
-    """The basis of a (de)linearize_index; dynamic elements are taken from `dynamic` in order."""
-    remaining = iter(dynamic)
-    static = ir.DenseI64ArrayAttr(operation.attributes["static_basis"])
-    return [next(remaining) if b == DYNAMIC else constant(b) for b in static]
-
-
 def _delinearize(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
-    """Digit `result` of a mixed-radix number: by (4, 16), 83 is 1, 1, 3.
+    """Returns digit `result` of a mixed-radix number: by (4, 16), 83 is 1, 1, 3.
 
-    All digits but the first are taken modulo their base; a base given for the first is a promise,
-    not a modulus.
+    All digits but the first are taken modulo their base.
     """
-    basis = _basis(operation, operands[1:])
+    basis = basis_of(operation, operands[1:], constant)
     if any((base.values <= 0).any() for base in basis):
         return Unknown("affine.delinearize_index by a number below 1")
-    if len(basis) == len(operation.results):
-        basis = basis[1:]
+    bases = digit_bases(operation, operands[1:], constant)
     value: LaneValues | Unknown = operands[0]
-    for base in basis[result:]:
+    for base in bases[result:]:
         if isinstance(value, Unknown):
             return value
         value = combine(np.floor_divide, value, base)
     if result == 0 or isinstance(value, Unknown):
         return value
-    return combine(np.mod, value, basis[result - 1])
+    return combine(np.mod, value, bases[result - 1])
 
 
 def _linearize(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
     """The mixed-radix number of the digits, by Horner's rule; the first base is not used."""
-    digit_count, _ = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
+    digit_count = linearize_digits(operation)
     digits, dynamic = operands[:digit_count], operands[digit_count:]
     if not digits:
         return constant(0)
-    basis = _basis(operation, dynamic)[-(digit_count - 1) :] if digit_count > 1 else []
+    basis = basis_of(operation, dynamic, constant)[-(digit_count - 1) :] if digit_count > 1 else []
     value: LaneValues | Unknown = digits[0]
     for base, digit in zip(basis, digits[1:], strict=True):
         if isinstance(value, Unknown):

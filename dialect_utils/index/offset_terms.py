@@ -15,8 +15,9 @@ from math import prod
 from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
-from .index_bits import IndexBits, is_disjoint, linearize_digits
+from .index_bits import IndexBits
 from .index_builder import IndexBuilder, constant_value
+from .index_ops import is_disjoint, linearize_digits
 
 _MAX_DEPTH = 32
 

@@ -34,8 +34,8 @@ from ...bank_model.errors import is_power_of_two
 from ...bank_model.swizzles import Swizzle, XorShuffle, chain_period
 from ..diagnostics import PassFailure
 from ..gpu_target import Launch
-from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant, dimension_of
-from ..index.operand_order import compute_after_operands
+from ..index.index_ops import compute_after_operands, dimension_of
+from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..index.swizzle_arithmetic import xor_term
 from ..swizzle_hint import HINT_NAME
 from .allocations import (
