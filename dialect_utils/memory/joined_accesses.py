@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Accesses as the backend joins them.
+"""The accesses to a tile as the backend may join them.
 
-LLVM joins loads, and stores, of neighbouring elements that one lane makes close to each other into
-accesses of up to 16 bytes, also those of a loop's trips, because it unrolls loops over the LDS:
+A lane often loads neighbouring elements one after the other. LLVM joins such loads, and such
+stores, into accesses of up to 16 bytes. It also joins those of different trips of a loop, because
+it unrolls loops over the LDS:
 
     scf.for %i = 0 to 4 { %v = memref.load %a[4 * thread + %i] }        one ds_read_b128
 
-Counted one by one, these four loads have conflicts that the code does not have; and a swizzle that
-parts the four elements may look better than it is. Unrolled, a vector may also be aligned in some
-trips only, and be whole there. So there are two readings of such a program. What LLVM does exactly
-depends on what it can prove; this is the reading in which it unrolls and joins whatever it may:
-accesses of one kind, in one block without barriers or accesses of the other kind between them, to
-consecutive elements in all lanes, at an address aligned to their joint size.
+The bank model would count four loads here, and conflicts that the machine code does not have. A
+swizzle that separates the four elements would seem better than it is.
+
+What LLVM joins depends on what it can prove, and this module does not repeat its proofs. It gives
+the reading of the program in which LLVM joins as much as it may. Accesses are joined if
+
+* all of them load, or all of them store;
+* they stand in one block, or in the trips of one loop, and neither a barrier nor an access of the
+  other kind stands between them;
+* they reach consecutive elements in every lane;
+* the joint access starts at a multiple of its size in every lane.
+
+The other reading is the program as it is written. A decision that is right in both readings is
+right for whatever LLVM does (`passes/layout_policy.py`).
 """
 
 from __future__ import annotations
@@ -27,26 +36,28 @@ from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from .lds_accesses import TracedAccess
 
 MOST_UNROLLED = 64
-"""LLVM unrolls no loop whole that has more trips, as a rule."""
+"""As a rule, LLVM does not unroll a loop completely that has more trips."""
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """The accesses to a tile as the backend emits them, as far as that is known.
+    """The accesses to a tile in the reading in which the backend joins what it may.
 
-    Each says in its `segment` with which others it may be paired.
+    Attributes:
+        accesses: each says in its `segment` with which others the backend may pair it.
+        joined: whether they differ from the accesses of the program.
     """
 
     accesses: tuple[LdsAccess, ...]
     joined: bool
-    """They are others than those of the program."""
 
 
 def emitted_accesses(tile: LdsTile, accesses: Sequence[TracedAccess]) -> Emitted:
-    """What becomes of the accesses of a program.
+    """Returns what the backend may make of the accesses of a program.
 
-    `accesses` were traced with loops of up to `MOST_UNROLLED` trips unrolled, and are all that is
-    done to the tile.
+    Args:
+        accesses: everything that is done to the tile, traced with loops of up to `MOST_UNROLLED`
+            trips unrolled.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     numbers: dict[tuple[object, ...], int] = {}
@@ -58,28 +69,33 @@ def emitted_accesses(tile: LdsTile, accesses: Sequence[TracedAccess]) -> Emitted
         access = replace(each.access, segment=number)
         mask = None if access.active is None else access.active.tobytes()
         key = (place.block, place.segment, trip, access.weight)
-        # What only one instruction can do is joined with nothing.
+        # An access that only one instruction can carry out is joined with nothing.
         alone = id(access) if access.instruction else None
         segments.setdefault((*key, access.elements.shape, mask, alone), []).append(access)
     found: list[LdsAccess] = []
     for segment in segments.values():
         for chain in _chains(segment):
             found += _chunks(tile, chain)
-    # Unrolled, a vector may be aligned in some trips.
+    # A vector of an unrolled loop may be aligned in some trips, and be split in the others only.
     apart = any(each.trip and each.access.count > 1 for each in accesses)
     return Emitted(tuple(found), apart or len(found) < len(accesses))
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an operation is: among which others LLVM may move it."""
+    """The place of an operation, which says past which other operations LLVM may move it.
+
+    Attributes:
+        block: the number of its block.
+        segment: the number of its part of the block. Between two parts there is a barrier, an
+            operation with regions, or a change between loads and stores.
+        spans_trips: whether the block is a loop's body that has one part only. The accesses of the
+            next trip then follow directly on those of this one.
+    """
 
     block: int
-    """Number of the block."""
     segment: int
-    """Number of the part of the block; barriers and the like are between the parts."""
     spans_trips: bool
-    """It is a loop's body of one part, so that the next trip goes on where this one ends."""
 
 
 def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
@@ -101,22 +117,22 @@ def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
                 last = kind
                 members.append((operation.operation, segment))
         number = len(seen)
-        # What stands under a condition is in a block of its own in each trip.
+        # An access under a condition has a block of its own in each trip.
         spans_trips = segment == 0 and block.owner.name == "scf.for"
         found.update((operation, _Place(number, part, spans_trips)) for operation, part in members)
     return found
 
 
 def _keeps_order(operation: ir.Operation) -> bool:
-    """Whether LDS accesses stay on their side of the operation."""
+    """Returns whether no LDS access may move past the operation."""
     return len(operation.regions) > 0 or "barrier" in operation.name or "call" in operation.name
 
 
 def _chains(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
-    """Each access once, in chains of which each begins where the one before ends in all lanes.
+    """Yields the accesses in chains. Each next access of a chain begins where the last one ends.
 
-    Accesses to the same elements are in different chains: several buffers that share a layout are
-    often filled right after each other.
+    This holds in all lanes. Every access is in one chain. Two accesses to the same elements are in
+    different chains, because buffers that share a layout are often filled right after each other.
     """
     beginnings: list[dict[bytes, LdsAccess]] = []
     for access in accesses:
@@ -144,7 +160,12 @@ def _chains(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
 
 
 def _chunks(tile: LdsTile, chain: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
-    """The chain in accesses of up to 16 bytes, each aligned to its size."""
+    """Yields the accesses of up to 16 bytes, each aligned to its size, that a chain is joined to.
+
+    For example, a chain of six 4-byte elements at 16 * lane becomes one access of 16 bytes and one
+    of 8 bytes. At 24 * lane, where not every lane starts at a multiple of 16, it becomes three
+    accesses of 8 bytes.
+    """
     first = 0
     while first < len(chain):
         start = chain[first].elements * tile.element_bits // 8

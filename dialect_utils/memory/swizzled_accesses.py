@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rewriting loads and stores through swizzle hints into accesses at swizzled offsets.
 
-A swizzle moves runs of elements. An access inside one run stays as it is, at another offset. A
-vector of several runs is one access per run, unless the swizzle only reorders the runs within the
-vector's own block of memory, and alike wherever it is accessed: then it stays whole and its
-elements change places in registers.
+A swizzle moves runs of consecutive elements: a run keeps its order, but lies somewhere else. What
+this means for an access depends on where its elements lie among the runs.
 
-A vector that may begin inside a run is wherever the swizzle sends each of its elements. Where it
-begins is asked at run time: at the beginning of a run it is accessed as above, else element by
-element.
+* An access that stays inside one run keeps its form. Only its offset changes.
+* A vector of several runs becomes one access for each run. There is one exception. If the swizzle
+  only reorders the runs within the block of memory that the vector fills, and does so in the same
+  way wherever the vector is accessed, then the access stays whole, and the elements change places
+  in registers.
+* A vector that may begin inside a run has elements in more places. The program then asks at run
+  time where the vector begins. At the beginning of a run, the access is split into runs. Elsewhere
+  it is split into elements:
 
-    %v = vector.load %h[%o]     ->     %v = scf.if %o % 8 == 0 { one load } else { eight loads }
+      %v = vector.load %h[%o]   ->   %v = scf.if %o % 8 == 0 { one load } else { eight loads }
 
-Where the length of the buffer is not known, every offset depends on it: rows that do not fill the
-buffer leave it plain (`hint_resolution.asked_length`).
+Where the length of the buffer is not known, every offset depends on it, because a buffer that its
+rows do not fill stays plain (`hint_resolution.asked_length`).
 
-**Alignment.** Swizzles add steps of index arithmetic, behind which the backend no longer sees how
-an address is aligned. So every access that has moved says it (`stated_alignment.py`).
+**Alignment.** A swizzle adds index arithmetic to an offset. The backend then no longer sees how the
+address is aligned, and would split wide accesses. Therefore every rewritten access states its
+alignment (`stated_alignment.py`).
 """
 
 from __future__ import annotations
@@ -49,13 +53,13 @@ from .stated_alignment import promised_alignment, state_alignment
 
 @dataclass(frozen=True)
 class AccessRewriter:
-    """Rewrites the accesses of one function's groups, whose chains must be resolvable."""
+    """Rewrites the accesses of one function's groups. The chains of the groups must be resolvable."""
 
     known: KnownOffsets
     offsets: SwizzledOffsets
 
     def rewrite(self, group: BufferGroup) -> RewrittenAccesses:
-        """Swizzles all accesses of a group, each by the chain of its own buffer."""
+        """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
         allocations = _allocations(group)
         done = RewrittenAccesses()
         for access in group.accesses:
@@ -69,7 +73,7 @@ class AccessRewriter:
         return done
 
     def _fills(self, asked: AskedLength) -> ir.Value:
-        """Whether rows fill a buffer, asked where the buffer is defined."""
+        """Emits the question whether rows fill a buffer, right behind the buffer's definition."""
         builder = self.offsets.builder
         zero = builder.constant(0)
         with builder.point_behind(asked.buffer), builder.function.location:
@@ -85,12 +89,12 @@ class AccessRewriter:
 
 @dataclass
 class RewrittenAccesses:
-    """What became of a group's accesses.
+    """What the accesses of a group have become.
 
     Attributes:
-        replaced: the operations that others have replaced, to be erased.
-        swizzled: how many accesses there were.
-        checked: how many of them ask at run time where they begin.
+        replaced: the operations that new ones stand for. The caller erases them.
+        swizzled: the number of accesses.
+        checked: the number of accesses that ask at run time where they begin.
     """
 
     replaced: list[ir.Operation] = field(default_factory=list)
@@ -104,9 +108,9 @@ _EQUAL = 0
 
 @dataclass(frozen=True)
 class _Piece:
-    """Elements `first` to `first + width - 1` of a vector, and their swizzled offset.
+    """The elements `first` to `first + width - 1` of a vector, and their swizzled offset.
 
-    The offset is a multiple of `unit` elements, before the swizzle and behind it.
+    The offset is a multiple of `unit` elements. It was one before the swizzle, too.
     """
 
     first: int
@@ -117,18 +121,23 @@ class _Piece:
 
 @dataclass(frozen=True)
 class _Rewriting:
-    """Rewrites accesses that go through one chain."""
+    """Rewrites the accesses that go through one chain of hints.
+
+    Attributes:
+        run: the number of consecutive elements that the chain moves together.
+        allocations: the allocations that the accesses reach, if their alignment can be stated.
+        condition: where the length of the buffer decides about the layout, an i1 that is true if
+            the chain applies, and false if the layout is plain.
+    """
 
     chain: Chain
     run: int
     rewriter: AccessRewriter
     allocations: Sequence[ir.Operation]
-    """What the accesses access, if it can be aligned; else nothing."""
     condition: ir.Value | None = None
-    """What holds where the chain is the layout; where it does not, the layout is plain."""
 
     def rewrite(self, access: BufferAccess, done: RewrittenAccesses) -> None:
-        """Swizzles one access."""
+        """Rewrites one access, and notes in `done` what it has become."""
         known = self.rewriter.known
         footprint = known.footprint(access, self.run)
         placed = placement(self.run, footprint)
@@ -177,7 +186,7 @@ class _Rewriting:
         access.operation.operands[access.buffer_operand + 1] = offset
 
     def _reorder(self, access: BufferAccess, order: Sequence[int]) -> None:
-        """Moves a whole vector whose run k lies at place `order[k]` of its block of memory."""
+        """Moves a vector as a whole. Its run k lies at place `order[k]` of its block of memory."""
         operation = access.operation
         count = element_count(access)
         self._move(access, self._offset(access, order.index(0) * self.run))
@@ -197,7 +206,11 @@ class _Rewriting:
             loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
 
     def _checked(self, access: BufferAccess) -> ir.Value | None:
-        """An access that asks at run time whether it begins at a run; the value that it loads."""
+        """Emits an access that asks at run time whether it begins at a run.
+
+        Returns:
+            the loaded value; None for a store.
+        """
         operation, builder = access.operation, self.rewriter.offsets.builder
         operation.context.get_dialect_descriptor("scf")  # Loads it: the input may have none of it.
         zero = builder.constant(0)
@@ -219,12 +232,12 @@ class _Rewriting:
         return choice.results[0] if len(choice.results) else None
 
     def _pieces(self, access: BufferAccess, width: int) -> list[_Piece]:
-        """Where the parts of `width` elements of a vector lie."""
+        """Returns the parts of `width` elements of a vector, with their swizzled offsets."""
         count = element_count(access)
         return [_Piece(at, width, self._offset(access, at), width) for at in range(0, count, width)]
 
     def _parts(self, access: BufferAccess, footprint: AccessFootprint) -> list[_Piece]:
-        """Where the parts of a vector lie that is split wherever a run may begin."""
+        """Returns the parts of a vector that is split at every element at which a run may begin."""
         ends = [*split_points(self.run, footprint)[1:], footprint.count]
         pieces: list[_Piece] = []
         for first, end in pairwise([0, *ends]):
@@ -235,7 +248,7 @@ class _Rewriting:
     def _access_pieces(
         self, access: BufferAccess, pieces: Sequence[_Piece], point: ir.InsertionPoint
     ) -> ir.Value | None:
-        """Makes an access of each piece; the value that they load together."""
+        """Emits an access for each piece, and returns the whole vector that they load, if any."""
         with point, access.operation.location:
             if access.operation.name == "vector.store":
                 self._store_pieces(access, pieces)
@@ -286,11 +299,12 @@ class _Rewriting:
     def _align(
         self, operation: ir.Operation, access: BufferAccess, unit: int, multiple: int
     ) -> None:
-        """Says how `operation`, which `access` has become, is aligned.
+        """States the alignment of `operation`, which `access` has become.
 
-        What it moves has moved by a multiple of `unit` elements, and lies at a multiple of
-        `multiple` elements of its buffer; 0 is a multiple of everything. Of a promise that was made
-        before, what divides both it and the unit still holds. `nontemporal` stays as it is.
+        The swizzle has moved its elements by a multiple of `unit` elements, to a multiple of
+        `multiple` elements from the start of the buffer. A `multiple` of 0 stands for the start
+        itself. If the program promised an alignment before, the greatest common divisor of that
+        promise and of the unit still holds. The attribute `nontemporal` stays as it is.
         """
         bits = element_bits(ir.MemRefType(access.buffer.type).element_type) or 8
         promised = promised_alignment(operation)
@@ -301,7 +315,10 @@ class _Rewriting:
 
 
 def _allocations(group: BufferGroup) -> list[ir.Operation]:
-    """The group's LDS allocations; none if it has other memory, whose alignment is not known."""
+    """Returns the LDS allocations of a group, or nothing if the group has other memory, too.
+
+    The alignment of other memory is not known.
+    """
     if group.problem is not None:
         return []
     found: list[ir.Operation] = []
@@ -314,7 +331,7 @@ def _allocations(group: BufferGroup) -> list[ir.Operation]:
 
 
 def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
-    """Whether two indices are equal, at the current place."""
+    """Emits the question whether two indices are equal."""
     return ir.Operation.create(
         "arith.cmpi",
         results=[ir.IntegerType.get_signless(1)],
@@ -324,7 +341,7 @@ def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
 
 
 def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
-    """The vector of the elements `taken` of another."""
+    """Emits the vector that consists of the elements `taken` of another vector."""
     return ir.Operation.create(
         "vector.shuffle",
         results=[vector.type],
@@ -338,7 +355,7 @@ def _attributes(operation: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def _slice(**numbers: int) -> dict[str, ir.Attribute]:
-    """The attributes of a strided slice of a rank-1 vector."""
+    """Returns the attributes of a strided slice of a vector of rank 1."""
     kind = ir.IntegerType.get_signless(64)
     return {
         name: ir.ArrayAttr.get([ir.IntegerAttr.get(kind, number)])
