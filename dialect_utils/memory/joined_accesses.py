@@ -76,7 +76,7 @@ def emitted_accesses(tile: LdsTile, accesses: Sequence[TracedAccess]) -> Emitted
     for segment in segments.values():
         for chain in _chains(segment):
             found += _chunks(tile, chain)
-    # A vector of an unrolled loop may be aligned in some trips, and be split in the others only.
+    # In an unrolled loop, a vector may be aligned in some trips and not in others.
     apart = any(each.trip and each.access.count > 1 for each in accesses)
     return Emitted(tuple(found), apart or len(found) < len(accesses))
 

@@ -53,7 +53,7 @@ from .stated_alignment import promised_alignment, state_alignment
 
 @dataclass(frozen=True)
 class AccessRewriter:
-    """Rewrites the accesses of one function's groups. The chains of the groups must be resolvable."""
+    """Rewrites the accesses of the groups of one function, whose chains must be resolvable."""
 
     known: KnownOffsets
     offsets: SwizzledOffsets
