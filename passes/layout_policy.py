@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.issue import LayoutCosts
+from ..bank_model.issue import LayoutCosts, layout_cost
 from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import (
     Layout,
@@ -55,7 +56,15 @@ _JOINED_BEST = "the fewest found for accesses unrolled and joined as the backend
 _STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
 
 
+Emitted = Callable[[bool], "tuple[LdsAccess, ...] | None"]
+"""Asked whether accesses are joined through conditions, returns them."""
+
+
 def _nothing() -> None:
+    return None
+
+
+def _nothing_emitted(through_conditions: bool) -> None:
     return None
 
 
@@ -68,14 +77,15 @@ class KnownTile:
             order whatever the layout is.
         padded: returns the rows that padding would give the tile, or None if nothing pads it later.
         emitted: returns `accesses` as the backend may join and pair them, or None if that is not
-            known.
+            known. Asked for as many joins as there can be, it also joins what stands under
+            conditions that hold in the same lanes.
     """
 
     tile: LdsTile
     accesses: tuple[LdsAccess, ...]
     gathers: Sequence[Gather] = ()
     padded: Callable[[], Layout | None] = _nothing
-    emitted: Callable[[], tuple[LdsAccess, ...] | None] = _nothing
+    emitted: Emitted = _nothing_emitted
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,8 @@ class LayoutPolicy:
         rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
         if rows is None or rows == PlainLayout():
             return choice
-        left = layout_conflicts(self.lds, known.tile, rows, known.emitted() or known.accesses)
+        accesses = known.emitted(False) or known.accesses
+        left = layout_conflicts(self.lds, known.tile, rows, accesses)
         left += self.gathered_conflicts(known.tile, known.gathers)
         return LayoutChoice(rows, choice.reason, choice.before, left)
 
@@ -145,7 +156,7 @@ class _Choosing:
         self.stores = [gather.store for gather in known.gathers]
         self.written = LayoutCosts(policy.lds, known.tile, known.accesses)
         self.decision = self._solve(self.written)
-        emitted = known.emitted() if self.decision.plain_conflict_cycles else None
+        emitted = known.emitted(False) if self.decision.plain_conflict_cycles else None
         self.run = self.written if emitted is None else LayoutCosts(policy.lds, known.tile, emitted)
         self.plain = self.run.of(PlainLayout())
         self.in_any_layout = policy.gathered_conflicts(known.tile, known.gathers)
@@ -234,10 +245,20 @@ class _Choosing:
         The swizzle must not cost more where the backend joins the accesses of both layouts alike.
         But the backend joins what it can prove to be neighbours, and the arithmetic of a swizzle
         may hide that. So the accesses of the swizzled layout, each as it is written, must not take
-        more cycles than those of the plain layout, joined.
+        more cycles than those of the plain layout, with all the joins that there can be.
         """
-        apart = self.written.of(swizzled)
-        return self.run.of(swizzled).rank <= self.plain.rank and apart.cycles <= self.plain.cycles
+        if self.run.of(swizzled).rank > self.plain.rank:
+            return False
+        return self.written.of(swizzled).cycles <= self._fewest_plain_cycles
+
+    @cached_property
+    def _fewest_plain_cycles(self) -> int:
+        joined = self.known.emitted(True)
+        if joined is None:
+            return self.plain.cycles
+        tile = self.known.tile
+        cost = layout_cost(self.policy.lds, tile, PlainLayout(), joined)
+        return min(cost.cycles, self.plain.cycles)
 
     def _is_worth(self, swizzled: SwizzledLayout, rows: Layout) -> bool:
         """Returns whether a swizzle costs no more than padding would, and takes no more cycles.

@@ -293,7 +293,7 @@ class _Planner:
                 gathers,
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda: None if hinted else self._emitted(group.allocations),
+                lambda joins: None if hinted else self._emitted(group.allocations, joins),
             )
             plan = SwizzlePlan.of(self.policy.choose(known_tile), lds_bytes)
             return _on_top(plan) if hinted else plan
@@ -306,14 +306,17 @@ class _Planner:
         layouts = {None if plan is None else plan.layout for plan in plans}
         return layouts.pop() if len(layouts) == 1 else None
 
-    def _emitted(self, allocations: Sequence[ir.Operation]) -> tuple[LdsAccess, ...]:
-        """What is done to the allocations, as the backend emits it."""
+    def _emitted(
+        self, allocations: Sequence[ir.Operation], through_conditions: bool = False
+    ) -> tuple[LdsAccess, ...]:
+        """Returns what is done to the allocations, as the backend may emit it."""
         traces: list[AllocationAccesses] = []
         for each in allocations:
             traced = self.unrolled(each)
             assert not isinstance(traced, Unknown)
             traces.append(traced)
-        return emitted_accesses(traces[0].tile, ordinary_accesses(traces)).accesses
+        accesses = ordinary_accesses(traces)
+        return emitted_accesses(traces[0].tile, accesses, through_conditions).accesses
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """The plan of a group for each allocation of it, with the conflicts of its own accesses."""

@@ -52,16 +52,20 @@ class Emitted:
     joined: bool
 
 
-def emitted_accesses(tile: LdsTile, accesses: Sequence[TracedAccess]) -> Emitted:
+def emitted_accesses(
+    tile: LdsTile, accesses: Sequence[TracedAccess], through_conditions: bool = False
+) -> Emitted:
     """Returns what the backend may make of the accesses of a program.
 
     Args:
         accesses: everything that is done to the tile, traced with loops of up to `MOST_UNROLLED`
             trips unrolled.
+        through_conditions: whether accesses are joined that stand under different conditions, if
+            these hold in the same lanes. LLVM finds that out for some conditions.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     numbers: dict[tuple[object, ...], int] = {}
-    places = _places(accesses)
+    places = _places(accesses, through_conditions)
     for each in accesses:
         place = places[each.operation]
         trip = 0 if place.spans_trips else each.trip
@@ -90,7 +94,8 @@ class _Place:
         segment: the number of its part of the block. Between two parts there is a barrier, an
             operation with regions, or a change between loads and stores.
         spans_trips: whether the block is a loop's body that has one part only. The accesses of the
-            next trip then follow directly on those of this one.
+            next trip then follow directly on those of this one. An access under a condition has a
+            block of its own in each trip.
     """
 
     block: int
@@ -98,29 +103,44 @@ class _Place:
     spans_trips: bool
 
 
-def _places(accesses: Iterable[TracedAccess]) -> dict[ir.Operation, _Place]:
+def _places(
+    accesses: Iterable[TracedAccess], through_conditions: bool
+) -> dict[ir.Operation, _Place]:
     kinds = {each.operation: each.access.kind for each in accesses}
     found: dict[ir.Operation, _Place] = {}
-    seen: list[ir.Block] = []
-    for block in (operation.block for operation in kinds):
-        if block in seen:
-            continue
-        seen.append(block)
+    blocks: list[ir.Block] = []
+    for operation in kinds:
+        block = operation.block
+        while through_conditions and block.owner.name == "scf.if":
+            block = block.owner.operation.block
+        if block not in blocks:
+            blocks.append(block)
+    for number, block in enumerate(blocks):
         segment, last = 0, None
         members: list[tuple[ir.Operation, int]] = []
-        for operation in block.operations:
-            kind = kinds.get(operation.operation)
-            if _keeps_order(operation.operation) or (last is not None and kind not in (None, last)):
+        for operation in _operations_of(block, through_conditions):
+            kind = kinds.get(operation)
+            if _keeps_order(operation) or (last is not None and kind not in (None, last)):
                 segment += 1
                 last = None
             if kind is not None:
                 last = kind
-                members.append((operation.operation, segment))
-        number = len(seen)
-        # An access under a condition has a block of its own in each trip.
+                members.append((operation, segment))
         spans_trips = segment == 0 and block.owner.name == "scf.for"
         found.update((operation, _Place(number, part, spans_trips)) for operation, part in members)
     return found
+
+
+def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
+    """Yields the operations of a block; those under a condition in its place, if asked to."""
+    for view in block.operations:
+        operation = view.operation
+        if through_conditions and operation.name == "scf.if":
+            for region in operation.regions:
+                for inner in region.blocks:
+                    yield from _operations_of(inner, True)
+        else:
+            yield operation
 
 
 def _keeps_order(operation: ir.Operation) -> bool:

@@ -65,8 +65,8 @@ class ReadAllocation:
     assumptions: tuple[str, ...] = ()
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
-    emitted: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None
-    """Returns `accesses` as the backend may join them, or None if that is not known."""
+    emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
+    """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
 
 
 def read_allocations(
@@ -193,11 +193,12 @@ def _read_memref(
     if isinstance(stands.layout, PaddedLayout):
         accesses = tuple(_without_padding(a, traced.tile, tile) for a in accesses)
 
-    def emitted() -> tuple[LdsAccess, ...] | None:
+    def emitted(through_conditions: bool) -> tuple[LdsAccess, ...] | None:
         unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
         if isinstance(unrolled, Unknown) or not isinstance(stands.layout, PlainLayout):
             return None
-        return emitted_accesses(unrolled.tile, ordinary_accesses([unrolled])).accesses
+        accesses = ordinary_accesses([unrolled])
+        return emitted_accesses(unrolled.tile, accesses, through_conditions).accesses
 
     users = [use.owner.operation.name for use in allocation.results[0].uses]
     return replace(

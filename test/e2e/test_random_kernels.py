@@ -511,6 +511,28 @@ FOUND = {
         workgroups=2,
         trips=2,
     ),
+    "accesses that LLVM joins because their conditions are equal": Kernel(
+        "gfx950",
+        (64, 2, 1),
+        (
+            Tile(
+                "f16",
+                (384,),
+                Gather(2, Places(spelling=Spelling.ARITH, blocked=True)),
+                (
+                    Access(4, Places(spelling=Spelling.ARITH), op=Op.TRANSFER, flat=True),
+                    Access(
+                        2,
+                        Places((1, 0, 2), spelling=Spelling.ARITH, blocked=True),
+                        (Expand(0, 8), Expand(1, 2)),
+                        Op.TRANSFER,
+                        column=True,
+                        row_view=True,
+                    ),
+                ),
+            ),
+        ),
+    ),
 }
 """What random kernels have found, reduced."""
 

@@ -28,7 +28,9 @@ def context() -> Iterator[ir.Context]:
     yield Session().context
 
 
-def joined(context: ir.Context, body: str, tile: str = TILE) -> tuple[LdsAccess, ...] | None:
+def joined(
+    context: ir.Context, body: str, tile: str = TILE, through_conditions: bool = False
+) -> tuple[LdsAccess, ...] | None:
     text = f"""
 func.func @f(%v: f32, %condition: i1) {{
   %c0 = arith.constant 0 : index
@@ -51,7 +53,8 @@ func.func @f(%v: f32, %condition: i1) {{
     traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
     assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
-    found = emitted_accesses(traced.tile, ordinary_accesses([traced]))
+    accesses = ordinary_accesses([traced])
+    found = emitted_accesses(traced.tile, accesses, through_conditions)
     return found.accesses if found.joined else None
 
 
@@ -142,6 +145,28 @@ def test_neighbours_are_joined(
     context: ir.Context, body: str, expected: list[tuple[int, int]] | None
 ) -> None:
     assert shapes(joined(context, body)) == expected
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("scf.if %d { %b = memref.load %m[%o1] : TILE }", [(4, 2)]),
+        # In other lanes, behind a barrier, or behind a store.
+        ("scf.if %e { %b = memref.load %m[%o1] : TILE }", None),
+        ("gpu.barrier\nscf.if %d { %b = memref.load %m[%o1] : TILE }", None),
+        ("memref.store %v, %m[%o3] : TILE\nscf.if %d { %b = memref.load %m[%o1] : TILE }", None),
+    ],
+)
+def test_neighbours_under_equal_conditions_can_be_joined(
+    context: ir.Context, second: str, expected: list[tuple[int, int]] | None
+) -> None:
+    body = f"""{ROW}
+    %d = arith.cmpi ult, %o0, %c100 : index
+    %e = arith.cmpi ult, %o0, %c8 : index
+    scf.if %d {{ %a = memref.load %m[%o0] : TILE }}
+    {second}"""
+    assert joined(context, body) is None
+    assert shapes(joined(context, body, through_conditions=True)) == expected
 
 
 def test_an_instruction_of_its_own_is_joined_with_nothing(context: ir.Context) -> None:
