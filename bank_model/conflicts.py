@@ -12,8 +12,6 @@ cost 2, one conflict cycle. Had both read word 0 (or the two halves of it): cost
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -125,41 +123,3 @@ def wavefront_floor(
     distinct = (touched[..., :1] >= 0).sum(axis=-1)
     distinct = distinct + (touched[..., 1:] != touched[..., :-1]).sum(axis=-1)
     return -(-distinct // (instruction.banks * bank_width_bytes))
-
-
-@dataclass(frozen=True)
-class Collision:
-    """Several words that one bank must deliver in one phase."""
-
-    phase: int
-    """Index into `LdsInstruction.phases`."""
-    bank: int
-    lanes_by_word: tuple[tuple[int, tuple[int, ...]], ...]
-    """(word index, lanes that want it), at least two, ascending."""
-
-
-def collisions(
-    instruction: LdsInstruction,
-    addresses: IntArray,
-    active: BoolArray | None = None,
-    bank_width_bytes: int = 4,
-) -> tuple[Collision, ...]:
-    """Which lanes collide on which bank, for one issue: `addresses` is [wave_size]."""
-    addresses = np.asarray(addresses)
-    if addresses.ndim != 1:
-        raise InvalidParameterError("addresses.ndim", addresses.ndim, "1 (one issue)")
-    words = _phase_words(instruction, addresses, active, bank_width_bytes)[0]
-    lane_count = len(instruction.phases[0])
-    found: list[Collision] = []
-    for index, phase in enumerate(instruction.phases):
-        banks: dict[int, dict[int, set[int]]] = {}
-        for lane, touched in zip(phase, words[index].reshape(lane_count, -1), strict=True):
-            for word in touched.tolist():
-                if word >= 0:
-                    by_word = banks.setdefault(word % instruction.banks, {})
-                    by_word.setdefault(word, set()).add(lane)
-        for bank, by_word in sorted(banks.items()):
-            if len(by_word) > 1:
-                lanes = tuple((w, tuple(sorted(ls))) for w, ls in sorted(by_word.items()))
-                found.append(Collision(index, bank, lanes))
-    return tuple(found)

@@ -20,10 +20,6 @@ import numpy.typing as npt
 from .errors import InvalidParameterError
 
 
-class SingularMatrixError(InvalidParameterError):
-    """A matrix that must have an inverse has none."""
-
-
 def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
     """The reduced basis of the span of `vectors` (Gauss-Jordan elimination)."""
     by_lead: dict[int, int] = {}
@@ -118,32 +114,6 @@ def intersection(first: Iterable[int], second: Iterable[int]) -> tuple[int, ...]
     a, b = reduced_basis(first), reduced_basis(second)
     common = [apply(a, combination & ((1 << len(a)) - 1)) for combination in kernel((*a, *b))]
     return reduced_basis(common)
-
-
-def complement(vectors: Iterable[int], dimension: int) -> tuple[int, ...]:
-    """Unit vectors that together with `vectors` span F2^dimension, independent of their span."""
-    leads = {v.bit_length() - 1 for v in reduced_basis(vectors)}
-    if leads and max(leads) >= dimension:
-        raise InvalidParameterError("dimension", dimension, f"integers > {max(leads)}")
-    return tuple(1 << bit for bit in range(dimension) if bit not in leads)
-
-
-def inverse(columns: Sequence[int]) -> tuple[int, ...]:
-    """The columns of the inverse of a square matrix; raises SingularMatrixError."""
-    size = len(columns)
-    rows = [(column, 1 << index) for index, column in enumerate(columns)]
-    if any(column >> size for column in columns):
-        raise SingularMatrixError("columns", list(columns), f"vectors of {size} coordinates")
-    # Column operations that turn the matrix into the identity turn the identity into the inverse.
-    for bit in range(size):
-        pivot = next((i for i in range(bit, size) if rows[i][0] >> bit & 1), None)
-        if pivot is None:
-            raise SingularMatrixError("columns", list(columns), "independent columns")
-        rows[bit], rows[pivot] = rows[pivot], rows[bit]
-        for i in range(size):
-            if i != bit and rows[i][0] >> bit & 1:
-                rows[i] = (rows[i][0] ^ rows[bit][0], rows[i][1] ^ rows[bit][1])
-    return tuple(combination for _, combination in rows)
 
 
 def product(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:

@@ -71,10 +71,6 @@ class LayoutCost:
         """Less is better: cycles with issue slots, then cycles alone."""
         return self.cycles + ISSUE_CYCLES * self.instructions, self.cycles
 
-    def beats(self, other: LayoutCost) -> bool:
-        """Whether this is better, and takes no more cycles for that."""
-        return self.rank < other.rank and self.cycles <= other.cycles
-
 
 def layout_cost(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]

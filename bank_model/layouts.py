@@ -53,10 +53,6 @@ class PlainLayout:
         """Consecutive elements, counted from 0, that the layout keeps together."""
         return tile.elements
 
-    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
-        """The longest run that an aligned access of `count` elements can be made of."""
-        return count
-
     def __str__(self) -> str:
         return "plain"
 
@@ -85,11 +81,6 @@ class PaddedLayout:
     def group_elements(self, tile: LdsTile) -> int:
         """Consecutive elements, counted from 0, that the layout keeps together."""
         return tile.row_elements if self.padding_elements else tile.elements
-
-    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
-        """The longest run that an aligned access of `count` elements can be made of."""
-        group = self.group_elements(tile)
-        return count if group % count == 0 else gcd(count, group)
 
     def __str__(self) -> str:
         return f"padded by {self.padding_elements} elements"
@@ -144,11 +135,6 @@ class SwizzledLayout:
         for swizzle in self.swizzles:
             group = gcd(group, swizzle.access_width)
         return group
-
-    def contiguous_elements(self, tile: LdsTile, count: int) -> int:
-        """The longest run that an aligned access of `count` elements can be made of."""
-        group = self.group_elements(tile)
-        return count if group % count == 0 else gcd(count, group)
 
     def __str__(self) -> str:
         chain = " of ".join(map(str, self.swizzles))
@@ -391,11 +377,6 @@ def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDAr
     distinct = np.frombuffer(b"".join(seen), dtype=np.int32).reshape(len(seen), -1)
     costs = phase_costs(machine.instruction, distinct, None, bank_width_bytes)
     return costs[inverse].reshape(*addresses.shape[:-1], -1)
-
-
-def access_cost(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess) -> AccessCost:
-    """Counts one access exactly; errors as of `machine_accesses`."""
-    return access_costs(target, tile, layout, [access])[0]
 
 
 def layout_conflicts(

@@ -32,7 +32,6 @@ from . import f2
 from .accesses import LdsTile
 from .errors import InvalidParameterError, is_power_of_two, require_positive, require_power_of_two
 from .layouts import Layout
-from .linear_layout import LinearLayout
 from .swizzles import RotateRows, Swizzle, XorShuffle
 
 IntArray = npt.NDArray[np.integer]
@@ -132,12 +131,6 @@ class LinearSwizzle:
         assert isinstance(result, LinearSwizzle)  # Unit-triangular matrices form a group.
         return result
 
-    def inverse(self) -> LinearSwizzle:
-        """The swizzle that undoes this one."""
-        result = LinearSwizzle.from_matrix(f2.inverse(self.matrix(self.bits)))
-        assert isinstance(result, LinearSwizzle)
-        return result
-
     def scaled(self, log2_factor: int) -> LinearSwizzle:
         """The same swizzle in units 2**log2_factor times as fine (elements to bytes, say).
 
@@ -152,27 +145,6 @@ class LinearSwizzle:
         return LinearSwizzle(
             tuple((s + shift, t << shift if shift >= 0 else t >> -shift) for s, t in self.columns)
         )
-
-    def is_bijection(self, size: int) -> bool:
-        """Whether the swizzle permutes the offsets 0 .. size - 1."""
-        # Only bits below `block` change, so whole aligned blocks permute within themselves.
-        block = 1 << self.targets.bit_length()
-        if size % block == 0:
-            return True
-        rest = np.arange(size // block * block, size)
-        return bool((self.apply(rest) < size).all())
-
-    def layout(self, bits: int) -> LinearLayout:
-        """As a linear layout from "offset" to "physical"."""
-        size = 1 << bits
-        return LinearLayout.from_columns(
-            [("offset", size)], [("physical", size)], self.matrix(bits)
-        )
-
-    @staticmethod
-    def from_layout(layout: LinearLayout) -> LinearSwizzle | NotExpressible:
-        """From any linear layout whose flattened matrix is a unit-triangular one."""
-        return LinearSwizzle.from_matrix(layout.columns)
 
     def as_xor_shuffle(self) -> XorShuffle | NotExpressible:
         """As one `xor_shuffle`, in the same units."""
@@ -245,14 +217,6 @@ class LinearSwizzle:
         return NotExpressible(
             "CK Tile XORs all groups of a row with consecutive row bits from bit 0"
         )
-
-    def as_rotate_rows(self) -> RotateRows | NotExpressible:
-        """As one `rotate_rows`, in the same units."""
-        if len(self.columns) == 1:
-            source, targets = self.columns[0]
-            if targets == 1 << (source - 1):
-                return RotateRows(1 << source, targets)
-        return NotExpressible("rotating is XOR only with two groups per row")
 
     def factor(self, shortest: bool = True) -> tuple[XorShuffle, ...]:
         """A chain of `xor_shuffle`s, in the order of `SwizzledLayout.swizzles`.

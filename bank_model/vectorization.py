@@ -23,8 +23,6 @@ class Vectorization:
     """
 
     shared_register_bits: tuple[int, ...]
-    narrowest_bytes: int
-    """The narrowest access of a lane, as the program has it."""
     limited_by_layouts: bool
     """One side is narrower than the other, and too few shared register bits are why."""
     split_accesses: int
@@ -75,7 +73,6 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
     shared = spans[0] if spans else ()
     for other in spans[1:]:
         shared = f2.intersection(shared, other)
-    widths = [a.count * tile.element_bits // 8 for a in accesses]
     writers = [a.count for a in accesses if a.kind is AccessKind.WRITE]
     readers = [a.count for a in accesses if a.kind is AccessKind.READ]
     limited = False
@@ -84,4 +81,4 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
         while f2.contains(shared, 1 << contiguous):
             contiguous += 1
         limited = 1 << contiguous < max(*writers, *readers)
-    return Vectorization(shared, min(widths, default=0), limited, 0)
+    return Vectorization(shared, limited, 0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.bank_model.conflicts import collisions, conflict_cycles, phase_costs, wavefront_floor
+from bankwise.bank_model.conflicts import conflict_cycles, phase_costs, wavefront_floor
 from bankwise.bank_model.targets import AccessKind, known_targets, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
@@ -49,11 +49,6 @@ def test_counts_equal_the_rule(data):
     floor = wavefront_floor(instruction, addresses, active)
     assert (floor <= costs).all()
     assert ((floor > 0) == (costs > 0)).all()
-    collided = collisions(instruction, addresses[0], active[0])
-    assert {c.phase for c in collided} == {p for p, c in enumerate(expected[0]) if c > 1}
-    for c in collided:
-        assert len(c.lanes_by_word) <= expected[0][c.phase]
-        assert all(word % instruction.banks == c.bank for word, _ in c.lanes_by_word)
 
 
 def test_broadcast_between_halves_of_a_word_and_between_equal_words():
@@ -94,8 +89,6 @@ def test_bad_addresses():
         phase_costs(b32, LANES)
     with pytest.raises(ValueError, match="addresses is -4"):
         phase_costs(b32, np.full(32, -4))
-    with pytest.raises(ValueError, match=r"addresses.ndim"):
-        collisions(b32, np.zeros((2, 32), int))
 
 
 def ck_tile_totals(writes, reads):

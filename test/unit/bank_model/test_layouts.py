@@ -13,7 +13,7 @@ from bankwise.bank_model.layouts import (
     PlainLayout,
     SubByteAccessError,
     SwizzledLayout,
-    access_cost,
+    access_costs,
     layout_conflicts,
     machine_accesses,
     split_into_runs,
@@ -118,8 +118,6 @@ def test_padded_offsets_and_size():
     tile, layout = LdsTile((2, 3, 8), 16), PaddedLayout(4)
     assert layout.offsets(tile, np.array([0, 7, 8, 23, 24])).tolist() == [0, 7, 12, 31, 36]
     assert layout.size_bytes(tile) == 6 * 12 * 2
-    assert layout.contiguous_elements(tile, 4) == 4
-    assert layout.contiguous_elements(tile, 16) == 8
     assert PlainLayout().size_bytes(LdsTile((3, 3), 4)) == 5
 
 
@@ -204,7 +202,7 @@ def test_machine_accesses_touch_exactly_the_bytes_of_the_elements(data):
         axis=-1,
     )
     assert (np.sort(touched)[active] == np.sort(expected)[active]).all()
-    cost = access_cost(GFX942, tile, layout, access)
+    (cost,) = access_costs(GFX942, tile, layout, [access])
     slow = sum(
         int(phase_costs(m.instruction, m.addresses, active).sum())
         for m in machine_accesses(GFX942, tile, layout, access)
@@ -282,7 +280,7 @@ def test_a_vector_stays_whole_where_a_swizzle_only_reorders_it(
     lanes = np.arange(64) % 16 * 4 + np.arange(2)[:, None] * 64
     access = LdsAccess(AccessKind.WRITE, 256 + lanes, 4)
     layout = SwizzledLayout((XorShuffle(4, 2, source, 1),))
-    cost = access_cost(target("gfx942"), tile, layout, access)
+    (cost,) = access_costs(target("gfx942"), tile, layout, [access])
     assert cost.instructions == instructions, why
     assert cost == count_slowly(target("gfx942"), tile, layout, access)
     names = {m.instruction.name for m in machine_accesses(target("gfx942"), tile, layout, access)}

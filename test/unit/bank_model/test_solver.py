@@ -19,7 +19,6 @@ from bankwise.bank_model.layouts import (
     PlainLayout,
     SubByteAccessError,
     SwizzledLayout,
-    access_cost,
     access_costs,
     layout_conflicts,
 )
@@ -76,7 +75,7 @@ def test_wave_transpose_of_16_by_32_f32():
     tile, accesses = wave_transpose()
     by_m = SwizzledLayout((XorShuffle(16, 1, 32),))
     assert (by_m.offsets(tile, np.arange(512)) == np.arange(512) ^ np.arange(512) // 32).all()
-    assert max(access_cost(SM80, tile, by_m, a).wavefronts for a in accesses) == 2
+    assert max(cost.wavefronts for cost in access_costs(SM80, tile, by_m, accesses)) == 2
     by_2m = SwizzledLayout((XorShuffle(32, 2),))
     assert layout_conflicts(SM80, tile, by_2m, accesses) == 0
     decision = solve_checked(SM80, tile, accesses)
@@ -290,7 +289,6 @@ def test_vectorization_limits_are_reported():
     )
     same = solve_checked(GFX942, tile, [*write, LdsAccess(READ, LANES * 64, 8)])
     assert not same.vectorization.limited_by_layouts
-    assert same.vectorization.narrowest_bytes == 16
     fours = [LdsAccess(READ, LANES % 16 * 4 + 64 * k, 4) for k in range(4)]
     some = solve_checked(GFX942, tile, [*write, *fours])
     assert str(some.vectorization) == (
