@@ -12,7 +12,8 @@ import numpy.typing as npt
 from . import f2
 from .accesses import LdsAccess, LdsTile
 from .layouts import Layout, PlainLayout, SwizzledLayout
-from .notations import LinearSwizzle, linear_chain
+from .linear_swizzle import LinearSwizzle
+from .swizzles import linear_chain
 
 
 def address_patterns(tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]) -> int:

@@ -44,17 +44,17 @@ from .layouts import (
     SwizzledLayout,
 )
 from .linear_cases import LinearCase, LinearCases
+from .linear_swizzle import FieldStep
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
 from .swizzle_search import (
-    FieldXor,
     cheapest_fields,
     cheapest_swizzles,
     dividing_fields,
-    field_xors,
+    field_steps,
     free_pairs,
 )
-from .swizzles import RotateRows, XorShuffle
+from .swizzles import RotateRows, XorShuffle, xor_chain
 from .targets import Target
 from .vectorization import Vectorization, vectorization
 
@@ -66,6 +66,7 @@ class LayoutKind(IntEnum):
     XOR_SHUFFLE = 1
     CHAIN = 2
     ROTATE_ROWS = 3
+    """Swizzles that add where `xor_shuffle` XORs."""
     PADDING = 4
     SWIZZLE_AND_PADDING = 5
 
@@ -81,7 +82,7 @@ def layout_kind(layout: Layout) -> LayoutKind:
         return LayoutKind.PADDING
     if layout.padding_elements:
         return LayoutKind.SWIZZLE_AND_PADDING
-    if any(isinstance(s, RotateRows) for s in layout.swizzles):
+    if not all(swizzle.IS_OWN_INVERSE for swizzle in layout.swizzles):
         return LayoutKind.ROTATE_ROWS
     return LayoutKind.XOR_SHUFFLE if len(layout.swizzles) == 1 else LayoutKind.CHAIN
 
@@ -349,7 +350,7 @@ class _Solver:
         found: list[_Candidate] = []
         if constraints.pigeonhole_bound(space.targets, division.vanishing) >= below:
             return found, case.exact
-        ranked = cheapest_fields(constraints, division, field_xors(space))
+        ranked = cheapest_fields(constraints, division, field_steps(space))
         if LayoutKind.XOR_SHUFFLE in kinds:
             singles = dividing_fields(division, ranked)
             if below == 1 or case.exact:
@@ -374,7 +375,7 @@ class _Solver:
         nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
         search = cheapest_swizzles(constraints, space, division, min(best, below), nodes)
         self.nodes_left -= search.nodes
-        chains = [SwizzledLayout(s.scaled(-to_words).factor(False)) for s in search.swizzles]
+        chains = [SwizzledLayout(xor_chain(s.scaled(-to_words))) for s in search.swizzles]
         found += self.exact(self.by_arithmetic(chains))
         reached = min((c.conflicts for c in found), default=below) <= search.cost
         return found, case.exact and search.complete and reached
@@ -509,10 +510,10 @@ _MAX_NODES = 8000
 _MAX_COUNTED = 16
 
 
-def _chain(to_words: int, *fields: FieldXor) -> SwizzledLayout:
+def _chain(to_words: int, *steps: FieldStep) -> SwizzledLayout:
     """The chain of single swizzles of words, outermost first."""
-    swizzles = [f.swizzle().scaled(-to_words).factor(shortest=False) for f in fields]
-    return SwizzledLayout(tuple(s for step in swizzles for s in step))
+    chains = [xor_chain(step.linear.scaled(-to_words)) for step in steps]
+    return SwizzledLayout(tuple(swizzle for chain in chains for swizzle in chain))
 
 
 def _arithmetic(layout: Layout) -> tuple[int, ...]:
@@ -520,8 +521,6 @@ def _arithmetic(layout: Layout) -> tuple[int, ...]:
     if not isinstance(layout, SwizzledLayout):
         return (0,)
     bits = sum(s.groups_per_row.bit_length() - 1 for s in layout.swizzles)
-    strides = sum(
-        isinstance(s, XorShuffle) and s.row_stride != s.row_width for s in layout.swizzles
-    )
+    strides = sum(s.skips_rows for s in layout.swizzles)
     widths = sum(s.access_width for s in layout.swizzles)
     return (len(layout.swizzles), bits, strides, -widths)

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from . import f2
 from .accesses import LdsAccess
 from .errors import is_power_of_two
-from .notations import LinearSwizzle
+from .linear_swizzle import LinearSwizzle
 
 
 @dataclass(frozen=True)

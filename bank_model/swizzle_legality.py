@@ -46,7 +46,7 @@ from .errors import is_power_of_two
 from .issue import LayoutCosts
 from .layouts import Layout, SwizzledLayout
 from .solver import LayoutDecision, LayoutKind, SolverOptions, solve
-from .swizzles import RotateRows, Swizzle, XorShuffle
+from .swizzles import Swizzle
 from .targets import Target
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
@@ -114,7 +114,7 @@ def split_points(run: int, access: AccessFootprint) -> list[int]:
 
 
 def illegality(
-    chain: Sequence[XorShuffle | RotateRows],
+    chain: Sequence[Swizzle],
     num_elements: int,
     access_counts: Iterable[AccessFootprint | tuple[int, int]],
 ) -> str | None:
@@ -139,26 +139,13 @@ def illegality(
     return None
 
 
-def why_no_permutation(
-    chain: Iterable[XorShuffle | RotateRows], num_elements: int | None
-) -> str | None:
-    """Why `chain` does not permute a flat buffer in itself; None when it does.
+def why_no_permutation(chain: Iterable[Swizzle], num_elements: int | None) -> str | None:
+    """Returns why `chain` does not permute a flat buffer in itself; None when it does.
 
-    `num_elements` is the buffer's size, or a number that divides it where that is all that is
-    known: 64 for a buffer of some rows of 64. None stands for a buffer that whole rows fill.
+    `num_elements` is as in `Swizzle.why_no_permutation`.
     """
-    for swizzle in chain:
-        if isinstance(swizzle, XorShuffle) and not is_power_of_two(swizzle.groups_per_row):
-            return (
-                f"{swizzle} is not a bijection: its rows have {swizzle.groups_per_row} groups, "
-                "not a power of two"
-            )
-        if num_elements is not None and num_elements % swizzle.row_width:
-            return (
-                f"{swizzle} is not a bijection of {num_elements} elements, which are not a "
-                f"multiple of its row width {swizzle.row_width}"
-            )
-    return None
+    reasons = (swizzle.why_no_permutation(num_elements) for swizzle in chain)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def why_not_rewritten(run: int, access: AccessFootprint) -> str | None:
@@ -281,7 +268,7 @@ def why_not_stored_directly(
     All of it is checked element by element.
     """
     for swizzle in chain:
-        if not isinstance(swizzle, XorShuffle) or not is_power_of_two(swizzle.access_width):
+        if not swizzle.IS_OWN_INVERSE or not is_power_of_two(swizzle.access_width):
             return f"{swizzle} is no XOR of groups of a power of two of elements"
     layout, reverse = SwizzledLayout(tuple(chain)), SwizzledLayout(tuple(reversed(chain)))
     elements = np.arange(tile.elements)

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .constraints import BankConstraints
-from .notations import LinearSwizzle
+from .linear_swizzle import FieldStep, LinearSwizzle
 from .splitting import Division, submasks
 
 # Beyond any sum of weights: never affordable.
@@ -48,27 +48,12 @@ class SearchSpace:
         return self.targets & ((1 << source) - 1)
 
 
-@dataclass(frozen=True)
-class FieldXor:
-    """One `xor_shuffle` on word-index bits: [target, target+width) ^= [source, source+width)."""
-
-    target: int
-    width: int
-    source: int
-
-    def swizzle(self) -> LinearSwizzle:
-        """As a linear swizzle on word indices."""
-        return LinearSwizzle.of(
-            {self.source + i: 1 << (self.target + i) for i in range(self.width)}
-        )
-
-
-def field_xors(space: SearchSpace) -> list[FieldXor]:
+def field_steps(space: SearchSpace) -> list[FieldStep]:
     """Every single `xor_shuffle` of the space, the simplest first.
 
     Fewer bits are less arithmetic, and a wide group leaves wide accesses whole.
     """
-    found: list[FieldXor] = []
+    found: list[FieldStep] = []
     for target in range(space.targets.bit_length()):
         for source in range(target + 1, space.bits):
             width = 1
@@ -77,17 +62,17 @@ def field_xors(space: SearchSpace) -> list[FieldXor]:
                 and target + width <= source
                 and space.targets >> (target + width - 1) & 1
             ):
-                found.append(FieldXor(target, width, source))
+                found.append(FieldStep(target, width, source))
                 width += 1
     return sorted(found, key=lambda x: (x.width, -x.target, x.source))
 
 
-def _swizzled(fields: Sequence[FieldXor], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _swizzled(fields: Sequence[FieldStep], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Every swizzle of `fields` applied to `x` [..., vectors]: [fields, ..., vectors]."""
     return _swizzled_each(fields, np.broadcast_to(x, (len(fields), *x.shape)))
 
 
-def _swizzled_each(fields: Sequence[FieldXor], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _swizzled_each(fields: Sequence[FieldStep], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The swizzles of `fields` applied to one row of `x` [fields, ...] each."""
     columns = np.array([(f.target, f.width, f.source) for f in fields], dtype=np.int64)
     target, width, source = columns.reshape(-1, 3).T.reshape(3, -1, *[1] * (x.ndim - 1))
@@ -95,8 +80,8 @@ def _swizzled_each(fields: Sequence[FieldXor], x: npt.NDArray[np.int64]) -> npt.
 
 
 def cheapest_fields(
-    constraints: BankConstraints, division: Division, fields: Sequence[FieldXor]
-) -> list[tuple[int, FieldXor]]:
+    constraints: BankConstraints, division: Division, fields: Sequence[FieldStep]
+) -> list[tuple[int, FieldStep]]:
     """`fields` that keep whole what shall stay whole, with their costs, cheapest first.
 
     Among equals the given order stays.
@@ -109,8 +94,8 @@ def cheapest_fields(
 
 
 def dividing_fields(
-    division: Division, ranked: Sequence[tuple[int, FieldXor]]
-) -> list[tuple[int, FieldXor]]:
+    division: Division, ranked: Sequence[tuple[int, FieldStep]]
+) -> list[tuple[int, FieldStep]]:
     """Those of `ranked` that divide the accesses as they should on their own."""
     if not division.changes_group_bit:
         return list(ranked)
@@ -125,9 +110,9 @@ def dividing_fields(
 def free_pairs(
     constraints: BankConstraints,
     division: Division,
-    ranked: Sequence[tuple[int, FieldXor]],
+    ranked: Sequence[tuple[int, FieldStep]],
     max_pairs: int = 16,
-) -> list[tuple[FieldXor, FieldXor]]:
+) -> list[tuple[FieldStep, FieldStep]]:
     """Chains (outer, inner) of two `xor_shuffle`s without any cost that divide the accesses so.
 
     Tries the cheapest single ones with all others, in both orders: a quick look before the
@@ -137,7 +122,7 @@ def free_pairs(
     top = fields[:12]
     if not top:
         return []
-    pairs: list[tuple[FieldXor, FieldXor]] = []
+    pairs: list[tuple[FieldStep, FieldStep]] = []
     for outer, inner in ((fields, top), (top, fields)):
         costs = constraints.cost(_swizzled(outer, _swizzled(inner, constraints.vectors)))
         pairs += [(outer[i], inner[j]) for i, j in np.argwhere(costs == 0).tolist()]

@@ -19,7 +19,10 @@ PERMUTED_ELEMENTS = "bankwise.permuted_elements"
 elements that the order was made for. Present only where copies of the buffer behind each other
 would not repeat the order."""
 
-_ATTRIBUTE = re.compile(r"#iree_codegen\.(xor_shuffle|rotate_rows)<([-\d\s,]+)>")
+_ATTRIBUTE = re.compile(r"#iree_codegen\.(\w+)<([-\d\s,]+)>")
+
+PARSERS: dict[str, type[Swizzle]] = {each.NAME: each for each in (XorShuffle, RotateRows)}
+"""The class of each swizzle attribute, by its name; it takes the attribute's numbers in order."""
 
 
 class UnknownSwizzleError(ValueError):
@@ -27,17 +30,16 @@ class UnknownSwizzleError(ValueError):
 
 
 def parse_swizzle(attribute: ir.Attribute) -> Swizzle:
-    """The swizzle that `attribute` stands for.
+    """Returns the swizzle that `attribute` stands for.
 
     Raises:
-        UnknownSwizzleError: the attribute is neither `xor_shuffle` nor `rotate_rows`.
+        UnknownSwizzleError: the attribute is none of `PARSERS`.
         InvalidParameterError: its parameters describe no permutation of rows.
     """
     match = _ATTRIBUTE.fullmatch(str(attribute))
-    if match is None:
+    if match is None or match[1] not in PARSERS:
         raise UnknownSwizzleError(f"unknown swizzle attribute {attribute}")
-    parameters = [int(text) for text in match[2].split(",")]
-    return (XorShuffle if match[1] == "xor_shuffle" else RotateRows)(*parameters)
+    return PARSERS[match[1]](*(int(text) for text in match[2].split(",")))
 
 
 def swizzle_attribute(swizzle: Swizzle, context: ir.Context | None = None) -> ir.Attribute:

@@ -141,3 +141,38 @@ class IndexBuilder:
                 attributes={"overflowFlags": ir.Attribute.parse(f"#arith.overflow<{flags}>")},
             )
         return operation.results[0]
+
+
+@dataclass(frozen=True)
+class EmittedIndex:
+    """A value that is not negative, whose operators emit operations behind `anchor`.
+
+    So the formula of a swizzle, which is written with operators, emits the code for it.
+    """
+
+    builder: IndexBuilder
+    anchor: ir.Value
+    value: ir.Value
+
+    def _of(self, value: ir.Value) -> EmittedIndex:
+        return EmittedIndex(self.builder, self.anchor, value)
+
+    def __add__(self, other: EmittedIndex | int) -> EmittedIndex:
+        right = other if isinstance(other, int) else other.value
+        return self._of(self.builder.add(self.anchor, self.value, right))
+
+    def __sub__(self, other: EmittedIndex) -> EmittedIndex:
+        return self._of(self.builder.subtract(self.anchor, self.value, other.value))
+
+    def __mul__(self, factor: int) -> EmittedIndex:
+        return self._of(self.builder.multiply(self.anchor, self.value, factor))
+
+    def __floordiv__(self, divisor: int) -> EmittedIndex:
+        return self._of(self.builder.divide(self.anchor, self.value, divisor))
+
+    def __mod__(self, divisor: int) -> EmittedIndex:
+        return self._of(self.builder.remainder(self.anchor, self.value, divisor))
+
+    def __xor__(self, other: EmittedIndex | int) -> EmittedIndex:
+        right = other if isinstance(other, int) else other.value
+        return self._of(self.builder.bit_xor(self.anchor, self.value, right))

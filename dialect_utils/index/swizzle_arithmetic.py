@@ -35,10 +35,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.errors import is_power_of_two
-from ...bank_model.swizzles import RotateRows, Swizzle, XorShuffle, chain_period
+from ...bank_model.linear_swizzle import FieldStep, LinearSwizzle
+from ...bank_model.swizzles import Swizzle, chain_period
 from .index_bits import IndexBits, add, constant_bits
-from .index_builder import IndexBuilder
+from .index_builder import EmittedIndex, IndexBuilder
 from .offset_terms import OffsetSplitter
 
 _ALL = (1 << 64) - 1
@@ -63,15 +63,12 @@ class XorTerm:
         return bits | bits >> self.distance & self.mask
 
 
-def xor_term(swizzle: Swizzle) -> XorTerm | None:
-    """The swizzle as one term; None when it is not linear over F2."""
-    if not isinstance(swizzle, XorShuffle):
+def xor_terms(swizzle: Swizzle) -> tuple[XorTerm, ...] | None:
+    """Returns the terms of a swizzle in the order of application; None if it is not linear."""
+    linear = swizzle.linear()
+    if not isinstance(linear, LinearSwizzle):
         return None
-    phase = swizzle.row_stride * swizzle.per_phase
-    if not all(map(is_power_of_two, (swizzle.row_width, swizzle.access_width, phase))):
-        return None
-    distance = (phase // swizzle.access_width).bit_length() - 1
-    return XorTerm(distance, swizzle.row_width - swizzle.access_width)
+    return tuple(XorTerm(step.distance, step.mask) for step in reversed(linear.field_steps()))
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,14 @@ class XorNetwork:
 
     @staticmethod
     def of(chain: Sequence[Swizzle]) -> XorNetwork | None:
-        """The network of a chain; None when a link is not linear over F2."""
-        terms = [xor_term(swizzle) for swizzle in reversed(chain)]
-        known = tuple(term for term in terms if term is not None)
-        return XorNetwork(known) if len(known) == len(terms) else None
+        """Returns the network of a chain; None when a link is not linear over F2."""
+        terms: list[XorTerm] = []
+        for swizzle in reversed(chain):
+            known = xor_terms(swizzle)
+            if known is None:
+                return None
+            terms += known
+        return XorNetwork(tuple(terms))
 
     def apply(self, offset: int) -> int:
         """The image of a constant."""
@@ -130,16 +131,6 @@ class XorNetwork:
         return tuple(XorTerm(distance, mask) for distance, mask in sorted(masks.items()))
 
 
-def _rotates_by_shifts(chain: Sequence[Swizzle]) -> bool:
-    """Whether the chain is one `rotate_rows` with power-of-two parameters."""
-    return (
-        len(chain) == 1
-        and isinstance(chain[0], RotateRows)
-        and is_power_of_two(chain[0].row_width)
-        and is_power_of_two(chain[0].access_width)
-    )
-
-
 @dataclass
 class SwizzledOffsets:
     """Emits swizzled offsets in one function, sharing what accesses have in common."""
@@ -162,14 +153,15 @@ class SwizzledOffsets:
         inside = constant % period
         periods = constant - inside
         network = XorNetwork.of(chain)
-        if network is None and not _rotates_by_shifts(chain):
+        rotated = chain[0].rotated_field() if len(chain) == 1 else None
+        if network is None and rotated is None:
             return self._link_by_link(user, chain, base, constant, period)
         base, inside = self._made_disjoint(base, inside)
         if network is not None:
             register, rest = self._xored(chain, network, base, inside)
         else:
-            assert isinstance(chain[0], RotateRows)
-            register, rest = self._rotated(chain[0], base, inside)
+            assert rotated is not None
+            register, rest = self._rotated(rotated, base, inside)
         # Without whole periods the addend has no bit in common with the register.
         no_unsigned_wrap = not periods or (periods > 0 and self.bits.of(base).bounded)
         return self.builder.add_constant_before(user, register, rest + periods, no_unsigned_wrap)
@@ -231,29 +223,21 @@ class SwizzledOffsets:
             return shifted
         return self.builder.bit_and(base, shifted, term.mask)
 
-    def _rotated(self, swizzle: RotateRows, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+    def _rotated(self, step: FieldStep, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
         """S(base + constant) of disjoint bits as (register, addend)."""
-        groups, row_width, access_width = (
-            swizzle.groups_per_row,
-            swizzle.row_width,
-            swizzle.access_width,
-        )
-        field_mask = row_width - access_width
-        added = (constant // row_width + constant % row_width // access_width) % groups
-        rest = constant & ~field_mask
-        key = ("rotate", swizzle, base)
+        added = (constant + (constant >> step.distance & step.mask)) & step.mask
+        key = ("rotate", step, base)
         if key not in self._shared:
-            distance = groups.bit_length() - 1
-            rows = self.builder.shift_right(base, base, distance)
-            rows = self.builder.bit_and(base, rows, field_mask)
+            rows = self.builder.shift_right(base, base, step.distance)
+            rows = self.builder.bit_and(base, rows, step.mask)
             self._shared[(*key, "sum")] = self.builder.add(base, base, rows)
-            self._shared[key] = self.builder.bit_and(base, base, ~field_mask)
+            self._shared[key] = self.builder.bit_and(base, base, ~step.mask)
         rotated = (*key, added)
         if rotated not in self._shared:
-            total = self.builder.add(base, self._shared[(*key, "sum")], added * access_width)
-            inside = self.builder.bit_and(base, total, field_mask)
+            total = self.builder.add(base, self._shared[(*key, "sum")], added)
+            inside = self.builder.bit_and(base, total, step.mask)
             self._shared[rotated] = self.builder.bit_or(base, inside, self._shared[key])
-        return self._shared[rotated], rest
+        return self._shared[rotated], constant & ~step.mask
 
     def _link_by_link(
         self,
@@ -276,21 +260,11 @@ class SwizzledOffsets:
         return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
 
     def _link(self, swizzle: Swizzle, anchor: ir.Value, offset: ir.Value) -> ir.Value:
-        """One swizzle of an offset that is not negative: offset + (new group - group) * width."""
-        term = xor_term(swizzle)
-        if term is not None:
+        """One swizzle of an offset that is not negative, by its terms or else by its formula."""
+        terms = xor_terms(swizzle)
+        if terms is None:
+            return swizzle.place(EmittedIndex(self.builder, anchor, offset)).value
+        for term in terms:
             moved = self._moved(anchor, offset, term, _ALL)
-            return self.builder.bit_xor(anchor, offset, moved)
-        emit = self.builder
-        groups, width = swizzle.groups_per_row, swizzle.access_width
-        in_row = emit.remainder(anchor, offset, swizzle.row_width)
-        group = emit.divide(anchor, in_row, width)
-        if isinstance(swizzle, XorShuffle):
-            row = emit.divide(anchor, offset, swizzle.row_stride * swizzle.per_phase)
-            row = emit.remainder(anchor, row, groups)
-            new_group = emit.bit_xor(anchor, row, group)
-        else:
-            row = emit.divide(anchor, offset, swizzle.row_width)
-            new_group = emit.remainder(anchor, emit.add(anchor, row, group), groups)
-        removed = emit.subtract(anchor, offset, emit.multiply(anchor, group, width))
-        return emit.add(anchor, removed, emit.multiply(anchor, new_group, width))
+            offset = self.builder.bit_xor(anchor, offset, moved)
+        return offset

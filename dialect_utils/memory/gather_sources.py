@@ -31,12 +31,13 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith
 
 from ...bank_model.errors import is_power_of_two
-from ...bank_model.swizzles import Swizzle, XorShuffle, chain_period
+from ...bank_model.swizzles import Swizzle, chain_period
 from ..diagnostics import PassFailure
 from ..gpu_target import Launch
+from ..index.index_builder import EmittedIndex, IndexBuilder
 from ..index.index_ops import compute_after_operands, dimension_of
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
-from ..index.swizzle_arithmetic import xor_term
+from ..index.swizzle_arithmetic import xor_terms
 from ..swizzle_hint import HINT_NAME
 from .allocations import (
     REORDERING_FREE_VIEWS,
@@ -213,7 +214,7 @@ class GatherPermuter:
             base: ir.Value | None = None
             if (gather.store.firsts % chain_period(chain)).any():
                 base = _first_element(gather)
-            other = _fetched_for(gather, chain, lane, base)
+            other = _fetched_for(self.function, gather, chain, lane, base)
             self._check(gather, chain, other, base)
             renumbering = _Renumbering(self.dependence, launch, thread, lane, other)
             for number in range(_source_operands(operation)):
@@ -340,7 +341,11 @@ def _is_whole(value: ir.Value) -> bool:
 
 
 def _fetched_for(
-    gather: Gather, chain: Sequence[Swizzle], lane: ir.Value, base: ir.Value | None
+    function: ir.Operation,
+    gather: Gather,
+    chain: Sequence[Swizzle],
+    lane: ir.Value,
+    base: ir.Value | None,
 ) -> ir.Value:
     """The lane of the same wave that has fetched what each lane is to store.
 
@@ -351,21 +356,21 @@ def _fetched_for(
     if base is not None:
         element = _binary("arith.addi", element, base)
     for swizzle in chain:
-        assert isinstance(swizzle, XorShuffle)
-        element = _binary("arith.xori", element, _flipped_bits(swizzle, element))
+        element = _swizzled(function, swizzle, element)
     if base is not None:
         element = _binary("arith.subi", element, base)
     return _binary("arith.divui", element, count)
 
 
-def _flipped_bits(swizzle: XorShuffle, element: ir.Value) -> ir.Value:
-    """The bits of the group that a swizzle flips: the number of the row, times a group's size."""
-    term = xor_term(swizzle)
-    if term is not None:
-        return _binary("arith.andi", _binary("arith.shrui", element, term.distance), term.mask)
-    row = _binary("arith.divui", element, swizzle.row_stride * swizzle.per_phase)
-    row = _binary("arith.remui", row, swizzle.groups_per_row)
-    return _binary("arith.muli", row, swizzle.access_width)
+def _swizzled(function: ir.Operation, swizzle: Swizzle, element: ir.Value) -> ir.Value:
+    """Emits where a swizzle sends an element, which is never negative."""
+    terms = xor_terms(swizzle)
+    if terms is None:
+        return swizzle.place(EmittedIndex(IndexBuilder(function), element, element)).value
+    for term in terms:
+        moved = _binary("arith.andi", _binary("arith.shrui", element, term.distance), term.mask)
+        element = _binary("arith.xori", element, moved)
+    return element
 
 
 @dataclass

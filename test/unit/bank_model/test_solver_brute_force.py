@@ -21,7 +21,7 @@ from bankwise.bank_model.layouts import (
     access_costs,
     layout_conflicts,
 )
-from bankwise.bank_model.notations import LinearSwizzle
+from bankwise.bank_model.linear_swizzle import LinearSwizzle
 from bankwise.bank_model.proof import Optimality, ProofError, check
 from bankwise.bank_model.solver import (
     LayoutKind,
@@ -29,7 +29,7 @@ from bankwise.bank_model.solver import (
     layout_kind,
     solve,
 )
-from bankwise.bank_model.swizzles import XorShuffle
+from bankwise.bank_model.swizzles import XorShuffle, xor_chain
 from bankwise.bank_model.targets import (
     AccessKind,
     LdsInstruction,
@@ -257,7 +257,7 @@ def test_the_enumeration_counts_as_layouts_do(seed, numbers):
     chip, tile, accesses = small_problem(seed)
     table = all_counts(chip, tile, accesses)
     for number in np.random.default_rng(numbers).integers(1, table.shape[1], 8).tolist():
-        layout = SwizzledLayout(swizzle_number(number, tile.elements).factor(shortest=False))
+        layout = SwizzledLayout(xor_chain(swizzle_number(number, tile.elements)))
         costs = access_costs(chip, tile, layout, accesses)
         pairs = list(zip(accesses, costs, strict=True))
         conflicts = sum(a.weight * c.conflict_cycles for a, c in pairs)
@@ -361,7 +361,7 @@ def test_claims_hold_for_any_accesses(seed):
     decision = solve_checked(chip, tile, accesses, LINEAR)
     costs = []
     for number in range(1 << len(bit_pairs(tile.elements))):
-        swizzles = swizzle_number(number, tile.elements).factor(shortest=False)
+        swizzles = xor_chain(swizzle_number(number, tile.elements))
         layout = SwizzledLayout(swizzles) if swizzles else PlainLayout()
         costs.append(conflicts_and_phases(chip, tile, layout, accesses))
     fewest = min(conflicts for conflicts, phases in costs if phases <= costs[0][1])

@@ -18,9 +18,10 @@ from bankwise.bank_model.swizzle_search import (
     cheapest_fields,
     cheapest_swizzles,
     dividing_fields,
-    field_xors,
+    field_steps,
     free_pairs,
 )
+from bankwise.bank_model.swizzles import xor_chain
 from bankwise.bank_model.targets import AccessKind, target
 
 BITS = 7
@@ -104,13 +105,13 @@ def test_single_and_paired_fields(seed):
     rng = np.random.default_rng(seed)
     constraints = random_constraints(rng, (3, 7))
     space = SearchSpace(BITS, 7)
-    ranked = cheapest_fields(constraints, Division(0), field_xors(space))
+    ranked = cheapest_fields(constraints, Division(0), field_steps(space))
     assert [c for c, _ in ranked] == sorted(c for c, _ in ranked)
     for cost, field in ranked:
-        assert cost == cost_of(constraints, field.swizzle())
-    assert len({field.swizzle() for _, field in ranked}) == len(ranked)
+        assert cost == cost_of(constraints, field.linear)
+    assert len({field.linear for _, field in ranked}) == len(ranked)
     for outer, inner in free_pairs(constraints, Division(0, changes_group_bit=True), ranked):
-        assert cost_of(constraints, inner.swizzle().then(outer.swizzle())) == 0
+        assert cost_of(constraints, inner.linear.then(outer.linear)) == 0
         assert 0 in (outer.target, inner.target)
 
 
@@ -148,12 +149,12 @@ def test_swizzles_divide_the_vectors_as_they_should(seed):
     rng = np.random.default_rng(seed)
     constraints, division = random_constraints(rng, (3, 7)), random_division(rng)
     space = SearchSpace(BITS, 7)
-    fields = field_xors(space)
+    fields = field_steps(space)
     ranked = cheapest_fields(constraints, division, fields)
     singles = {field for _, field in dividing_fields(division, ranked)}
-    assert singles == {field for field in fields if divides(division, field.swizzle())}
+    assert singles == {field for field in fields if divides(division, field.linear)}
     for outer, inner in free_pairs(constraints, division, ranked):
-        assert divides(division, inner.swizzle().then(outer.swizzle()))
+        assert divides(division, inner.linear.then(outer.linear))
     result = cheapest_swizzles(constraints, space, division, 10**6, max_nodes=300)
     for swizzle in result.swizzles:
         assert divides(division, swizzle)
@@ -204,8 +205,8 @@ def test_costs_of_linear_accesses_are_their_conflict_cycles(arch, seed):
     group_bit = max(count // 2, 1).bit_length() - 1
     banks = max(i.banks for i in chip.instructions)
     space = SearchSpace(11, (banks - 1) & ~((1 << group_bit) - 1))
-    for cost, field in cheapest_fields(constraints, Division(0), field_xors(space))[::17]:
-        layout = SwizzledLayout(field.swizzle().scaled(1).factor())
+    for cost, field in cheapest_fields(constraints, Division(0), field_steps(space))[::17]:
+        layout = SwizzledLayout(xor_chain(field.linear.scaled(1)))
         assert cost == layout_conflicts(chip, tile, layout, accesses)
         assert cost >= constraints.pigeonhole_bound(space.targets)
 
@@ -221,8 +222,8 @@ def test_masked_and_uneven_sets_bound_what_is_counted():
         constraints = bank_constraints([phase_sets(chip, tile, accesses, 4)])
         space = SearchSpace(8, 0b11100)
         bound = constraints.pigeonhole_bound(space.targets)
-        for cost, field in cheapest_fields(constraints, Division(0), field_xors(space)):
-            layout = SwizzledLayout(field.swizzle().factor())
+        for cost, field in cheapest_fields(constraints, Division(0), field_steps(space)):
+            layout = SwizzledLayout(xor_chain(field.linear))
             conflicts = layout_conflicts(chip, tile, layout, accesses)
             assert bound <= conflicts
             assert (cost == 0) == (conflicts == 0)
