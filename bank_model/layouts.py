@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import pairwise
 from math import gcd
 
@@ -142,6 +143,34 @@ class SwizzledLayout:
 
 
 Layout = PlainLayout | PaddedLayout | SwizzledLayout
+
+
+class LayoutKind(IntEnum):
+    """Families of layouts, the preferred ones first."""
+
+    PLAIN = 0
+    XOR_SHUFFLE = 1
+    CHAIN = 2
+    ROTATE_ROWS = 3
+    """Swizzles that add where `xor_shuffle` XORs."""
+    PADDING = 4
+    SWIZZLE_AND_PADDING = 5
+
+
+ALL_KINDS = frozenset(LayoutKind)
+
+
+def layout_kind(layout: Layout) -> LayoutKind:
+    """Returns the family that `layout` belongs to."""
+    if isinstance(layout, PlainLayout):
+        return LayoutKind.PLAIN
+    if isinstance(layout, PaddedLayout):
+        return LayoutKind.PADDING
+    if layout.padding_elements:
+        return LayoutKind.SWIZZLE_AND_PADDING
+    if not all(swizzle.IS_OWN_INVERSE for swizzle in layout.swizzles):
+        return LayoutKind.ROTATE_ROWS
+    return LayoutKind.XOR_SHUFFLE if len(layout.swizzles) == 1 else LayoutKind.CHAIN
 
 
 @dataclass(frozen=True)

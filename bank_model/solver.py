@@ -25,28 +25,30 @@ verifies independently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
-from math import gcd
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
 from .errors import InvalidParameterError, is_power_of_two
 from .issue import ISSUE_CYCLES, LayoutCost, LayoutCosts
 from .layouts import (
+    ALL_KINDS,
     MAX_USEFUL_ALIGNMENT,
     AccessCost,
     Layout,
+    LayoutKind,
     PaddedLayout,
     PlainLayout,
     SubByteAccessError,
     SwizzledLayout,
+    layout_kind,
 )
 from .linear_cases import LinearCase, LinearCases
-from .linear_swizzle import FieldStep
+from .linear_swizzle import FieldStep, LinearSwizzle
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
+from .swizzle_legality import HintRules
 from .swizzle_search import (
     cheapest_fields,
     cheapest_swizzles,
@@ -59,81 +61,23 @@ from .targets import Target
 from .vectorization import Vectorization, vectorization
 
 
-class LayoutKind(IntEnum):
-    """Families of layouts, the preferred ones first."""
-
-    PLAIN = 0
-    XOR_SHUFFLE = 1
-    CHAIN = 2
-    ROTATE_ROWS = 3
-    """Swizzles that add where `xor_shuffle` XORs."""
-    PADDING = 4
-    SWIZZLE_AND_PADDING = 5
-
-
-ALL_KINDS = frozenset(LayoutKind)
-
-
-def layout_kind(layout: Layout) -> LayoutKind:
-    """The family that `layout` belongs to."""
-    if isinstance(layout, PlainLayout):
-        return LayoutKind.PLAIN
-    if isinstance(layout, PaddedLayout):
-        return LayoutKind.PADDING
-    if layout.padding_elements:
-        return LayoutKind.SWIZZLE_AND_PADDING
-    if not all(swizzle.IS_OWN_INVERSE for swizzle in layout.swizzles):
-        return LayoutKind.ROTATE_ROWS
-    return LayoutKind.XOR_SHUFFLE if len(layout.swizzles) == 1 else LayoutKind.CHAIN
-
-
 @dataclass(frozen=True)
 class SolverOptions:
     """What layouts the solver may choose.
 
-    `kinds` are the allowed families; PLAIN is always allowed. `max_lds_bytes` bounds the
-    allocation (the target's LDS by default), `max_chain` the hints on it. Swizzles move aligned
-    runs of `unit` elements as a whole, and permute aligned blocks of `block` elements (of the whole
-    allocation by default) within themselves: what the hardware stores by itself wants that.
-    `paddings` are the only amounts of padding to consider, in elements (any by default).
-    `is_legal` is asked before a layout is chosen and may veto it, for reasons that the bank model
-    does not know.
-
-    Raises InvalidParameterError for a `unit` that is no power of two, or a `block` below 1.
+    Attributes:
+        kinds: the allowed families; PLAIN is always allowed.
+        max_lds_bytes: the most bytes of the allocation, by default the target's LDS.
+        max_chain: the most hints on it.
+        paddings: the only amounts of padding to consider, in elements; by default any.
+        rules: what swizzles must obey so that their hints can be resolved; by default nothing.
     """
 
     kinds: frozenset[LayoutKind] = ALL_KINDS
     max_lds_bytes: int | None = None
     max_chain: int = 8
-    unit: int = 1
-    block: int | None = None
-    is_legal: Callable[[Layout], bool] | None = None
     paddings: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if not is_power_of_two(self.unit):
-            raise InvalidParameterError("unit", self.unit, "a power of two")
-        if self.block is not None and self.block < 1:
-            raise InvalidParameterError("block", self.block, "a positive number of elements")
-
-    @property
-    def is_restricted(self) -> bool:
-        """Whether `unit` or `block` exclude some swizzles."""
-        return self.unit > 1 or self.block is not None
-
-    def keeps_runs(self, layout: Layout) -> bool:
-        """Whether a layout does what `unit` and `block` say."""
-        if isinstance(layout, PaddedLayout):
-            return self.block is None
-        if not isinstance(layout, SwizzledLayout):
-            return True
-        if layout.padding_elements and self.block is not None:
-            return False
-        return all(
-            swizzle.access_width % self.unit == 0
-            and (self.block is None or self.block % swizzle.row_width == 0)
-            for swizzle in layout.swizzles
-        )
+    rules: HintRules | None = None
 
 
 @dataclass(frozen=True)
@@ -227,6 +171,8 @@ class _Solver:
         self.plain = self.count(PlainLayout())
         self.base_wavefronts = self.plain.phases
         self.nodes_left = _MAX_NODES
+        self.least_illegal: int | None = None
+        """The fewest conflict cycles of the linear swizzles that were left out as illegal."""
 
     def solve(self) -> LayoutDecision:
         """Families in order of preference, until none can be better than what was found."""
@@ -261,8 +207,8 @@ class _Solver:
         return _Candidate(layout, cost, rank)
 
     def allows(self, layout: Layout) -> bool:
-        """Whether options and LDS size admit the layout."""
-        if layout_kind(layout) not in self.options.kinds or not self.options.keeps_runs(layout):
+        """Returns whether options, rules and LDS size admit the layout."""
+        if layout_kind(layout) not in self.options.kinds:
             return False
         if isinstance(layout, SwizzledLayout) and (
             len(layout.swizzles) > self.options.max_chain or not layout.is_bijection(self.tile)
@@ -270,7 +216,19 @@ class _Solver:
             return False
         if layout.size_bytes(self.tile) > self.lds_limit:
             return False
-        return self.options.is_legal is None or self.options.is_legal(layout)
+        return self.options.rules is None or self.options.rules.allows(layout)
+
+    def admits(self, group: int, conflicts: int) -> bool:
+        """Returns whether the rules admit a linear swizzle that moves groups of `group` elements.
+
+        Nothing else of it matters to the rules. `conflicts` is what it costs: what is left out must
+        be known where the result is claimed to be the least.
+        """
+        if self.options.rules is None or self.options.rules.allows_run(group):
+            return True
+        if self.least_illegal is None or conflicts < self.least_illegal:
+            self.least_illegal = conflicts
+        return False
 
     def exact(self, layouts: Iterable[Layout]) -> Iterator[_Candidate]:
         """Counts the allowed layouts that take no more cycles than the plain one."""
@@ -297,11 +255,9 @@ class _Solver:
         linear_kinds = {LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN} & self.options.kinds
         if not linear_kinds or not is_power_of_two(self.tile.element_bits):
             return [], None
-        options = self.options
-        block = gcd(self.tile.elements, options.block or 0)
-        linear = LinearCases(
-            self.target, self.tile, self.accesses, self.group_sizes(), options.unit, block
-        )
+        rules = self.options.rules
+        unit, block = (rules.unit, rules.block) if rules else (1, self.tile.elements)
+        linear = LinearCases(self.target, self.tile, self.accesses, self.group_sizes(), unit, block)
         cases: list[LinearCase] = []
         found: list[_Candidate] = []
         for case in linear.cases(self.base_wavefronts):
@@ -322,7 +278,9 @@ class _Solver:
             found += more
             fewest = min([fewest, *(c.conflicts for c in more)])
             proven = proven and complete
-        proven = proven and not options.is_restricted and linear.cover_everything()
+        if self.least_illegal is not None and self.least_illegal < fewest:
+            proven = False
+        proven = proven and not (rules and rules.stores) and linear.cover_everything()
         return found, fewest if proven else None
 
     def cheaper_cases(
@@ -352,7 +310,11 @@ class _Solver:
             return found, case.exact
         ranked = cheapest_fields(constraints, division, field_steps(space))
         if LayoutKind.XOR_SHUFFLE in kinds:
-            singles = dividing_fields(division, ranked)
+            singles = [
+                (cost, step)
+                for cost, step in dividing_fields(division, ranked)
+                if self.admits(1 << (step.target - to_words), cost)
+            ]
             if below == 1 or case.exact:
                 cheapest = singles[0][0] if singles else below
                 keep = [x for cost, x in singles if cost == cheapest and cost < below]
@@ -366,14 +328,20 @@ class _Solver:
             return found, False
         if len(constraints.vectors) > _MAX_VECTORS:
             return found, False
-        pairs = free_pairs(constraints, division, ranked)
+        pairs = free_pairs(
+            constraints, division, ranked, lambda bit: self.admits(1 << (bit - to_words), 0)
+        )
         if pairs:
             found += self.exact(self.by_arithmetic([_chain(to_words, o, i) for o, i in pairs]))
             if any(c.conflicts == 0 for c in found):
                 return found, True
         best = min((c.conflicts for c in found), default=below)
         nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
-        search = cheapest_swizzles(constraints, space, division, min(best, below), nodes)
+
+        def admits(swizzle: LinearSwizzle, cost: int) -> bool:
+            return self.admits(swizzle.scaled(-to_words).group_elements, cost)
+
+        search = cheapest_swizzles(constraints, space, division, min(best, below), nodes, admits)
         self.nodes_left -= search.nodes
         chains = [SwizzledLayout(xor_chain(s.scaled(-to_words))) for s in search.swizzles]
         found += self.exact(self.by_arithmetic(chains))
@@ -381,15 +349,12 @@ class _Solver:
         return found, case.exact and search.complete and reached
 
     def by_arithmetic(self, layouts: Sequence[SwizzledLayout]) -> list[Layout]:
-        """Layouts of equal cost, the one with the cheapest addresses first.
-
-        Only that one is kept, unless `is_legal` may veto it.
-        """
+        """Returns the one of some layouts of equal cost that has the cheapest addresses."""
         ranked: list[Layout] = sorted(
             layouts,
             key=lambda x: (_arithmetic(x)[0], self.patterns.count(x), _arithmetic(x)),
         )
-        return ranked[:1] if self.options.is_legal is None else ranked
+        return ranked[:1]
 
     def group_sizes(self) -> list[int]:
         """Group sizes to try, in elements, the largest first; powers of two.
@@ -400,7 +365,7 @@ class _Solver:
         bits = self.tile.element_bits
         widest = max(min(a.count * bits, MAX_USEFUL_ALIGNMENT * 8) for a in self.accesses)
         word = self.target.bank_width_bytes * 8
-        smallest = max(word // bits, 1, self.options.unit)
+        smallest = max(word // bits, 1, self.options.rules.unit if self.options.rules else 1)
         largest = max(1 << (-(-widest // bits) - 1).bit_length(), smallest)
         sizes: list[int] = []
         while largest >= smallest:
@@ -441,7 +406,7 @@ class _Solver:
         if self.options.paddings is not None:
             return list(self.exact(PaddedLayout(p) for p in self.options.paddings if p))
         *_, best = padding_choices(
-            self.target, self.tile, self.accesses, self.lds_limit, self.options.is_legal, self.costs
+            self.target, self.tile, self.accesses, self.lds_limit, costs=self.costs
         )
         if not best.padding_elements:
             return []

@@ -33,8 +33,9 @@ Three things must hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -43,11 +44,8 @@ import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .errors import is_power_of_two
-from .issue import LayoutCosts
-from .layouts import Layout, SwizzledLayout
-from .solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from .layouts import Layout, LayoutKind, PaddedLayout, SwizzledLayout
 from .swizzles import Swizzle
-from .targets import Target
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 """The families of layouts that are hinted."""
@@ -293,43 +291,68 @@ def why_not_stored_directly(
     return None
 
 
-def _stored_runs(tile: LdsTile, stores: Sequence[DirectStore]) -> tuple[int, int]:
-    """The unit and block (see `SolverOptions`) of swizzles that direct stores can follow."""
-    unit = lcm(*(store.count for store in stores))
-    block = gcd(tile.elements, *(store.span for store in stores))
-    return unit, gcd(block, *(int(np.gcd.reduce(store.firsts)) for store in stores))
+@dataclass(frozen=True, eq=False)
+class HintRules:
+    """What the swizzles of one allocation must obey so that the resolver can carry them out.
 
+    The solver searches only swizzles that obey. What accesses demand of a swizzle depends on
+    nothing but the run of elements that it keeps in one piece, so that a linear swizzle is judged
+    by the lowest bit that it changes.
 
-def solve_legally(
-    chip: Target,
-    tile: LdsTile,
-    accesses: Sequence[LdsAccess],
-    options: SolverOptions,
-    stores: Sequence[DirectStore] = (),
-    costs: LayoutCosts | None = None,
-) -> LayoutDecision:
-    """The best layout that the resolver can carry out: `options` sets no `is_legal` of its own.
-
-    Swizzles of padded rows are left out, because hints say nothing of padding. Direct stores are
-    no `accesses`: they store in order whatever the layout, but not every layout can be `stores`d.
-    `costs` and errors as of `solve`.
+    Attributes:
+        tile: the allocation.
+        footprints: what is known of its accesses.
+        stores: direct stores, which are no accesses: they store in order whatever the layout, but
+            not every layout can be stored in that way.
     """
-    footprints = footprints_of(accesses)
-    if stores:
-        unit, block = _stored_runs(tile, stores)
-        options = replace(options, unit=unit, block=block)
-    decision = solve(chip, tile, accesses, options, costs)
 
-    def is_legal(layout: Layout) -> bool:
+    tile: LdsTile
+    footprints: tuple[AccessFootprint, ...]
+    stores: tuple[DirectStore, ...] = ()
+    _runs: dict[int, bool] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(
+        tile: LdsTile, accesses: Iterable[LdsAccess], stores: Iterable[DirectStore] = ()
+    ) -> HintRules:
+        """Returns the rules for known accesses."""
+        return HintRules(tile, tuple(footprints_of(accesses)), tuple(stores))
+
+    @cached_property
+    def unit(self) -> int:
+        """The elements that one lane stores directly: swizzles move them as a whole."""
+        return lcm(*(store.count for store in self.stores))
+
+    @cached_property
+    def block(self) -> int:
+        """The elements that swizzles permute within themselves: what one wave stores directly."""
+        block = gcd(self.tile.elements, *(store.span for store in self.stores))
+        return gcd(block, *(int(np.gcd.reduce(store.firsts)) for store in self.stores))
+
+    def allows_run(self, run: int) -> bool:
+        """Returns whether all accesses can be rewritten for runs of `run` elements."""
+        if run not in self._runs:
+            self._runs[run] = not any(store.partial for store in self.stores) and all(
+                why_not_rewritten(run, footprint) is None for footprint in self.footprints
+            )
+        return self._runs[run]
+
+    def allows(self, layout: Layout) -> bool:
+        """Returns whether the resolver can carry out a layout.
+
+        Hints say nothing of padding, so that no swizzle of padded rows is allowed; and what is
+        stored directly is stored without gaps.
+        """
+        if isinstance(layout, PaddedLayout):
+            return not self.stores
         if not isinstance(layout, SwizzledLayout):
             return True
-        if layout.padding_elements:
+        chain = layout.swizzles
+        if layout.padding_elements or not self.allows_run(contiguous_run(chain)):
             return False
-        if stores and why_not_stored_directly(layout.swizzles, tile, stores) is not None:
+        if why_no_permutation(chain, self.tile.elements) is not None:
             return False
-        return illegality(layout.swizzles, tile.elements, footprints) is None
-
-    if is_legal(decision.layout):
-        return decision
-    # Rare, and slower: the solver then ranks more than the best of each family.
-    return solve(chip, tile, accesses, replace(options, is_legal=is_legal), costs)
+        return not self.stores or (
+            all(self.block % swizzle.row_width == 0 for swizzle in chain)
+            and why_not_stored_directly(chain, self.tile, self.stores) is None
+        )

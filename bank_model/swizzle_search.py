@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The search for a linear swizzle with the least cost under bank constraints.
 
-Bits are word-index bits. With `constraints.py`, a swizzle is as good as the total weight of the
-constraint vectors that it sends to bank 0. A unit-triangular swizzle is chosen column by column:
-column j says which lower bits are XORed where bit j is set. A vector's image is complete once
-the column of its highest bit is chosen, so
+All bits are bits of a word index. A constraint (`constraints.py`) is a vector with a weight, and a
+swizzle costs the weights of the vectors that it sends to bank 0. The search chooses the matrix of a
+swizzle column by column: column j says into which lower bits bit j is XORed. The image of a vector
+is complete once the column of its highest bit is chosen. So the cost is a sum over columns:
 
-    cost = sum over columns j of the weight of the vectors with highest bit j that hit bank 0,
+    column j costs the weight of the vectors with highest bit j whose images hit bank 0.
 
-and a vector with highest bit j and image f without column j hits bank 0 exactly if column j
-equals f in the bank bits. Choosing column j is thus a look-up in a histogram of forbidden
-values, and depth-first search with the cost so far as its bound is exact. Columns below the
-bank bits only permute banks and stay empty, and so does every column that nothing depends on.
+Let f be the image of such a vector before column j is chosen. The vector hits bank 0 exactly if
+column j equals f in the bank bits. So each vector forbids one value of the column, and the cost of
+every value is read from a histogram of forbidden values.
 
-What a swizzle costs depends on which wide accesses it splits. The search is for one `Division`
-of them at a time: that accesses stay whole is a set of vectors that must not hit bank 0 at all,
-that others are split is asked of each complete swizzle (`splitting.py`).
+Worked example: 4 banks, the bits 0 and 1, and the vectors 4 (100), 8 (1000) and 12 (1100), each of
+weight 1. Column 2 must not be 00, because of vector 4: choose 01. Vector 12 then has the image 01
+so far, so that column 3 must be neither 00 (vector 8) nor 01 (vector 12). The swizzle with columns
+01 and 10 costs nothing; with the columns 01 and 01 it would cost 1.
+
+The search is depth-first, and leaves a branch once its cost reaches that of the best swizzle so
+far. So it is exact. Columns below the bank bits only exchange banks for each other, and columns on
+which no vector depends change no cost: both stay empty.
+
+What a swizzle costs also depends on which wide accesses it splits. Each search is for one way to
+divide the accesses (`Division`). Some accesses stay whole if certain vectors do not hit bank 0 at
+all, so that these vectors enter the search with a forbidding weight. Whether the other accesses are
+split is asked when a swizzle is complete (`splitting.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,20 +47,26 @@ _MAX_VECTORS = 2000
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Bits below `bits` exist, as word-index bits; those of `targets` may be changed."""
+    """What a search may choose.
+
+    Attributes:
+        bits: a word index has the bits below this one.
+        targets: a mask of the bits that a swizzle may change.
+    """
 
     bits: int
     targets: int
 
     def targets_of(self, source: int) -> int:
-        """The bits that bit `source` may be XORed into."""
+        """Returns a mask of the bits into which bit `source` may be XORed."""
         return self.targets & ((1 << source) - 1)
 
 
 def field_steps(space: SearchSpace) -> list[FieldStep]:
-    """Every single `xor_shuffle` of the space, the simplest first.
+    """Returns every single `xor_shuffle` of the space, the simplest first.
 
-    Fewer bits are less arithmetic, and a wide group leaves wide accesses whole.
+    A step with fewer bits takes less arithmetic, and one that moves wide groups leaves wide
+    accesses whole.
     """
     found: list[FieldStep] = []
     for target in range(space.targets.bit_length()):
@@ -68,12 +83,12 @@ def field_steps(space: SearchSpace) -> list[FieldStep]:
 
 
 def _swizzled(fields: Sequence[FieldStep], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Every swizzle of `fields` applied to `x` [..., vectors]: [fields, ..., vectors]."""
+    """Applies every step to all of `x` [..., vectors]; returns [fields, ..., vectors]."""
     return _swizzled_each(fields, np.broadcast_to(x, (len(fields), *x.shape)))
 
 
 def _swizzled_each(fields: Sequence[FieldStep], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The swizzles of `fields` applied to one row of `x` [fields, ...] each."""
+    """Applies each step to its own row of `x` [fields, ...]."""
     columns = np.array([(f.target, f.width, f.source) for f in fields], dtype=np.int64)
     target, width, source = columns.reshape(-1, 3).T.reshape(3, -1, *[1] * (x.ndim - 1))
     return x ^ ((x >> source) & ((1 << width) - 1)) << target
@@ -82,9 +97,9 @@ def _swizzled_each(fields: Sequence[FieldStep], x: npt.NDArray[np.int64]) -> npt
 def cheapest_fields(
     constraints: BankConstraints, division: Division, fields: Sequence[FieldStep]
 ) -> list[tuple[int, FieldStep]]:
-    """`fields` that keep whole what shall stay whole, with their costs, cheapest first.
+    """Returns the steps that keep whole what `division` keeps whole, with costs, cheapest first.
 
-    Among equals the given order stays.
+    Steps of equal cost stay in the given order.
     """
     keeps = division.keeps_whole(_swizzled(fields, division.differences))
     kept = [fields[i] for i in np.flatnonzero(keeps).tolist()]
@@ -96,7 +111,7 @@ def cheapest_fields(
 def dividing_fields(
     division: Division, ranked: Sequence[tuple[int, FieldStep]]
 ) -> list[tuple[int, FieldStep]]:
-    """Those of `ranked` that divide the accesses as they should on their own."""
+    """Returns those of `ranked` that alone divide the accesses as `division` says."""
     if not division.changes_group_bit:
         return list(ranked)
     holds = division.holds(_swizzled([field for _, field in ranked], division.differences))
@@ -111,12 +126,14 @@ def free_pairs(
     constraints: BankConstraints,
     division: Division,
     ranked: Sequence[tuple[int, FieldStep]],
+    admits: Callable[[int], bool] = lambda bit: True,
     max_pairs: int = 16,
 ) -> list[tuple[FieldStep, FieldStep]]:
-    """Chains (outer, inner) of two `xor_shuffle`s without any cost that divide the accesses so.
+    """Returns chains (outer, inner) of two steps that cost nothing and divide as `division` says.
 
-    Tries the cheapest single ones with all others, in both orders: a quick look before the
-    full search, for chains that are as short as can be.
+    Each of the cheapest steps is tried with all others, in both orders. That is a quick look before
+    the full search, and finds chains that are as short as can be. `admits` is asked about the
+    lowest bit that a chain changes.
     """
     fields = [field for _, field in ranked]
     top = fields[:12]
@@ -135,29 +152,19 @@ def free_pairs(
     outers, inners = zip(*pairs, strict=True)
     images = _swizzled_each(outers, _swizzled(inners, division.differences))
     pairs = [pairs[i] for i in np.flatnonzero(division.holds(images)).tolist()]
+    pairs = [(o, i) for o, i in pairs if admits(min(o.target, i.target))]
     return sorted(pairs, key=lambda pair: pair[0].width + pair[1].width)[:max_pairs]
-
-
-@dataclass
-class _Walk:
-    """What the depth-first search is for, what it found and how much it may still visit."""
-
-    division: Division
-    bank_bits: int
-    targets: int
-    best_cost: int
-    bound: int
-    nodes_left: int
-    max_solutions: int
-    solutions: list[LinearSwizzle] = field(default_factory=list)
-    complete: bool = True
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The cheapest swizzles found; `complete` if no swizzle of the space is cheaper.
+    """The result of a search.
 
-    Without swizzles, `cost` is the bound that none found undercut. `nodes` columns were tried.
+    Attributes:
+        cost: what each of `swizzles` costs; without any, the bound that none undercut.
+        swizzles: the cheapest that were found.
+        complete: no admitted swizzle of the space is cheaper.
+        nodes: how many columns were tried.
     """
 
     cost: int
@@ -172,13 +179,18 @@ def cheapest_swizzles(
     division: Division,
     below: int,
     max_nodes: int,
+    admits: Callable[[LinearSwizzle, int], bool] = lambda swizzle, cost: True,
     max_solutions: int = 8,
 ) -> SearchResult:
-    """The swizzles of least cost that divide the accesses so, some if there are many.
+    """Searches for the cheapest swizzles that divide the accesses as `division` says.
 
-    Their cost is less than `below`; the identity is left out. The search is deterministic: it ends
-    when it has tried everything or has reached the pigeonhole bound (`complete`), or after
-    `max_nodes` columns.
+    The identity is left out, and so is what `admits` (a swizzle, its cost) refuses. If many
+    swizzles are equally cheap, some of them are returned. The search is deterministic.
+
+    Args:
+        below: only swizzles that cost less than this are of interest.
+        max_nodes: the search gives up after this many columns. Otherwise it is complete: it has
+            tried everything, or has found a swizzle that costs no more than the pigeonhole bound.
     """
     bound = constraints.pigeonhole_bound(space.targets, division.vanishing)
     if bound >= below:
@@ -191,7 +203,7 @@ def cheapest_swizzles(
     if len(x) > _MAX_VECTORS:
         return SearchResult(below, (), False)
     tops = np.array([v.bit_length() - 1 for v in x.tolist()])
-    plan: list[_Column] = []
+    columns: list[_Column] = []
     for j in range(bank_bits, space.bits):
         finished = np.flatnonzero(tops == j)
         passing = np.flatnonzero((x >> j & 1 == 1) & (tops > j))
@@ -199,15 +211,16 @@ def cheapest_swizzles(
         if not finished.size and not passing.size:
             choices &= _dividing_targets(division, j)
         values = np.array(submasks(choices), dtype=np.int64)
-        plan.append(_Column(j, finished, bank_masks[finished], weights[finished], passing, values))
-    walk = _Walk(division, bank_bits, space.targets, below, bound, max_nodes, max_solutions)
-    _descend(plan, 0, x, 0, [], walk)
+        masks = bank_masks[finished]
+        columns.append(_Column(j, finished, masks, weights[finished], passing, values))
+    walk = _Walk(division, bank_bits, space.targets, below, bound, max_nodes, max_solutions, admits)
+    walk.descend(columns, x, 0, [])
     nodes = max_nodes - walk.nodes_left
     return SearchResult(walk.best_cost, tuple(walk.solutions), walk.complete, nodes)
 
 
 def _dividing_targets(division: Division, source: int) -> int:
-    """The bits that a column without any vectors may change, only to split accesses."""
+    """Returns the bits that a column may change if no vector depends on it: to split accesses."""
     if any(d >> source & 1 for c in division.split for d in c.differences):
         return sum(1 << row for row in division.rows)
     return 1 << division.group_bit if division.changes_group_bit else 0
@@ -215,67 +228,96 @@ def _dividing_targets(division: Division, source: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
+    """A column of the matrix that is to be chosen, and the vectors that depend on it."""
+
     source: int
     finished: npt.NDArray[np.intp]
-    """Vectors whose highest bit is this column's."""
+    """Indices of the vectors whose highest bit is this column's."""
     masks: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
     """Their bank masks and weights."""
     passing: npt.NDArray[np.intp]
-    """Vectors with a higher bit that also have this one."""
+    """Indices of the vectors that have this bit and a higher one."""
     values: npt.NDArray[np.int64]
     """Allowed target masks, the preferred ones first."""
 
+    def ranked(
+        self, images: npt.NDArray[np.int64], affordable: int
+    ) -> tuple[npt.NDArray[np.int64], Sequence[int]]:
+        """Returns what each value of the column costs, and the affordable values, cheapest first.
 
-def _descend(
-    plan: Sequence[_Column],
-    depth: int,
-    images: npt.NDArray[np.int64],
-    cost: int,
-    chosen: list[tuple[int, int]],
-    walk: _Walk,
-) -> None:
-    """Chooses the columns from `depth` on; `images` hold the vectors under those before."""
-    if depth == len(plan):
-        found = walk.division.realize(LinearSwizzle.of(chosen), walk.bank_bits, walk.targets)
-        if found is None or not found.columns:
-            return
-        if cost < walk.best_cost:
-            walk.best_cost = cost
-            walk.solutions.clear()
-        walk.solutions.append(found)
-        return
-    column = plan[depth]
-    values = column.values
-    if column.finished.size:
+        `images` are those of all vectors under the columns before this one.
+        """
+        if not self.finished.size:
+            return np.zeros(len(self.values), dtype=np.int64), range(len(self.values))
         # A vector hits bank 0 if the value equals its image in the bank bits. Where the column's
         # own bit is a bank bit, it is set in the image and in no value: they never are equal.
-        forbidden = images[column.finished]
-        costs = (((values[:, None] ^ forbidden) & column.masks) == 0) @ column.weights
-        affordable = np.flatnonzero(costs <= walk.best_cost - cost)
-        order = affordable[np.argsort(costs[affordable], kind="stable")].tolist()
-    else:
-        costs = np.zeros(len(values), dtype=np.int64)
-        order = range(len(values))
-    for i in order:
-        total = cost + int(costs[i])
-        # Equals of the best are collected only when nothing cheaper can be left to find.
-        collecting = walk.best_cost == walk.bound and len(walk.solutions) < walk.max_solutions
-        worth = total < walk.best_cost or (
-            total == walk.best_cost and collecting and bool(walk.solutions)
-        )
-        if not worth:
+        forbidden = images[self.finished]
+        costs = (((self.values[:, None] ^ forbidden) & self.masks) == 0) @ self.weights
+        choices = np.flatnonzero(costs <= affordable)
+        return costs, choices[np.argsort(costs[choices], kind="stable")].tolist()
+
+
+@dataclass
+class _Walk:
+    """The state of one depth-first search: its goal, what it has found, what it may still visit."""
+
+    division: Division
+    bank_bits: int
+    targets: int
+    best_cost: int
+    bound: int
+    nodes_left: int
+    max_solutions: int
+    admits: Callable[[LinearSwizzle, int], bool]
+    solutions: list[LinearSwizzle] = field(default_factory=list)
+    complete: bool = True
+
+    def descend(
+        self,
+        columns: Sequence[_Column],
+        images: npt.NDArray[np.int64],
+        cost: int,
+        chosen: list[tuple[int, int]],
+    ) -> None:
+        """Chooses `columns`; those before are `chosen`, and `images` are the vectors under them."""
+        if not columns:
+            self.finish(cost, chosen)
             return
-        value = int(values[i])
-        if walk.nodes_left <= 0:
-            walk.complete = walk.best_cost == walk.bound
-            return
-        walk.nodes_left -= 1
-        following = images
-        if value:
+        column = columns[0]
+        costs, order = column.ranked(images, self.best_cost - cost)
+        for i in order:
+            total = cost + int(costs[i])
+            if not self.is_worth(total):
+                return
+            if self.nodes_left <= 0:
+                self.complete = self.best_cost == self.bound
+                return
+            self.nodes_left -= 1
+            value = int(column.values[i])
+            if not value:
+                self.descend(columns[1:], images, total, chosen)
+                continue
             following = images.copy()
             following[column.passing] ^= value
-            chosen.append((column.source, value))
-        _descend(plan, depth + 1, following, total, chosen, walk)
-        if value:
-            chosen.pop()
+            self.descend(columns[1:], following, total, [*chosen, (column.source, value)])
+
+    def is_worth(self, cost: int) -> bool:
+        """Returns whether a swizzle of this cost is still of interest.
+
+        Swizzles that cost as much as the best are collected only when none can be cheaper.
+        """
+        if cost < self.best_cost:
+            return True
+        collecting = self.best_cost == self.bound and len(self.solutions) < self.max_solutions
+        return cost == self.best_cost and collecting and bool(self.solutions)
+
+    def finish(self, cost: int, chosen: Sequence[tuple[int, int]]) -> None:
+        """Keeps a complete swizzle if it divides the accesses as it should, and is admitted."""
+        found = self.division.realize(LinearSwizzle.of(chosen), self.bank_bits, self.targets)
+        if found is None or not found.columns or not self.admits(found, cost):
+            return
+        if cost < self.best_cost:
+            self.best_cost = cost
+            self.solutions.clear()
+        self.solutions.append(found)

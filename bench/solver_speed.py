@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import ClassVar
 
@@ -28,6 +28,7 @@ from rich.table import Table
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
+from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import target as target_of
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.gpu_target import lds_model
@@ -126,7 +127,9 @@ def timed(problem: Problem, allocations: int, runs: int = 3) -> Timing:
 
     def once() -> tuple[float, LayoutDecision]:
         started = time.perf_counter()
-        decision = solve(lds, problem.tile, problem.accesses, OPTIONS)
+        rules = HintRules.of(problem.tile, problem.accesses)
+        options = replace(OPTIONS, rules=rules)
+        decision = solve(lds, problem.tile, problem.accesses, options)
         return (time.perf_counter() - started) * 1e3, decision
 
     milliseconds, decision = min((once() for _ in range(runs)), key=lambda run: run[0])

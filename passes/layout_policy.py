@@ -18,7 +18,7 @@ here, so that the report proposes what a compile would choose.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -34,13 +34,13 @@ from ..bank_model.layouts import (
 )
 from ..bank_model.paddings import padding_choices
 from ..bank_model.proof import Optimality
-from ..bank_model.solver import LayoutDecision, SolverOptions
+from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzle_legality import (
     HINT_KINDS,
     MOST_HINTS,
+    HintRules,
     footprints_of,
     illegality,
-    solve_legally,
 )
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
@@ -201,7 +201,8 @@ class _Choosing:
 
     def _solve(self, costs: LayoutCosts) -> LayoutDecision:
         tile, lds = self.known.tile, self.policy.lds
-        return solve_legally(lds, tile, costs.accesses, self.options, self.stores, costs)
+        rules = HintRules.of(tile, costs.accesses, self.stores)
+        return solve(lds, tile, costs.accesses, replace(self.options, rules=rules), costs)
 
     def _why_no_swizzle(self) -> str:
         if self._before == 0:

@@ -16,14 +16,14 @@ from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout
 from bankwise.bank_model.paddings import padding_choices
 from bankwise.bank_model.proof import check
-from bankwise.bank_model.solver import LayoutKind, SolverOptions
+from bankwise.bank_model.solver import LayoutKind, SolverOptions, solve
 from bankwise.bank_model.swizzle_legality import (
     AccessFootprint,
+    HintRules,
     Placement,
     contiguous_run,
     illegality,
     placement,
-    solve_legally,
     split_points,
 )
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
@@ -185,7 +185,8 @@ def test_rows_of_three_powers_of_two_have_a_layout_without_conflicts(lines):
     ]
     *_, padded = padding_choices(GFX942, tile, [copied, *reads])
     kinds = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
-    decision = solve_legally(GFX942, tile, [copied, *reads], SolverOptions(kinds))
+    rules = HintRules.of(tile, [copied, *reads])
+    decision = solve(GFX942, tile, [copied, *reads], SolverOptions(kinds, rules=rules))
     assert padded.conflict_cycles > 0
     assert decision.conflict_cycles == 0
     assert decision.layout == SwizzledLayout((XorShuffle(32, 4, 96, 2),))
