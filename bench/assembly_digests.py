@@ -23,13 +23,14 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import track
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
+from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel, swept_attentions
 from . import hand_written, matmul_table
-from .runs import TARGET_FLAGS
 
 MITIGATIONS = ("stock", "auto")
 
@@ -66,7 +67,7 @@ def cases(every: int) -> list[Case]:
         for dtype in ("f16", "f32")
         for attention in swept_attentions(dtype)
     ]
-    products = [Case.of(*case) for case in matmul_table.cases(("gfx942", "gfx950"))[::3]]
+    products = [Case.of(*case) for case in matmul_table.cases(EMULATED_CHIPS)[::3]]
     cuda = [
         Case.of(attention, "sm_80")
         for dtype in ("f16", "f32")
@@ -84,7 +85,7 @@ def digests(case: Case, mitigation: str) -> Digests:
     log = DecisionLog()
     with temporary_directory("bankwise-digests-") as directory:
         flags = [
-            *TARGET_FLAGS[case.target],
+            *target_flags(case.target),
             f"--iree-hal-dump-executable-files-to={directory}",
         ]
         compile_module(case.source, flags, mitigation, decisions=log)

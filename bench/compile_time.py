@@ -20,8 +20,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Kernel, Matmul
-from .runs import BIN, TARGET_FLAGS
+from .runs import BIN
 
 CASES: tuple[tuple[Kernel, str], ...] = (
     (Attention(1, 1024, 128, "f16"), "gfx942"),
@@ -53,7 +54,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as directory:
             source = Path(directory) / "kernel.mlir"
             source.write_text(kernel.source())
-            rest = [str(source), *TARGET_FLAGS[target], "-o", os.devnull]
+            rest = [str(source), *target_flags(target), "-o", os.devnull]
             pairs = [
                 [
                     run_once([str(BIN / tool), *rest])

@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,9 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
     """A kernel's vmfb and the conflict cycles of its whole grid by the model."""
     from bankwise import compile as compile_mlir
     from bankwise.report.observed_compile import ObserveLds, observing_edits
+    from bankwise.sweep.cases import target_flags
 
-    flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+    flags = target_flags("sm_80")
     observer = ObserveLds()
     vmfb = compile_mlir(source, flags, mitigation, edits=observing_edits(observer))
     (report,) = observer.seen.values()
@@ -71,7 +73,7 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
     return vmfb, cycles * _workgroups(source, flags)
 
 
-def _workgroups(source: str, flags: list[str]) -> int:
+def _workgroups(source: str, flags: Sequence[str]) -> int:
     """Workgroups of the only dispatch, from the counts that the compiled export returns."""
     from bankwise.bench.runs import BIN
 

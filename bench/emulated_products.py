@@ -16,8 +16,8 @@ from ..passes.decisions import DecisionLog
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import run_emulated
 from ..runtime.host_program import DispatchCommand, HostProgramError
+from ..sweep.cases import target_flags
 from ..sweep.kernels import Mask, Product
-from .runs import TARGET_FLAGS
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +82,7 @@ def emulate(
     log = DecisionLog()
     run = run_emulated(
         kernel.source(),
-        TARGET_FLAGS[chip],
+        target_flags(chip),
         mitigation,
         operands,
         decisions=log,

@@ -29,7 +29,7 @@ from ..emulator.counters import (
     VALU_INSTRUCTIONS,
 )
 from ..runtime.emulated_run import run_emulated
-from .runs import TARGET_FLAGS
+from ..sweep.cases import target_flags
 
 Array = npt.NDArray[Any]
 EXAMPLES_DIR = Path(str(resources.files("bankwise") / "examples"))
@@ -88,7 +88,7 @@ def measure(example: Example, mitigation: str) -> Counted:
         RuntimeError: the result is wrong.
     """
     inputs = example.inputs(np.random.default_rng(0))
-    run = run_emulated(EXAMPLES_DIR / example.path, TARGET_FLAGS[example.arch], mitigation, inputs)
+    run = run_emulated(EXAMPLES_DIR / example.path, target_flags(example.arch), mitigation, inputs)
     (output,) = run.outputs
     error = np.abs(output - example.expected(*inputs)).max()
     if not error <= example.tolerance:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..emulator.chips import CDNA3, CDNA4
 from ..emulator.counters import BANK_CONFLICTS
 from ..iree_plugin.atomic_file import write_output
 from ..sweep.kernels import Convolution, Matmul, Product, random_operands
@@ -44,8 +45,8 @@ from .emulated_rows import (
 from .matmul_rows import Row
 
 DTYPES = {
-    "gfx942": ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
-    "gfx950": ("f16", "bf16", "f32", "i8", "f8E4M3FN"),
+    CDNA3: ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
+    CDNA4: ("f16", "bf16", "f32", "i8", "f8E4M3FN"),
 }
 TRANSPOSED_DTYPES = ("f16", "i8")
 SHAPES = ((128, 128, 128), (256, 384, 1024), (512, 512, 512), (1024, 1024, 1024),

@@ -25,11 +25,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import BANK_CONFLICTS, LDS_CYCLES
 from ..emulator.errors import LdsRaceError
 from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..sweep.cases import target_flags
 from ..sweep.rows import installed_versions
 from ..sweep.tables import markdown_lines
 from .emulated_products import MarkingDevice
@@ -47,8 +49,8 @@ from .emulated_rows import (
     reasons_of,
 )
 from .program_families import all_programs
-from .program_families.program import TARGETS, Array, Program, largest_error
-from .runs import TARGET_FLAGS, compile_source
+from .program_families.program import Array, Program, largest_error
+from .runs import compile_source
 
 Case = tuple[Program, str]
 
@@ -145,7 +147,7 @@ def _run(
     program, target = case
     return run_emulated(
         program.source,
-        (*TARGET_FLAGS[target], *program.flags),
+        (*target_flags(target), *program.flags),
         mitigation,
         inputs,
         decisions=decisions,
@@ -229,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    parser.add_argument("--targets", default=",".join(TARGETS), help="of gfx942 and gfx950")
+    parser.add_argument("--targets", default=",".join(EMULATED_CHIPS), help="of gfx942 and gfx950")
     parser.add_argument("--only", default="", metavar="REGEX", help="programs it finds in a name")
     parser.add_argument("--list", action="store_true", help="print the names and run nothing")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
@@ -241,8 +243,10 @@ def main() -> int:
     parser = _parser()
     arguments = parser.parse_args()
     targets = arguments.targets.split(",")
-    if unknown := [target for target in targets if target not in TARGETS]:
-        parser.error(f"--targets: {', '.join(unknown)} cannot be emulated; use {','.join(TARGETS)}")
+    if unknown := [target for target in targets if target not in EMULATED_CHIPS]:
+        parser.error(
+            f"--targets: {', '.join(unknown)} cannot be emulated; use {','.join(EMULATED_CHIPS)}"
+        )
     try:
         chosen = cases(targets, arguments.only)
     except re.error as error:

@@ -15,16 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.assembly import AssemblySummary
+from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel
 
 BIN = Path(sys.executable).parent
-
-TARGET_FLAGS = {
-    "gfx90a": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx90a"),
-    "gfx942": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
-    "gfx950": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx950"),
-    "sm_80": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-}
 
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
 
@@ -85,7 +79,7 @@ def compile_source(
         if mitigation is not None:
             command = [str(BIN / "bankwise-compile"), f"--bankwise-mitigation={mitigation}"]
             command.append(f"--bankwise-decisions={decisions}")
-        command += [str(source), *TARGET_FLAGS[target], *flags]
+        command += [str(source), *target_flags(target), *flags]
         command.append(f"--iree-hal-dump-executable-files-to={dumps}")
         _run(kernel, target, [*command, "-o", str(directory / "module.vmfb")])
         files = sorted([*dumps.glob("*.rocmasm"), *dumps.glob("*.ptx")])

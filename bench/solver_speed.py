@@ -38,9 +38,10 @@ from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext
 from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from .compile_sweep import cases
-from .runs import TARGET_FLAGS, compile_parser
+from .runs import compile_parser
 
 MEDIAN_MS, WORST_MS = 10.0, 50.0
 OPTIONS = SolverOptions(
@@ -104,7 +105,7 @@ def problems_of(case: tuple[Attention, str]) -> list[Problem]:
     collect = _CollectProblems(problems)
     edit = PipelineEdit.after("iree-codegen-gpu-vector-alloc", collect, required=True)
     try:
-        compile(kernel.source(), TARGET_FLAGS[arch], "none", edits=[edit])
+        compile(kernel.source(), target_flags(arch), "none", edits=[edit])
     except CompileError:
         if not problems:
             raise

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rich.console import Console
 from rich.progress import track
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..sweep.kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
 from .runs import compile_kernel, compile_parser
 
@@ -25,7 +26,7 @@ def cases(every: int) -> list[tuple[AnyKernel, str]]:
     matmuls = [
         (Matmul(*shape, dtype), target)
         for shape, dtype in (((2048, 2048, 2048), "f16"), ((100, 130, 70), "bf16"))
-        for target in ("gfx942", "gfx950")
+        for target in EMULATED_CHIPS
     ]
     packed = [(PackedMatmul(4, 4, 8, dtype), "gfx942") for dtype in ("f16", "f32")]
     return [*((attention, "gfx942") for attention in attentions), *matmuls, *packed]

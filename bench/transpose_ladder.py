@@ -21,7 +21,7 @@ from rich.table import Table
 
 from ..emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS
 from ..runtime.emulated_run import run_emulated
-from .runs import TARGET_FLAGS
+from ..sweep.cases import target_flags
 
 EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
@@ -49,7 +49,7 @@ def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> d
     """
     matrix = np.arange(rows * COLUMNS, dtype=np.uint32).astype(np.uint16)
     matrix = (matrix & 0x7BFF).view(np.float16).reshape(rows, COLUMNS)
-    run = run_emulated(source(variant, rows), TARGET_FLAGS[arch], mitigation, [matrix])
+    run = run_emulated(source(variant, rows), target_flags(arch), mitigation, [matrix])
     (result,) = run.outputs
     if result.tobytes() != np.ascontiguousarray(matrix.T).tobytes():
         raise RuntimeError(f"{variant} with {mitigation} does not transpose")

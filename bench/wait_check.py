@@ -24,18 +24,18 @@ from rich.progress import track
 from rich.table import Table
 
 from ..emulator.assembly import Kernel
+from ..emulator.chips import CDNA3, EMULATED_CHIPS
 from ..emulator.waits import check_waits
 from ..runtime.emulated_module import compile_for_emulation
+from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Product, swept_attentions
 from ..sweep.rows import installed_versions
 from . import matmul_table
 from .emulated_rows import MITIGATIONS
-from .runs import TARGET_FLAGS, compile_parser
+from .runs import compile_parser
 
 RESULTS = Path(__file__).parent / "results" / "wait_check.jsonl"
-_ATTENTION_CHIP = "gfx942"
 _ATTENTION_DTYPES = ("f16", "f32", "bf16")
-_CHIPS = ("gfx942", "gfx950")
 
 Case = tuple[Attention | Product, str, str]
 """A kernel, a chip and a mitigation."""
@@ -74,11 +74,11 @@ class WaitRow:
 def cases(every: int) -> list[Case]:
     """Every `every`-th kernel of the attention sweep and of the table of matmuls."""
     kernels: list[tuple[Attention | Product, str]] = [
-        (attention, _ATTENTION_CHIP)
+        (attention, CDNA3)
         for dtype in _ATTENTION_DTYPES
         for attention in swept_attentions(dtype)[::every]
     ]
-    kernels += matmul_table.cases(_CHIPS)[::every]
+    kernels += matmul_table.cases(EMULATED_CHIPS)[::every]
     return [(kernel, chip, mitigation) for kernel, chip in kernels for mitigation in MITIGATIONS]
 
 
@@ -93,7 +93,7 @@ def measure(case: Case) -> WaitRow:
     kernel, chip, mitigation = case
     row = empty_row(case)
     try:
-        with compile_for_emulation(kernel.source(), TARGET_FLAGS[chip], mitigation) as module:
+        with compile_for_emulation(kernel.source(), target_flags(chip), mitigation) as module:
             return _checked(row, module.kernels)
     except Exception as error:
         # Whatever fails, the other kernels are to be checked.

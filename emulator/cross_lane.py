@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import AssemblyError, Instruction, Operand
+from .chips import LANES
 from .errors import UnknownInstructionError
-from .machine import LANES, U32, LaneMask, WaveGroup
+from .machine import U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_source
 from .step import BuildContext, Step
 

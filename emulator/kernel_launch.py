@@ -14,17 +14,17 @@ import numpy.typing as npt
 
 from ..bank_model.targets import Target
 from .assembly import EXEC, AssemblyError, Kernel
+from .chips import EMULATED_CHIPS, LANES
 from .counters import Counters
 from .errors import LaunchError
 from .executor import Program
 from .global_memory import GlobalMemory
 from .linking import link
-from .machine import LANES, Machine
+from .machine import Machine
 from .step import BuildContext
 
 Grid = tuple[int, int, int]
 
-_EMULATED = ("gfx942", "gfx950")
 _LDS_BYTES_AT_ONCE = 1 << 24
 
 
@@ -115,8 +115,8 @@ _HIDDEN_ARGUMENT_BYTES = 256
 
 def _check(kernel: Kernel, target: Target, grid: Grid, arguments: bytes) -> None:
     name = f"kernel '{kernel.name}'"
-    if target.arch not in _EMULATED:
-        raise LaunchError(f"{target.arch} cannot be emulated; use {' or '.join(_EMULATED)}")
+    if target.arch not in EMULATED_CHIPS:
+        raise LaunchError(f"{target.arch} cannot be emulated; use {' or '.join(EMULATED_CHIPS)}")
     if kernel.arch != target.arch:
         raise LaunchError(
             f"{name} is for {kernel.arch}: emulate that, or compile for {target.arch}"

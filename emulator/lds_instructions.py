@@ -30,9 +30,10 @@ from ..bank_model.targets import AccessKind, LdsInstruction
 from . import atomics
 from .assembly import AssemblyError, Instruction, Operand
 from .byte_access import Words
+from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
 from .lds import LdsAccess, LdsCycles
-from .machine import LANES, LaneMask, WaveGroup
+from .machine import LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_source
 from .step import BuildContext, Step
 from .undefined import Undefined, never_written
@@ -395,7 +396,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
     elements, lanes 0..3 read row 0, lanes 4..7 row 1, and lane 5 gets, as its element 2, the
     second element that lane 9 read.
     """
-    if context.target.arch != "gfx950":
+    if context.target.arch != CDNA4:
         raise UnknownInstructionError(instruction, f"{context.target.arch} has no transposing load")
     destination, address = instruction.operands
     accessor = _accessor(context, instruction, address, AccessKind.READ, 8)
@@ -493,7 +494,7 @@ def _bpermute(instruction: Instruction) -> Step:
     offset = np.uint32(_offset(instruction))
 
     def step(group: WaveGroup) -> None:
-        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(63)).astype(np.intp)
+        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(LANES - 1)).astype(np.intp)
         _write_exchange(group, destination, values(group), lanes)
 
     return step
@@ -518,7 +519,7 @@ def _permute(instruction: Instruction) -> Step:
     offset = np.uint32(_offset(instruction))
 
     def step(group: WaveGroup) -> None:
-        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(63)).astype(np.intp)
+        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(LANES - 1)).astype(np.intp)
         received = np.zeros((group.count, LANES), np.uint32)
         rows, senders = np.nonzero(group.active_lanes())
         received[rows, lanes[rows, senders]] = values(group)[rows, senders]

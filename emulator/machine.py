@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
+from .chips import LANES
 from .counters import Counters
 from .errors import UndefinedReadError
 from .float_mode import FloatMode
@@ -26,7 +27,6 @@ from .global_memory import GlobalMemory
 from .lds import LdsState
 from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 
-LANES = 64
 SCC = SCALAR_REGISTERS
 """SCC among the scalar registers of which the defined bits are known."""
 U32 = npt.NDArray[np.uint32]

@@ -39,8 +39,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import AssemblyError, Instruction, Literal, Operand
+from .chips import CDNA4, EMULATED_CHIPS, LANES
 from .errors import UnknownInstructionError
-from .machine import LANES, WaveGroup
+from .machine import WaveGroup
 from .operands import literal_bits
 from .small_floats import FP4, SmallFloat, fp8_formats
 from .step import BuildContext, Step
@@ -78,23 +79,22 @@ class Shape:
 
 
 # Rows of (shapes, source types, chips); a shape is MxNxK and its number of blocks.
-_BOTH = ("gfx942", "gfx950")
-_CDNA4 = ("gfx950",)
+_CDNA4 = (CDNA4,)
 _EIGHT_BITS = ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8")
 _TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
-    ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", _BOTH),
-    ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _BOTH),
+    ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", EMULATED_CHIPS),
+    ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", EMULATED_CHIPS),
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
-    ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", _BOTH),
+    ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", EMULATED_CHIPS),
     ("i32", ("i8",), "16x16x64 32x32x32", _CDNA4),
-    ("f32", _EIGHT_BITS, "16x16x32 32x32x16", _BOTH),
+    ("f32", _EIGHT_BITS, "16x16x32 32x32x16", EMULATED_CHIPS),
     ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
-    ("f64", ("f64",), "16x16x4 4x4x4_4b", _BOTH),
+    ("f64", ("f64",), "16x16x4 4x4x4_4b", EMULATED_CHIPS),
 )
 _SPARSE_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
-    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _BOTH),
-    ("i32", ("i8",), "16x16x64 32x32x32", _BOTH),
-    ("f32", _EIGHT_BITS, "16x16x64 32x32x32", _BOTH),
+    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", EMULATED_CHIPS),
+    ("i32", ("i8",), "16x16x64 32x32x32", EMULATED_CHIPS),
+    ("f32", _EIGHT_BITS, "16x16x64 32x32x32", EMULATED_CHIPS),
     ("f32", ("f16", "bf16"), "16x16x64 32x32x32", _CDNA4),
     ("i32", ("i8",), "16x16x128 32x32x64", _CDNA4),
     ("f32", _EIGHT_BITS, "16x16x128 32x32x64", _CDNA4),

@@ -20,9 +20,10 @@ from ..bank_model.targets import Target
 from . import atomics
 from .assembly import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .byte_access import Offsets, Words
+from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
 from .lds_instructions import Load, NarrowLoad, deliver, shifted_down, taking_part
-from .machine import LANES, LaneMask, WaveGroup
+from .machine import LaneMask, WaveGroup
 from .operands import Source, scalar_source
 from .step import BuildContext, Step
 from .undefined import Undefined
@@ -453,7 +454,7 @@ def _load_to_lds(
     and the offset count dwords: their two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to
     LDS").
     """
-    if width > 4 and context.target.arch != "gfx950":
+    if width > 4 and context.target.arch != CDNA4:
         raise UnknownInstructionError(
             instruction, f"{context.target.arch} moves 4 bytes to the LDS"
         )

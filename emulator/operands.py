@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import AssemblyError, Literal, Operand, Register
+from .chips import LANES
 from .floats import flush_denormals
 from .machine import WaveGroup
 from .select_bits import bits_view
@@ -231,8 +232,8 @@ def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.b
     """A 64-bit scalar operand as one bit per lane, [n, 64]."""
     value = operand.value
     if isinstance(value, Literal):
-        bits = np.array([(int(value.value) >> lane) & 1 for lane in range(64)], bool)
-        return lambda group: np.broadcast_to(bits, (group.count, 64))
+        bits = np.array([(int(value.value) >> lane) & 1 for lane in range(LANES)], bool)
+        return lambda group: np.broadcast_to(bits, (group.count, LANES))
     register = operand.register
     return lambda group: group.lane_mask(register.index)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .chips import CDNA3
+
 
 @dataclass(frozen=True)
 class SmallFloat:
@@ -62,6 +64,6 @@ FP4 = SmallFloat(2, 1, 1, "none")
 
 def fp8_formats(arch: str) -> dict[str, SmallFloat]:
     """What `fp8` and `bf8` mean on a chip."""
-    if arch == "gfx942":
+    if arch == CDNA3:
         return {"fp8": SmallFloat(4, 3, 8, "fnuz"), "bf8": SmallFloat(5, 2, 16, "fnuz")}
     return {"fp8": SmallFloat(4, 3, 7, "nan"), "bf8": SmallFloat(5, 2, 15, "ieee")}

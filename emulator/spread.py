@@ -31,10 +31,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import EXEC, Instruction, Literal, Operand, Register
+from .chips import LANES
 from .encodings import base_name
 from .errors import UndefinedReadError
 from .floats import flush_denormals
-from .machine import LANES, SCC, U32, LaneMask, WaveGroup, lanes_or_all
+from .machine import SCC, U32, LaneMask, WaveGroup, lanes_or_all
 from .operands import DTYPES, bits_of, literal_bits
 from .step import Step
 from .undefined import ALL_BITS, I32, NEVER_WRITTEN, Undefined, UndefinedBits, never_written

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import floats
 from .assembly import EXEC, VCC, AssemblyError, Instruction, Register
+from .chips import LANES
 from .encodings import base_name, encoded_destination, encoded_source, result_form
 from .errors import UnknownInstructionError
 from .lane_ops import LANE_OPS, LaneOp, exponent_field
@@ -173,7 +174,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
 
 
 def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec: bool) -> None:
-    lanes = np.broadcast_to(mask, (group.count, 64))
+    lanes = np.broadcast_to(mask, (group.count, LANES))
     group.set_lane_mask(target.index, lanes)
     if writes_exec and target != EXEC:
         group.set_lane_mask(EXEC.index, lanes)

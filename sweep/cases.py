@@ -64,6 +64,12 @@ class Case:
         return hashlib.sha256(call.encode()).hexdigest()[:12]
 
 
+def target_flags(target: str) -> tuple[str, str]:
+    """The flags of `iree-compile` that name a target: a chip such as `gfx942`, or `sm_80`."""
+    device, family = ("cuda", "cuda") if target.startswith("sm_") else ("hip", "rocm")
+    return f"--iree-hal-target-device={device}", f"--iree-{family}-target={target}"
+
+
 def cases(
     kernels: Sequence[SweptKernel], targets: Sequence[str], mitigations: Sequence[str], sample: int
 ) -> list[Case]:

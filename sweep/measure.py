@@ -16,7 +16,7 @@ from ..runtime.emulated_device import EmulatedDevice, kernel_arguments, sampled_
 from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.host_program import DispatchCommand, HostProgram, HostProgramError
 from ..runtime.values import parse_values
-from .cases import Case, SweptKernel
+from .cases import Case, SweptKernel, target_flags
 from .rows import Row, empty_row, installed_versions, swept_counters
 
 MOST_WORKGROUPS = 32
@@ -135,8 +135,7 @@ def emulate(
         RuntimeError, ValueError: it does not compile, or cannot be run; the message says why.
     """
     inputs = [value for text in kernel.inputs for value in parse_values(text)]
-    flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
-    with compile_for_emulation(kernel.source, flags, mitigation) as module:
+    with compile_for_emulation(kernel.source, target_flags(arch), mitigation) as module:
         device = SamplingDevice(module.kernels, sample)
         program = HostProgram(module.host, device)
         names = [signature.name for signature in program.signatures]

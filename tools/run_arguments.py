@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings, joined_flags
 from . import compile_arguments
 from .argument_parser import ArgumentParser
 from .compile_arguments import unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, value_of
 
-DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", "emulated-gfx942", "emulated-gfx950")
+_EMULATED = tuple(f"emulated-{chip}" for chip in EMULATED_CHIPS)
+DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", *_EMULATED)
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
     *("input", "mitigation", "remarks", "decisions", "dump_ir", "verify_lds", "compile_from"),
@@ -142,7 +144,7 @@ def _unquoted(flag: str) -> str:
 def _checked_device(device: str) -> str:
     """The device; a real one may be a URI with a path behind its driver."""
     driver, separator, _ = device.partition("://")
-    if separator and driver in ("auto", "emulated-gfx942", "emulated-gfx950"):
+    if separator and driver in ("auto", *_EMULATED):
         raise UsageError(f"--device={device}: '{driver}' has no devices to choose from")
     check_choice("--device", driver, DEVICES)
     return device

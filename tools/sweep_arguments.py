@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import MITIGATIONS
 from ..sweep.cases import DTYPES
 from .argument_parser import ArgumentParser
 from .usage import UsageError, check_choice
 
-TARGETS = ("gfx942", "gfx950")
 KERNEL_SETS = ("attention", "matmul")
 
 
@@ -56,7 +56,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
     settings = SweepSettings(
         kernels=known.kernels,
         dtypes=_listed("--dtypes", known.dtypes, DTYPES),
-        targets=_listed("--targets", known.targets, TARGETS),
+        targets=_listed("--targets", known.targets, EMULATED_CHIPS),
         mitigations=_listed("--mitigations", known.mitigations, MITIGATIONS),
         output=Path(known.output),
         jobs=known.jobs,
@@ -112,7 +112,12 @@ examples:
         help="attention (the 110 shapes of the public sweep), matmul, or a .json that lists "
         "kernels (default: attention)")  # fmt: skip
     add("--dtypes", default="f16,f32", metavar="LIST", help=f"of {', '.join(DTYPES)} (f16,f32)")
-    add("--targets", default="gfx942", metavar="LIST", help=f"of {', '.join(TARGETS)} (gfx942)")
+    add(
+        "--targets",
+        default="gfx942",
+        metavar="LIST",
+        help=f"of {', '.join(EMULATED_CHIPS)} (gfx942)",
+    )
     add("--mitigations", default="none,stock,auto", metavar="LIST",
         help=f"of {', '.join(MITIGATIONS)} (none,stock,auto)")  # fmt: skip
     add("-o", "--output", default=".", metavar="DIR", help="where files go; made if need be (.)")

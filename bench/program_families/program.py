@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dialect_utils.element_types import dtype_of
+from ...emulator.chips import EMULATED_CHIPS
 
 Array = npt.NDArray[Any]
 Input = Callable[[np.random.Generator], Array]
 Reference = Callable[..., "Array | Sequence[Array]"]
 
 SOURCES = Path(__file__).parent / "sources"
-TARGETS = ("gfx942", "gfx950")
 _SEED = 11
 
 TOLERANCE = {
@@ -61,7 +61,7 @@ class Program:
     tolerance: float
     flags: tuple[str, ...] = ()
     needs_process: bool = False
-    targets: tuple[str, ...] = TARGETS
+    targets: tuple[str, ...] = EMULATED_CHIPS
     race: str = ""
 
     def draw_inputs(self) -> list[Array]:

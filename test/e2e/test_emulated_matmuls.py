@@ -15,10 +15,10 @@ import pytest
 from bankwise.bench.emulated_products import TOLERANCE, Run, largest_error
 from bankwise.bench.emulated_products import emulate as emulate_product
 from bankwise.bench.matmul_table import DTYPES
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS
 from bankwise.iree_plugin import embedding
 from bankwise.passes.decisions import Action
+from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -106,7 +106,7 @@ def test_verification_agrees_with_the_counters(tool: Tool, tmp_path: Path) -> No
         flags = (
             "--bankwise-verify",
             f"--bankwise-mitigation={mitigation}",
-            *TARGET_FLAGS["gfx942"],
+            *target_flags("gfx942"),
         )
         return tool("bankwise-compile", "matmul.mlir", *flags, "-o", f"{mitigation}.vmfb")
 

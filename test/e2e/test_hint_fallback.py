@@ -13,10 +13,10 @@ from iree.compiler import ir
 
 import bankwise
 from bankwise.bench.program_families import reproducers
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
 
 from .conftest import Tool
 
@@ -132,7 +132,7 @@ def _source(body: str) -> str:
 
 def _run(source: str, mitigation: str) -> EmulatedRun:
     values = np.random.default_rng(0).standard_normal(1024).astype(np.float16)
-    run = run_emulated(source, TARGET_FLAGS["gfx950"], mitigation, [values])
+    run = run_emulated(source, target_flags("gfx950"), mitigation, [values])
     np.testing.assert_array_equal(run.outputs[0], values)
     return run
 
@@ -163,7 +163,7 @@ def test_a_stride_never_reaches_stock():
 def test_the_warning_says_why_and_a_named_mitigation_is_an_error(tool: Tool, tmp_path: Path):
     path = tmp_path / "k.mlir"
     path.write_text(_source(_FRAMES_ALONE))
-    compile_it = ("bankwise-compile", path, *TARGET_FLAGS["gfx950"], "-o", tmp_path / "k.vmfb")
+    compile_it = ("bankwise-compile", path, *target_flags("gfx950"), "-o", tmp_path / "k.vmfb")
     reason = "uses part of an allocation with a swizzle that cannot be hinted: it has 256 elements"
     run = tool(*compile_it, "--bankwise-remarks")
     assert run.returncode == 0
@@ -183,7 +183,7 @@ def test_the_warning_says_why_and_a_named_mitigation_is_an_error(tool: Tool, tmp
 def test_a_hint_that_nobody_can_resolve_is_an_error(mitigation: str):
     """What the gather has permuted cannot be read otherwise, and the masked store not moved."""
     with pytest.raises(bankwise.CompileError, match="all swizzle hints must resolve"):
-        bankwise.compile(_source(_THROUGH), TARGET_FLAGS["gfx950"], mitigation)
+        bankwise.compile(_source(_THROUGH), target_flags("gfx950"), mitigation)
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ def _edit(**options: bool) -> bankwise.PipelineEdit:
 @pytest.mark.parametrize("program", ["mmt4d_f16", "at_f16_h80"])
 def test_the_last_resort_is_stock_byte_for_byte(program: str):
     source = (Path(reproducers.__file__).parent / f"sources/reproducers/{program}.mlir").read_text()
-    fallen = bankwise.compile(source, TARGET_FLAGS["gfx942"], "auto", edits=[_edit()])
-    assert fallen == bankwise.compile(source, TARGET_FLAGS["gfx942"], "stock")
+    fallen = bankwise.compile(source, target_flags("gfx942"), "auto", edits=[_edit()])
+    assert fallen == bankwise.compile(source, target_flags("gfx942"), "stock")
 
 
 def test_a_mistake_in_a_pass_stays_an_error():
@@ -222,4 +222,4 @@ def test_a_mistake_in_a_pass_stays_an_error():
         optional=True,
     )
     with pytest.raises(bankwise.CompileError, match="test-fails raised AssertionError"):
-        bankwise.compile(source, TARGET_FLAGS["gfx950"], "stock", edits=[edit])
+        bankwise.compile(source, target_flags("gfx950"), "stock", edits=[edit])

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
 
 # Two steps: 64 lanes load 512 elements direct to the LDS, whose rows of 16 groups of 8 are permuted
 # at the source as the hint says, and each lane reads the 8 elements at an offset of its own.
@@ -70,7 +70,7 @@ func.func @k(%a: tensor<1024xf16>, %t: tensor<64xi32>) -> tensor<1024xf16> {
 def _run(mitigation: str, offset: str, stride: int, table: np.ndarray) -> tuple[np.ndarray, dict]:
     values = np.random.default_rng(0).standard_normal(1024).astype(np.float16)
     source = _KERNEL.replace("OFFSET", offset).replace("STRIDE", str(stride))
-    run = run_emulated(source, TARGET_FLAGS["gfx950"], mitigation, [values, table])
+    run = run_emulated(source, target_flags("gfx950"), mitigation, [values, table])
     (output,) = run.outputs
     offsets = table if offset == "from_table" else np.arange(64) * 8
     wanted = [values[step * 512 :][offsets[:, None] + np.arange(8)] for step in range(2)]

@@ -14,9 +14,9 @@ from bankwise.bench.program_families import all_programs
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Program, largest_error
 from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.emulator.counters import BANK_CONFLICTS, LDS_CYCLES, LDS_INSTRUCTIONS
 from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
 
 FAST = (
     ("matmul_narrow_f16_512x4x256", "gfx942"),
@@ -54,7 +54,7 @@ def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
 
 
 def counted(of: Program, mitigation: str) -> dict[str, int]:
-    flags = (*TARGET_FLAGS["gfx942"], *of.flags)
+    flags = (*target_flags("gfx942"), *of.flags)
     return dict(run_emulated(of.source, flags, mitigation, of.draw_inputs()).counters)
 
 

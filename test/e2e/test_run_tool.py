@@ -16,13 +16,13 @@ import pytest
 from iree.compiler import ir
 from iree.runtime import ParameterIndex
 
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.dialect_utils.element_types import dtype_of
 from bankwise.emulator.errors import EmulationError
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.runtime_device import device_answers
+from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -54,7 +54,7 @@ def emulate(
     kernel: Kernel, arch: str, mitigation: str, edits: Sequence[PipelineEdit] = ()
 ) -> tuple[Array, dict[str, int]]:
     """The output and the counters of all dispatches together."""
-    flags, inputs = TARGET_FLAGS[arch], inputs_of(kernel)
+    flags, inputs = target_flags(arch), inputs_of(kernel)
     run = run_emulated(kernel.source(), flags, mitigation, inputs, edits=edits)
     (output,) = run.outputs
     return output, run.counters

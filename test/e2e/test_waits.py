@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from bankwise.bench.emulated_products import MarkingDevice
-from bankwise.bench.runs import TARGET_FLAGS
 from bankwise.bench.wait_check import cases, measure
 from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
 from bankwise.emulator.errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
+from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul, random_operands
 
 
@@ -38,7 +38,7 @@ def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:
     ids=lambda x: getattr(x, "name", str(x)),
 )
 def test_every_wait_is_needed(source: Attention | Matmul, chip: str, waits: int) -> None:
-    with compile_for_emulation(source.source(), TARGET_FLAGS[chip], "auto") as module:
+    with compile_for_emulation(source.source(), target_flags(chip), "auto") as module:
         (kernel,) = module.kernels.values()
     report = check_waits(kernel)
     assert not report.missing
@@ -59,7 +59,7 @@ def test_every_wait_for_direct_loads_is_needed() -> None:
     """What no use of a register shows, running the kernel does."""
     source = Matmul(16, 128, 256, "f16")
     operands = random_operands(source)
-    with compile_for_emulation(source.source(), TARGET_FLAGS["gfx950"], "stock") as module:
+    with compile_for_emulation(source.source(), target_flags("gfx950"), "stock") as module:
         ((name, kernel),) = module.kernels.items()
         assert any(map(is_direct_load, kernel.instructions))
         run(module, module.kernels, operands)
