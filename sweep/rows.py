@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import hashlib
 import json
@@ -58,7 +59,7 @@ class Versions:
     Attributes:
         compiler: of `iree-base-compiler`.
         bankwise: of this package.
-        code: digest of this package's compiling and emulating sources.
+        code: digest of the code of this package that compiles and emulates.
     """
 
     compiler: str
@@ -71,15 +72,33 @@ _ROOMS = ("bank_model", "dialect_utils", "emulator", "iree_plugin", "passes", "r
 
 @cache
 def installed_versions() -> Versions:
-    """Those of this process."""
+    """The versions that this process measures with."""
     from iree.compiler.version import VERSION
 
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(p for room in _ROOMS for p in (root / room).rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(path.read_bytes())
+        digest.update(without_prose(path.read_text()).encode())
     return Versions(VERSION, __version__, digest.hexdigest()[:12])
+
+
+def without_prose(source: str) -> str:
+    """What Python reads in a module, as text in which comments and docstrings play no part.
+
+    A string that stands alone as a statement does nothing, whether it documents a module, a class,
+    a function or an attribute.
+    """
+
+    def executes(statement: ast.stmt) -> bool:
+        value = statement.value if isinstance(statement, ast.Expr) else None
+        return not (isinstance(value, ast.Constant) and isinstance(value.value, str))
+
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = list(filter(executes, node.body))
+    return ast.dump(tree)
 
 
 @dataclass(frozen=True)

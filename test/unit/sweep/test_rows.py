@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.rows import RowsFile, RowsFileError, Versions, installed_versions
+from bankwise.sweep.rows import (
+    RowsFile,
+    RowsFileError,
+    installed_versions,
+    without_prose,
+)
 
 from .swept_rows import case, differing_row, failed_row, row
 
-VERSIONS = installed_versions()
 A, B = case("a"), case("b")
 
 
@@ -30,8 +34,8 @@ def write(path: Path, *rows: object) -> None:
 def test_finished_rows_are_found_again(path: Path):
     write(path, row(A, 5), row(B))
     with RowsFile(path) as file:
-        assert file.find(A, VERSIONS) == row(A, 5)
-        assert file.find(case("a", "auto"), VERSIONS) is None
+        assert file.find(A, installed_versions()) == row(A, 5)
+        assert file.find(case("a", "auto"), installed_versions()) is None
         assert file.latest([B, A]) == [row(B), row(A, 5)]
 
 
@@ -41,8 +45,8 @@ def test_a_half_written_line_is_cut_off(path: Path, cut: int):
     contents = path.read_bytes()
     path.write_bytes(contents[:-cut])
     with RowsFile(path) as file:
-        assert file.find(A, VERSIONS)
-        assert file.find(B, VERSIONS) is None
+        assert file.find(A, installed_versions())
+        assert file.find(B, installed_versions()) is None
         assert file.unreadable == 0
         file.append(row(B))
     assert path.read_bytes() == contents
@@ -52,26 +56,28 @@ def test_rows_of_other_versions_stay_but_do_not_count(path: Path):
     for field in ("compiler", "bankwise", "code"):
         write(path, replace(row(A), **{field: "other"}))
     with RowsFile(path) as file:
-        assert file.find(A, VERSIONS) is None
+        assert file.find(A, installed_versions()) is None
         assert file.latest([A]) == []
-        assert file.others(VERSIONS) == 3
-        assert file.find(A, Versions("other", VERSIONS.bankwise, VERSIONS.code))
+        assert file.others(installed_versions()) == 3
+        assert file.find(
+            A, Versions("other", installed_versions().bankwise, installed_versions().code)
+        )
         file.append(row(A))
-        assert file.find(A, VERSIONS)
+        assert file.find(A, installed_versions())
 
 
 def test_another_sample_or_source_is_another_row(path: Path):
     write(path, row(A))
     changed = replace(A.kernel, source="module { }\n")
     with RowsFile(path) as file:
-        assert file.find(replace(A, sample=3), VERSIONS) is None
-        assert file.find(replace(A, kernel=changed), VERSIONS) is None
+        assert file.find(replace(A, sample=3), installed_versions()) is None
+        assert file.find(replace(A, kernel=changed), installed_versions()) is None
 
 
 def test_a_failed_row_is_open_and_its_successor_counts(path: Path):
     write(path, failed_row(A))
     with RowsFile(path) as file:
-        assert file.find(A, VERSIONS) is None
+        assert file.find(A, installed_versions()) is None
         assert file.latest([A]) == [failed_row(A)]
         file.append(row(A, 7))
     with RowsFile(path) as file:
@@ -83,7 +89,7 @@ def test_lines_that_are_no_rows_are_counted(path: Path):
     path.write_text('{"kernel": "x"}\nnot json\n[1]\n' + path.read_text())
     with RowsFile(path) as file:
         assert file.unreadable == 3
-        assert file.find(A, VERSIONS)
+        assert file.find(A, installed_versions())
 
 
 def test_two_sweeps_cannot_write_at_once(path: Path):
@@ -107,3 +113,44 @@ def test_the_extent_is_said_in_words():
     assert replace(row(A), emulated=4).extent == "all 4"
     assert differing_row(A).extent == "2 of 4, differ: not extrapolated"
     assert failed_row(A).extent == "failed"
+
+
+MODULE = '''
+"""A module."""
+
+WORD = 4
+"""Bytes."""
+
+
+class Shape:
+    """A shape."""
+
+    size: int = WORD
+
+    def area(self) -> int:
+        """The area."""
+
+        def squared(n: int) -> int:
+            """Nested."""
+            return n * n
+
+        return squared(self.size)  # in elements
+
+
+def nothing() -> None:
+    """Does nothing."""
+'''
+
+
+def test_prose_is_not_code() -> None:
+    """Rows are kept while only docstrings and comments change."""
+    reworded = MODULE.replace("A module.", "One\n\nmodule.").replace("Bytes.", "Its bytes.")
+    reworded = (
+        reworded.replace("Nested.", "Deep.")
+        .replace("# in elements", "")
+        .replace('    """Does nothing."""', '    # Nothing.\n    """It."""')
+    )
+    assert reworded != MODULE
+    assert without_prose(reworded) == without_prose(MODULE)
+    for old, new in (("WORD = 4", "WORD = 8"), ("n * n", "n + n"), ("size: int", "size: float")):
+        assert without_prose(MODULE.replace(old, new)) != without_prose(MODULE)
