@@ -11,7 +11,6 @@ the file of an earlier version is named, and the exit code is 1 if there is one.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -31,6 +30,7 @@ from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel, swept_attentions
 from . import hand_written, matmul_table
+from .runs import bench_parser
 
 MITIGATIONS = ("stock", "auto")
 
@@ -134,13 +134,9 @@ def differences(
 
 def main() -> int:
     """Measures all cases, and compares them if asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = bench_parser(__doc__, "compiles", every="kernel")
     parser.add_argument("output", type=Path, metavar="DIGESTS.json")
     parser.add_argument("--against", type=Path, metavar="OTHER.json", help="an earlier version's")
-    parser.add_argument("--every", type=int, default=1, help="take every Nth kernel")
-    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
     arguments = parser.parse_args()
     earlier = json.loads(arguments.against.read_text()) if arguments.against else {}
     found = measure(cases(arguments.every), arguments.jobs)

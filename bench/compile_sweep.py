@@ -8,21 +8,20 @@ Finished rows are appended to the output at once; a sweep that was interrupted g
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
+from ..sweep.engine import Workers
 from ..sweep.kernels import Attention, swept_attentions
-from .runs import compile_kernel, compile_parser
+from ..sweep.rows_file import RowsFile
+from .kept_rows import INTERRUPTED, RESULTS, fill_rows
+from .runs import bench_parser, compile_kernel
 
-RESULTS = Path(__file__).parent / "results" / "compile_sweep.jsonl"
 DTYPES = {
     "gfx942": ("f16", "bf16", "f32"),
     "gfx950": ("f16", "bf16", "f32"),
@@ -51,6 +50,16 @@ class Row:
     """Whether accesses are split to avoid conflicts, as a decision says."""
     error: str = ""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for the same kernel and target."""
+        return self.kernel, self.target
+
+    @property
+    def failed(self) -> bool:
+        """Whether a compile failed."""
+        return bool(self.error)
+
 
 def cases(every: int) -> list[tuple[Attention, str]]:
     """Every `every`-th shape, for all targets and their types."""
@@ -62,24 +71,27 @@ def cases(every: int) -> list[tuple[Attention, str]]:
     ]
 
 
+def empty_row(case: tuple[Attention, str]) -> Row:
+    """The row of a case that has not been compiled."""
+    kernel, target = case
+    return Row(kernel.name, kernel.dtype, target)
+
+
 def measure(case: tuple[Attention, str]) -> Row:
     """Compiles one case both ways."""
-    kernel, target = case
+    row = empty_row(case)
     try:
-        stock = compile_kernel(kernel, target, None)
-        ours = compile_kernel(kernel, target, "auto")
+        stock, ours = (compile_kernel(*case, mitigation) for mitigation in (None, "auto"))
     except RuntimeError as error:
-        return Row(kernel.name, kernel.dtype, target, error=str(error))
+        return replace(row, error=str(error))
     decided = [d for d in ours.decisions if d["stands"]]
     totals = [
         (sum(getattr(s, f"{kind}_instructions") for s in compiled.summaries.values()))
         for kind in ("lds", "valu")
         for compiled in (stock, ours)
     ]
-    return Row(
-        kernel.name,
-        kernel.dtype,
-        target,
+    return replace(
+        row,
         stock_lds_bytes=stock.lds_bytes,
         lds_bytes=ours.lds_bytes,
         stock_lds_instructions=totals[0],
@@ -94,14 +106,6 @@ def measure(case: tuple[Attention, str]) -> Row:
         ),
         split=any("split to avoid conflicts" in d["reason"] for d in decided),
     )
-
-
-def finished_rows(path: Path) -> dict[tuple[str, str], Row]:
-    """The rows of an earlier, perhaps interrupted, sweep."""
-    if not path.exists():
-        return {}
-    rows = [Row(**json.loads(line)) for line in path.read_text().splitlines() if line.endswith("}")]
-    return {(row.kernel, row.target): row for row in rows if not row.error}
 
 
 def summary(rows: list[Row]) -> Table:
@@ -130,29 +134,20 @@ def summary(rows: list[Row]) -> Table:
 
 def main() -> int:
     """Sweeps; exits with 1 when a kernel fails or takes more LDS than stock."""
-    parser = compile_parser(__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
+    parser = bench_parser(__doc__, "compiles", every="attention shape")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "compile_sweep.jsonl")
     arguments = parser.parse_args()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    done = finished_rows(arguments.output)
-    chosen = cases(arguments.every)
-    open_cases = [(k, t) for k, t in chosen if (k.name, t) not in done]
-    rows = [done[k.name, t] for k, t in chosen if (k.name, t) in done]
-    with ThreadPoolExecutor(arguments.jobs) as pool, arguments.output.open("a") as file:
-        for row in track(
-            pool.map(measure, open_cases),
-            "compile sweep",
-            total=len(open_cases),
-            console=Console(stderr=True),
-        ):
-            file.write(json.dumps(asdict(row)) + "\n")
-            file.flush()
-            rows.append(row)
+    # Each compile is a process of its own already.
+    workers = Workers(arguments.jobs, "threading")
+    with RowsFile(arguments.output, Row) as file:
+        chosen = cases(arguments.every)
+        rows, stopped = fill_rows(file, chosen, empty_row, measure, "compile sweep", workers)
     Console(width=160).print(summary(rows))
     bad = [r for r in rows if r.error or r.lds_bytes > r.stock_lds_bytes]
     for row in bad:
         print(f"{row.kernel} for {row.target}: {row.error or 'more LDS than stock'}")
-    return 1 if bad else 0
+    return INTERRUPTED if stopped else int(bool(bad))
 
 
 if __name__ == "__main__":

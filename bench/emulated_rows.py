@@ -2,50 +2,43 @@
 """Rows of the tables that compare mitigations on the emulated chips.
 
 A row holds what one kernel or program counts under each mitigation, and says why it fails. This
-file also has what all such tables share: the file that keeps finished rows, and the loop that
-measures those that are open.
+file also has what all such tables share: the file that keeps finished rows, and their parts in
+Markdown.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Self, TypeVar
 
-from joblib import Parallel, delayed
 from rich.console import Console
-from rich.progress import track
 
-from ..emulator.counters import (
-    BANK_CONFLICTS,
-    GLOBAL_TRANSACTIONS,
-    LDS_CYCLES,
-    LDS_INSTRUCTIONS,
-    VALU_INSTRUCTIONS,
-)
+from ..emulator.counters import Counted
 from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
+from ..runtime.emulated_run import EmulatedRun
+from ..sweep.engine import Workers
+from ..sweep.rows import installed_versions
+from ..sweep.rows_file import Rows
+from ..sweep.tables import markdown_lines
+from .emulated_runs import MITIGATIONS, MitigationRuns
+from .kept_rows import INTERRUPTED, fill_rows
 
 _LDS_BYTES = "LDS bytes"
 _COLUMNS = (
-    ("conflict cycles", BANK_CONFLICTS),
-    ("LDS instructions", LDS_INSTRUCTIONS),
+    ("conflict cycles", Counted.CONFLICTS),
+    ("LDS instructions", Counted.LDS),
     (_LDS_BYTES, _LDS_BYTES),
-    ("LDS cycles", LDS_CYCLES),
-    ("VALU instructions", VALU_INSTRUCTIONS),
-    ("64-byte blocks", GLOBAL_TRANSACTIONS),
+    ("LDS cycles", Counted.LDS_CYCLES),
+    ("VALU instructions", Counted.VALU),
+    ("64-byte blocks", Counted.TRANSACTIONS),
 )
 COUNTERS = tuple(name for _, name in _COLUMNS if name != _LDS_BYTES)
 """The names of the counters that a row holds."""
-
-MITIGATIONS = ("none", "stock", "auto")
-RESULTS = Path(__file__).parent / "results"
-
-INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C ended."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +49,12 @@ class Figures:
     lds_bytes: int
     workgroups: int
     emulated: int
+
+    @classmethod
+    def of(cls, run: EmulatedRun) -> Self:
+        """The figures of a run."""
+        counters = {name: run.counters.get(name, 0) for name in COUNTERS}
+        return cls(counters, run.lds_bytes, run.workgroups, run.emulated)
 
     def figure(self, name: str) -> int:
         """A counter by its name, or the LDS bytes."""
@@ -129,6 +128,31 @@ class EmulatedRow:
         """Equal for the same measurement."""
         return self.kernel, self.chip, self.source, self.code
 
+    @property
+    def failed(self) -> bool:
+        """Whether a mitigation failed, so that the row is to be measured again."""
+        return bool(self.errors)
+
+    def of_runs(self, found: MitigationRuns, error: Callable[[EmulatedRun], float]) -> Self:
+        """This row with what runs gave; `error` computes the largest error of a run's outputs."""
+        if not found.runs:
+            return replace(self, errors=dict(found.errors))
+        return replace(
+            self,
+            figures={mitigation: Figures.of(run) for mitigation, run in found.runs.items()},
+            errors=dict(found.errors),
+            equal=len(found.distinct) == 1,
+            error=max(map(error, found.distinct)),
+            reasons=reasons_of(found.decisions) if "auto" in found.runs else (),
+        )
+
+    @classmethod
+    def of_document(cls, document: dict[str, Any]) -> Self:
+        """The row that `asdict` made JSON of."""
+        figures = {name: Figures(**each) for name, each in document["figures"].items()}
+        reasons = tuple(Reason(**each) for each in document["reasons"])
+        return cls(**{**document, "figures": figures, "reasons": reasons})
+
     def count(self, mitigation: str, counter: str) -> int | None:
         """A counter, if the mitigation did not fail."""
         figures = self.figures.get(mitigation)
@@ -148,7 +172,7 @@ class EmulatedRow:
     @property
     def instruction_ratio(self) -> float:
         """LDS instructions of `auto` over stock's; 1 where one of them failed or both have none."""
-        stock, auto = (self.count(m, LDS_INSTRUCTIONS) for m in ("stock", "auto"))
+        stock, auto = (self.count(m, Counted.LDS) for m in ("stock", "auto"))
         if stock is None or auto is None or stock == auto:
             return 1.0
         return auto / stock if stock else math.inf
@@ -161,7 +185,7 @@ class EmulatedRow:
             found.append("outputs differ")
         if self.figures and not self.error <= self.tolerance:
             found.append(f"results are wrong: error {self.error:.1e}")
-        if self.count("auto", BANK_CONFLICTS) and not any(
+        if self.count("auto", Counted.CONFLICTS) and not any(
             r.explains_conflicts for r in self.reasons
         ):
             found.append("conflicts without a reason")
@@ -174,38 +198,60 @@ RowT = TypeVar("RowT", bound=EmulatedRow)
 CaseT = TypeVar("CaseT")
 
 
-class KeptRows(Generic[RowT]):
-    """Finished rows, in a JSON file that is replaced whenever one is added."""
+class KeptRows(Rows[RowT]):
+    """Finished rows in a JSON document that is replaced whenever one is added."""
 
     def __init__(self, path: Path, code: str, row_type: type[RowT]) -> None:
         """Reads the rows of the same `code`; the next row that is added drops the others."""
+        super().__init__()
         self._path = path
-        self._rows: dict[tuple[str, ...], RowT] = {}
-        if path.exists():
-            for document in json.loads(path.read_text())["rows"]:
-                row = _row_of(document, row_type)
-                if row.code == code:
-                    self._rows[row.key] = row
+        documents = json.loads(path.read_text())["rows"] if path.exists() else []
+        rows = map(row_type.of_document, documents)
+        self._rows = {row.key: row for row in rows if row.code == code}
 
-    def find(self, key: tuple[str, ...]) -> RowT | None:
-        """The row of this key, if there is one."""
-        return self._rows.get(key)
-
-    def add(self, row: RowT) -> None:
+    def append(self, row: RowT) -> None:
         """Keeps a row.
 
         Raises:
             OutputError: the file cannot be written.
         """
-        self._rows[row.key] = row
-        lines = ",\n".join(f"  {json.dumps(asdict(each))}" for each in self._rows.values())
+        super().append(row)
+        lines = ",\n".join(f"  {json.dumps(asdict(each))}" for each in self.rows())
         write_output(str(self._path), f'{{"version": 1, "rows": [\n{lines}\n]}}\n'.encode())
 
 
-def _row_of(document: dict[str, Any], row_type: type[RowT]) -> RowT:
-    figures = {name: Figures(**each) for name, each in document.pop("figures").items()}
-    reasons = tuple(Reason(**each) for each in document.pop("reasons"))
-    return row_type(**document, figures=figures, reasons=reasons)
+def make_table(
+    stem: Path,
+    row_type: type[RowT],
+    cases: Sequence[CaseT],
+    empty_row: Callable[[CaseT], RowT],
+    measure: Callable[[CaseT], RowT],
+    jobs: int,
+    title: str,
+    summary: Callable[[Sequence[RowT]], str],
+    texts: Mapping[str, Callable[[Sequence[RowT]], str]],
+) -> int:
+    """Measures what is open of a table, and writes it; returns the command's exit code.
+
+    Args:
+        stem: the path of the table's files without their suffix. Finished rows are in `.json`.
+        title: stands before the progress bar.
+        summary: makes the line that is printed at the end.
+        texts: makes the contents of the other files, by suffix.
+    """
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    kept = KeptRows(stem.with_suffix(".json"), installed_versions().code, row_type)
+
+    def print_faults(row: RowT, console: Console) -> None:
+        for fault in row.faults:
+            console.print(f"{row.chip} {row.kernel}: {fault}", markup=False, soft_wrap=True)
+
+    workers = Workers(jobs)
+    rows, stopped = fill_rows(kept, cases, empty_row, measure, title, workers, print_faults)
+    for suffix, text in texts.items():
+        write_output(str(stem.with_suffix(f".{suffix}")), text(rows).encode())
+    print(summary(rows))
+    return INTERRUPTED if stopped else int(any(row.faults for row in rows))
 
 
 def first_line(text: str) -> str:
@@ -213,50 +259,37 @@ def first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0]
 
 
-def fill_rows(
-    kept: KeptRows[RowT],
-    cases: Sequence[CaseT],
-    empty_row: Callable[[CaseT], RowT],
-    measure: Callable[[CaseT], RowT],
-    title: str,
-    jobs: int,
-) -> tuple[list[RowT], bool]:
-    """Measures the cases that have no finished row, and keeps each row at once.
-
-    Args:
-        empty_row: makes the row of a case that has not run, for its key.
-        measure: is called in worker processes.
-        title: stands before the progress bar.
-        jobs: how many cases run at a time.
-
-    Returns:
-        The rows of all cases that have run, and whether Ctrl-C ended the loop.
-    """
-    console = Console(stderr=True)
-    keys = [empty_row(case).key for case in cases]
-    found = [kept.find(key) for key in keys]
-    open_cases = [case for case, row in zip(cases, found, strict=True) if not row or row.errors]
-    if len(open_cases) < len(cases):
-        console.print(f"{len(cases) - len(open_cases)} of {len(cases)} rows are finished")
-    interrupted = False
-    try:
-        rows: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-            delayed(measure)(case) for case in open_cases
-        )
-        for row in track(rows, title, total=len(open_cases), console=console):
-            kept.add(row)
-            for fault in row.faults:
-                console.print(f"{row.chip} {row.kernel}: {fault}", markup=False, soft_wrap=True)
-    except KeyboardInterrupt:
-        interrupted = True
-    return [row for row in map(kept.find, keys) if row], interrupted
+_FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _COLUMNS), "error")
 
 
-FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _COLUMNS), "error")
-"""The head of a table whose lines are those of `figures_line`."""
+def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> list[str]:
+    """A heading and a table of figures for each chip, perhaps with the rows' tolerances."""
+    parts: list[str] = []
+    for chip in dict.fromkeys(row.chip for row in rows):
+        lines = [[*_FIGURES_HEAD, "tolerance"]]
+        lines += [[*_figures(row), f"{row.tolerance:.1e}"] for row in rows if row.chip == chip]
+        shown = lines if tolerances else [line[:-1] for line in lines]
+        parts += [f"## {chip}", markdown_lines(shown, text_columns=2)]
+    return parts
 
 
-def figures_line(row: EmulatedRow) -> list[str]:
+def notes(title: str, noted: Sequence[tuple[EmulatedRow, str]], *head: str) -> list[str]:
+    """A heading and a table of remarks on single rows; nothing where there are none."""
+    lines = [[row.chip, row.kernel, text] for row, text in noted]
+    return [f"## {title}", markdown_lines([head, *lines], text_columns=3)] if noted else []
+
+
+def reasons_where(rows: Sequence[RowT], chosen: Callable[[RowT], bool]) -> list[tuple[RowT, str]]:
+    """The reasons of the rows that `chosen` picks."""
+    return [(row, str(reason)) for row in rows if chosen(row) for reason in row.reasons]
+
+
+def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
+    """Each fault with its row."""
+    return [(row, fault) for row in rows for fault in row.faults]
+
+
+def _figures(row: EmulatedRow) -> list[str]:
     """A row's cells; those with figures list the mitigations side by side."""
     known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
     extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)

@@ -22,13 +22,8 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from ..emulator.counters import (
-    BANK_CONFLICTS,
-    GLOBAL_TRANSACTIONS,
-    LDS_INSTRUCTIONS,
-    VALU_INSTRUCTIONS,
-)
-from ..runtime.emulated_run import run_emulated
+from ..emulator.counters import Counted
+from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..sweep.cases import target_flags
 
 Array = npt.NDArray[Any]
@@ -72,16 +67,7 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True)
-class Counted:
-    """An example's output and counters under one mitigation."""
-
-    output: Array
-    counters: dict[str, int]
-    lds_bytes: int
-
-
-def measure(example: Example, mitigation: str) -> Counted:
+def measure(example: Example, mitigation: str) -> EmulatedRun:
     """Runs the whole grid on random inputs.
 
     Raises:
@@ -93,10 +79,10 @@ def measure(example: Example, mitigation: str) -> Counted:
     error = np.abs(output - example.expected(*inputs)).max()
     if not error <= example.tolerance:
         raise RuntimeError(f"{example.path} with {mitigation} is wrong by {error}")
-    return Counted(output, run.counters, run.lds_bytes)
+    return run
 
 
-_SHOWN = (LDS_INSTRUCTIONS, BANK_CONFLICTS, VALU_INSTRUCTIONS, GLOBAL_TRANSACTIONS)
+_SHOWN = (Counted.LDS, Counted.CONFLICTS, Counted.VALU, Counted.TRANSACTIONS)
 
 
 def main() -> int:
@@ -104,7 +90,7 @@ def main() -> int:
     table = Table("example", "emulated", "compiled with", *_SHOWN, "LDS bytes")
     for example in EXAMPLES:
         runs = {mitigation: measure(example, mitigation) for mitigation in ("none", "auto")}
-        if runs["none"].output.tobytes() != runs["auto"].output.tobytes():
+        if runs["none"].outputs[0].tobytes() != runs["auto"].outputs[0].tobytes():
             raise RuntimeError(f"{example.path}: the swizzle changes the result")
         for mitigation, run in runs.items():
             shown = [f"{run.counters[name]:,}" for name in _SHOWN]

@@ -13,36 +13,36 @@ sources of the passes or the emulator do not count. matmul_table.md and .csv are
 
 from __future__ import annotations
 
-import argparse
 import csv
 import hashlib
 import io
+import math
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..emulator.chips import CDNA3, CDNA4
-from ..emulator.counters import BANK_CONFLICTS
-from ..iree_plugin.atomic_file import write_output
+from ..emulator.counters import Counted
+from ..runtime.emulated_run import EmulatedRun
+from ..sweep.cases import target_flags
 from ..sweep.kernels import Convolution, Matmul, Product, random_operands
 from ..sweep.rows import installed_versions
-from ..sweep.tables import markdown_lines
-from .emulated_products import TOLERANCE, Run, emulate, largest_error
 from .emulated_rows import (
     COUNTERS,
-    FIGURES_HEAD,
-    INTERRUPTED,
-    MITIGATIONS,
-    RESULTS,
-    Figures,
-    KeptRows,
-    figures_line,
-    fill_rows,
+    EmulatedRow,
+    chip_tables,
+    faults_of,
     first_line,
-    reasons_of,
+    make_table,
+    notes,
+    reasons_where,
 )
-from .matmul_rows import Row
+from .emulated_runs import MITIGATIONS, Array, run_mitigations, written
+from .kept_rows import RESULTS
+from .runs import bench_parser
 
 DTYPES = {
     CDNA3: ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
@@ -61,7 +61,39 @@ CONVOLUTIONS = (
     Convolution(2, 19, 23, 40, 72, 3, "f16"),
 )
 
+WHOLE_GRID = 16
+"""Of grids with more workgroups only the first and the last run."""
+
+TOLERANCE = {"i32": 0.0, "f32": 2.0**-20}
+"""By the output's type, relative to the sum of the products' magnitudes: integers are exact, sums
+in f32 are off by its last few bits."""
+
 Case = tuple[Product, str]
+
+
+@dataclass(frozen=True)
+class Row(EmulatedRow):
+    """One matmul or convolution on one chip. Errors are relative to the sum of the magnitudes.
+
+    Attributes:
+        dtype: of the operands.
+        written: elements of the output that were written and compared.
+        unwritten: elements that were not, though the whole grid ran.
+    """
+
+    dtype: str = ""
+    written: int = 0
+    unwritten: int = 0
+
+    @property
+    def faults(self) -> list[str]:
+        """Why the row fails; empty if it does not."""
+        found = super().faults
+        if self.figures and not self.written:
+            found.append("nothing was written")
+        if self.unwritten:
+            found.append(f"{self.unwritten} elements were not written")
+        return found
 
 
 def cases(chips: Sequence[str]) -> list[Case]:
@@ -89,38 +121,42 @@ def measure(case: Case) -> Row:
     """The row of one kernel; what fails is in the row too."""
     kernel, chip = case
     operands = random_operands(kernel)
-    runs: dict[str, Run] = {}
-    errors: dict[str, str] = {}
-    for mitigation in MITIGATIONS:
-        try:
-            runs[mitigation] = emulate(kernel, chip, mitigation, operands)
-        except Exception as error:
-            # Whatever fails, the other figures are wanted.
-            errors[mitigation] = f"{type(error).__name__}: {error}"
-    row = replace(empty_row(case), errors=errors)
-    if not runs:
+    found = run_mitigations(kernel.source(), target_flags(chip), operands, whole_grid=WHOLE_GRID)
+    row = empty_row(case).of_runs(
+        found, lambda run: largest_error(kernel, operands, run.outputs[0])
+    )
+    if not found.runs:
         return row
-    distinct = {run.output.tobytes(): run for run in runs.values()}
-    whole = [run for run in runs.values() if run.emulated == run.workgroups]
+    masks = [(run, written(run.outputs[0])) for run in found.runs.values()]
     return replace(
         row,
-        figures={mitigation: _figures(run) for mitigation, run in runs.items()},
-        written=min(int(run.written.sum()) for run in runs.values()),
-        unwritten=max((int((~run.written).sum()) for run in whole), default=0),
-        equal=len(distinct) == 1,
-        error=max(largest_error(kernel, operands, run) for run in distinct.values()),
-        reasons=reasons_of(runs["auto"].decisions) if "auto" in runs else (),
+        written=min(int(mask.sum()) for _, mask in masks),
+        unwritten=max(int((~m).sum()) if _is_whole(run) else 0 for run, m in masks),
     )
 
 
-def _figures(run: Run) -> Figures:
-    counters = {name: run.counters[name] for name in COUNTERS}
-    return Figures(counters, run.lds_bytes, run.workgroups, run.emulated)
+def _is_whole(run: EmulatedRun) -> bool:
+    return run.emulated == run.workgroups
+
+
+def largest_error(kernel: Product, operands: Sequence[Array], output: Array) -> float:
+    """The largest error of what was written, relative to the sum of its products' magnitudes.
+
+    A term that is missing or wrong is far beyond the tolerance then, however long the sum is.
+    """
+    part = written(output)
+    a, b = (each.astype(np.float64) for each in operands)
+    expected = kernel.product(a, b, part)
+    magnitude = kernel.product(np.abs(a), np.abs(b), part)
+    difference = np.abs(output[part].astype(np.float64) - expected)
+    # Where the magnitude is 0 all products are, and so must be the output.
+    relative = difference / np.where(magnitude > 0, magnitude, np.finfo(np.float64).tiny)
+    return float(relative.max(initial=0.0)) if np.isfinite(relative).all() else math.inf
 
 
 def summary(rows: Sequence[Row]) -> str:
     """One line about all rows."""
-    counted = [row.count("auto", BANK_CONFLICTS) for row in rows]
+    counted = [row.count("auto", Counted.CONFLICTS) for row in rows]
     without = [row for row in rows if row.figures and not row.uses_lds]
     more = [row.instruction_ratio for row in rows if row.instruction_ratio > 1]
     largest = f", up to {max(more):.3f}x" if more else ""
@@ -145,30 +181,14 @@ def markdown_table(rows: Sequence[Row]) -> str:
         f"{TOLERANCE['f32']:.1e} is right, and 0 for i8.",
         summary(rows),
     ]
-    for chip in dict.fromkeys(row.chip for row in rows):
-        lines = [FIGURES_HEAD, *(figures_line(row) for row in rows if row.chip == chip)]
-        parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
-    notes = (
-        ("Failed", [(row, fault) for row in rows for fault in row.faults]),
-        (
-            "Conflicts left, and why",
-            _notes(rows, lambda row: bool(row.count("auto", BANK_CONFLICTS))),
-        ),
-        (
-            "More LDS instructions than stock, and why",
-            _notes(rows, lambda row: row.instruction_ratio > 1),
-        ),
-    )
-    for title, noted in notes:
-        if noted:
-            lines = [["chip", "kernel", "what"]]
-            lines += [[row.chip, row.kernel, text] for row, text in noted]
-            parts += [f"## {title}", markdown_lines(lines, text_columns=3)]
+    head = ("chip", "kernel", "what")
+    left = reasons_where(rows, lambda row: bool(row.count("auto", Counted.CONFLICTS)))
+    more = reasons_where(rows, lambda row: row.instruction_ratio > 1)
+    parts += chip_tables(rows)
+    parts += notes("Failed", faults_of(rows), *head)
+    parts += notes("Conflicts left, and why", left, *head)
+    parts += notes("More LDS instructions than stock, and why", more, *head)
     return "\n\n".join(parts) + "\n"
-
-
-def _notes(rows: Sequence[Row], chosen: Callable[[Row], bool]) -> list[tuple[Row, str]]:
-    return [(row, str(reason)) for row in rows if chosen(row) for reason in row.reasons]
 
 
 def csv_table(rows: Sequence[Row]) -> str:
@@ -202,12 +222,8 @@ def csv_table(rows: Sequence[Row]) -> str:
 
 def main() -> int:
     """Measures all kernels; exits with 1 when a row fails."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="kernels at a time")
+    parser = bench_parser(__doc__, "kernels", jobs=1, every="kernel")
     parser.add_argument("--chips", default=",".join(DTYPES), help="of gfx942 and gfx950")
-    parser.add_argument("--every", type=int, default=1, help="take every Nth kernel")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
     arguments = parser.parse_args()
     chips = arguments.chips.split(",")
@@ -215,16 +231,17 @@ def main() -> int:
         parser.error(f"--chips: no tables for {', '.join(unknown)}; use {', '.join(DTYPES)}")
     if arguments.every < 1:
         parser.error(f"--every={arguments.every}: expects a number from 1")
-    chosen = cases(chips)[:: arguments.every]
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    kept = KeptRows(arguments.output / "matmul_table.json", installed_versions().code, Row)
-    rows, interrupted = fill_rows(kept, chosen, empty_row, measure, "matmuls", arguments.jobs)
-    for suffix, text in (("md", markdown_table(rows)), ("csv", csv_table(rows))):
-        write_output(str(arguments.output / f"matmul_table.{suffix}"), text.encode())
-    print(summary(rows))
-    if interrupted:
-        return INTERRUPTED
-    return 1 if any(row.faults for row in rows) else 0
+    return make_table(
+        arguments.output / "matmul_table",
+        Row,
+        cases(chips)[:: arguments.every],
+        empty_row,
+        measure,
+        arguments.jobs,
+        "matmuls",
+        summary,
+        {"md": markdown_table, "csv": csv_table},
+    )
 
 
 if __name__ == "__main__":

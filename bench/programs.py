@@ -16,44 +16,36 @@ the command.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
-from ..emulator.counters import BANK_CONFLICTS, LDS_CYCLES
+from ..emulator.counters import Counted
 from ..emulator.errors import LdsRaceError
-from ..iree_plugin.atomic_file import write_output
-from ..passes.decisions import DecisionLog
-from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from ..sweep.rows import installed_versions
-from ..sweep.tables import markdown_lines
-from .emulated_products import MarkingDevice
 from .emulated_rows import (
-    COUNTERS,
-    FIGURES_HEAD,
-    INTERRUPTED,
-    MITIGATIONS,
-    RESULTS,
     EmulatedRow,
-    Figures,
-    KeptRows,
-    figures_line,
-    fill_rows,
-    reasons_of,
+    chip_tables,
+    faults_of,
+    make_table,
+    notes,
+    reasons_where,
 )
+from .emulated_runs import MITIGATIONS, run_mitigations
+from .kept_rows import RESULTS
 from .program_families import all_programs
 from .program_families.program import Array, Program, largest_error
-from .runs import compile_source
+from .runs import bench_parser, compile_source
 
 Case = tuple[Program, str]
 
+_NO_WORSE = ((Counted.CONFLICTS, "conflict cycles"), (Counted.LDS_CYCLES, "LDS cycles"))
 _RACE = LdsRaceError.__name__
 
 
@@ -77,7 +69,7 @@ class ProgramRow(EmulatedRow):
             raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
             return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
         found = super().faults
-        for counter, what in ((BANK_CONFLICTS, "conflict cycles"), (LDS_CYCLES, "LDS cycles")):
+        for counter, what in _NO_WORSE:
             stock, auto = (self.count(m, counter) for m in ("stock", "auto"))
             if stock is not None and auto is not None and auto > stock:
                 found.append(f"auto has {auto:,} {what}, stock {stock:,}")
@@ -109,63 +101,24 @@ def empty_row(case: Case) -> ProgramRow:
 
 def measure(case: Case) -> ProgramRow:
     """The row of one program; what fails is in the row too."""
-    program = case[0]
-    inputs = program.draw_inputs()
-    log = DecisionLog()
-    runs: dict[str, EmulatedRun] = {}
-    errors: dict[str, str] = {}
-    for mitigation in MITIGATIONS:
-        decisions = log if mitigation == "auto" and not program.needs_process else None
-        try:
-            runs[mitigation] = _run(case, mitigation, inputs, decisions)
-        except Exception as error:
-            # Whatever fails, the other figures are wanted.
-            errors[mitigation] = f"{type(error).__name__}: {error}"
-    row = replace(empty_row(case), errors=errors)
-    if not runs:
-        return row
-    expected = program.expected(inputs)
-    distinct = {tuple(out.tobytes() for out in run.outputs): run for run in runs.values()}
-    identical = None
-    try:
-        identical = _is_stock(case, runs["stock"]) if "stock" in runs else None
-    except RuntimeError as error:
-        errors["iree-compile"] = str(error)
-    return replace(
-        row,
-        figures={mitigation: _figures(run) for mitigation, run in runs.items()},
-        equal=len(distinct) == 1,
-        error=max(_error(run.outputs, expected) for run in distinct.values()),
-        reasons=reasons_of(log) if "auto" in runs else (),
-        stock_identical=identical,
-    )
-
-
-def _run(
-    case: Case, mitigation: str, inputs: Sequence[Array], decisions: DecisionLog | None
-) -> EmulatedRun:
     program, target = case
-    return run_emulated(
-        program.source,
-        (*target_flags(target), *program.flags),
-        mitigation,
-        inputs,
-        decisions=decisions,
-        # Memory that no kernel writes holds marks, so that it does not pass for a result.
-        device=partial(MarkingDevice, whole_grid=sys.maxsize),
-    )
+    inputs = program.draw_inputs()
+    flags = (*target_flags(target), *program.flags)
+    found = run_mitigations(program.source, flags, inputs, needs_process=program.needs_process)
+    expected = program.expected(inputs) if found.runs else []
+    row = empty_row(case).of_runs(found, lambda run: _error(run.outputs, expected))
+    if "stock" not in found.runs:
+        return row
+    try:
+        return replace(row, stock_identical=_is_stock(case, found.runs["stock"]))
+    except RuntimeError as error:
+        return replace(row, errors={**row.errors, "iree-compile": str(error)})
 
 
 def _is_stock(case: Case, run: EmulatedRun) -> bool:
     program, target = case
     compiled = compile_source(program.name, program.source, target, None, program.flags)
     return set(compiled.assembly.values()) == {text.encode() for text in run.assembly.values()}
-
-
-def _figures(run: EmulatedRun) -> Figures:
-    counters = run.counters
-    known = {name: counters.get(name, 0) for name in COUNTERS}
-    return Figures(known, run.lds_bytes, run.workgroups, run.emulated)
 
 
 def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
@@ -177,8 +130,8 @@ def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
 def summary(rows: Sequence[ProgramRow]) -> str:
     """One line about all rows."""
     with_lds = [row for row in rows if row.uses_lds]
-    fewer = [row for row in with_lds if (row.count("auto", BANK_CONFLICTS) or 0) == 0]
-    stock = [row for row in with_lds if (row.count("stock", BANK_CONFLICTS) or 0) == 0]
+    fewer = [row for row in with_lds if (row.count("auto", Counted.CONFLICTS) or 0) == 0]
+    stock = [row for row in with_lds if (row.count("stock", Counted.CONFLICTS) or 0) == 0]
     return (
         f"{len(rows)} rows, {len(with_lds)} with LDS: {len(fewer)} of these without conflicts "
         f"under auto, {len(stock)} under stock; "
@@ -200,47 +153,22 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
         "fails above the tolerance that its program states.",
         summary(rows),
     ]
-    counted = [row for row in rows if not row.race]
-    for chip in dict.fromkeys(row.chip for row in counted):
-        lines = [
-            [*FIGURES_HEAD, "tolerance"],
-            *([*figures_line(row), f"{row.tolerance:.1e}"] for row in counted if row.chip == chip),
-        ]
-        parts += [f"## {chip}", markdown_lines(lines, text_columns=2)]
-    failed = [[row.chip, row.kernel, fault] for row in rows for fault in row.faults]
-    if failed:
-        parts += ["## Failed", markdown_lines([["chip", "program", "what"], *failed], 3)]
-    raced = [[row.chip, row.kernel, row.race] for row in rows if row.race and not row.faults]
-    if raced:
-        head = ["chip", "program", "race"]
-        parts += ["## Races in stock's own kernels", markdown_lines([head, *raced], 3)]
-    left = [
-        [row.chip, row.kernel, str(reason)]
-        for row in rows
-        if row.count("auto", BANK_CONFLICTS)
-        for reason in row.reasons
-    ]
-    if left:
-        head = ["chip", "program", "allocation"]
-        parts += ["## Conflicts left, and why", markdown_lines([head, *left], 3)]
+    raced = [(row, row.race) for row in rows if row.race and not row.faults]
+    left = reasons_where(rows, lambda row: bool(row.count("auto", Counted.CONFLICTS)))
+    parts += chip_tables([row for row in rows if not row.race], tolerances=True)
+    parts += notes("Failed", faults_of(rows), "chip", "program", "what")
+    parts += notes("Races in stock's own kernels", raced, "chip", "program", "race")
+    parts += notes("Conflicts left, and why", left, "chip", "program", "allocation")
     return "\n\n".join(parts) + "\n"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    parser.add_argument("--targets", default=",".join(EMULATED_CHIPS), help="of gfx942 and gfx950")
-    parser.add_argument("--only", default="", metavar="REGEX", help="programs it finds in a name")
-    parser.add_argument("--list", action="store_true", help="print the names and run nothing")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
-    return parser
 
 
 def main() -> int:
     """Measures all programs; exits with 1 when a row fails."""
-    parser = _parser()
+    parser = bench_parser(__doc__, "programs", jobs=1)
+    parser.add_argument("--targets", default=",".join(EMULATED_CHIPS), help="of gfx942 and gfx950")
+    parser.add_argument("--only", default="", metavar="REGEX", help="programs it finds in a name")
+    parser.add_argument("--list", action="store_true", help="print the names and run nothing")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
     arguments = parser.parse_args()
     targets = arguments.targets.split(",")
     if unknown := [target for target in targets if target not in EMULATED_CHIPS]:
@@ -256,14 +184,17 @@ def main() -> int:
     if arguments.list:
         print("\n".join(dict.fromkeys(program.name for program, _ in chosen)))
         return 0
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    kept = KeptRows(arguments.output / "programs.json", installed_versions().code, ProgramRow)
-    rows, interrupted = fill_rows(kept, chosen, empty_row, measure, "programs", arguments.jobs)
-    write_output(str(arguments.output / "programs.md"), markdown_table(rows).encode())
-    print(summary(rows))
-    if interrupted:
-        return INTERRUPTED
-    return 1 if any(row.faults for row in rows) else 0
+    return make_table(
+        arguments.output / "programs",
+        ProgramRow,
+        chosen,
+        empty_row,
+        measure,
+        arguments.jobs,
+        "programs",
+        summary,
+        {"md": markdown_table},
+    )
 
 
 if __name__ == "__main__":

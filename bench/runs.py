@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +23,21 @@ BIN = Path(sys.executable).parent
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
 
 
-def compile_parser(description: str | None) -> ArgumentParser:
-    """The command line of a benchmark that compiles the attention shapes."""
-    parser = ArgumentParser(description=description)
-    parser.add_argument("--every", type=int, default=1, help="take every Nth attention shape")
-    parser.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+def bench_parser(
+    description: str | None, measured: str, *, jobs: int = 2, every: str = ""
+) -> ArgumentParser:
+    """The command line of a benchmark that measures many kernels.
+
+    Args:
+        description: the module's documentation.
+        measured: what runs in parallel, in the plural.
+        jobs: how many of these run at a time if the user does not say.
+        every: what `--every` counts, if there is such an option.
+    """
+    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    if every:
+        parser.add_argument("--every", type=int, default=1, help=f"take every Nth {every}")
+    parser.add_argument("--jobs", type=int, default=jobs, help=f"{measured} at a time")
     return parser
 
 

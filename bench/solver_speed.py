@@ -41,7 +41,7 @@ from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from .compile_sweep import cases
-from .runs import compile_parser
+from .runs import bench_parser
 
 MEDIAN_MS, WORST_MS = 10.0, 50.0
 OPTIONS = SolverOptions(
@@ -155,7 +155,7 @@ def summary(timings: list[Timing]) -> Table:
 
 def main() -> int:
     """Times all decisions; exits with 1 when they are slower than the project promises."""
-    arguments = compile_parser(__doc__).parse_args()
+    arguments = bench_parser(__doc__, "compiles", every="attention shape").parse_args()
     chosen = cases(arguments.every)
     distinct: dict[bytes, Problem] = {}
     counts: Counter[bytes] = Counter()

@@ -14,7 +14,7 @@ from rich.progress import track
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..sweep.kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
-from .runs import compile_kernel, compile_parser
+from .runs import bench_parser, compile_kernel
 
 
 def cases(every: int) -> list[tuple[AnyKernel, str]]:
@@ -41,7 +41,7 @@ def is_identical(case: tuple[AnyKernel, str]) -> bool:
 
 def main() -> int:
     """Compares all cases; exits with 1 when one differs."""
-    arguments = compile_parser(__doc__).parse_args()
+    arguments = bench_parser(__doc__, "compiles", every="attention shape").parse_args()
     chosen = cases(arguments.every)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         results = track(

@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS
+from ..emulator.counters import Counted
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 
@@ -64,7 +64,7 @@ def main() -> int:
     if rows < _TILE_ROWS or rows % _TILE_ROWS:
         parser.error(f"--rows={rows}: expects a multiple of {_TILE_ROWS}")
     table = Table(
-        "layout", "compiled with", LDS_INSTRUCTIONS, BANK_CONFLICTS, "LDS bytes", "published",
+        "layout", "compiled with", Counted.LDS, Counted.CONFLICTS, "LDS bytes", "published",
         title=f"f16 [{rows}, {COLUMNS}] transposed on the emulated gfx942",
     )  # fmt: skip
     for variant in VARIANTS:
@@ -77,8 +77,8 @@ def main() -> int:
             table.add_row(
                 variant,
                 mitigation,
-                f"{counted[LDS_INSTRUCTIONS]:,}",
-                f"{counted[BANK_CONFLICTS]:,}",
+                f"{counted[Counted.LDS]:,}",
+                f"{counted[Counted.CONFLICTS]:,}",
                 f"{counted['LDS_BYTES']:,}",
                 published,
             )

@@ -11,16 +11,12 @@ there. Rows of other sources of the passes or the emulator do not count.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from joblib import Parallel, delayed
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from ..emulator.assembly import Kernel
@@ -28,13 +24,15 @@ from ..emulator.chips import CDNA3, EMULATED_CHIPS
 from ..emulator.waits import check_waits
 from ..runtime.emulated_module import compile_for_emulation
 from ..sweep.cases import target_flags
+from ..sweep.engine import Workers
 from ..sweep.kernels import Attention, Product, swept_attentions
 from ..sweep.rows import installed_versions
+from ..sweep.rows_file import RowsFile
 from . import matmul_table
-from .emulated_rows import MITIGATIONS
-from .runs import compile_parser
+from .emulated_runs import MITIGATIONS
+from .kept_rows import INTERRUPTED, RESULTS, fill_rows
+from .runs import bench_parser
 
-RESULTS = Path(__file__).parent / "results" / "wait_check.jsonl"
 _ATTENTION_DTYPES = ("f16", "f32", "bf16")
 
 Case = tuple[Attention | Product, str, str]
@@ -70,6 +68,11 @@ class WaitRow:
         """Equal for the same measurement."""
         return self.kernel, self.chip, self.mitigation, self.code
 
+    @property
+    def failed(self) -> bool:
+        """Whether the module could not be compiled or checked."""
+        return bool(self.error)
+
 
 def cases(every: int) -> list[Case]:
     """Every `every`-th kernel of the attention sweep and of the table of matmuls."""
@@ -97,17 +100,14 @@ def measure(case: Case) -> WaitRow:
             return _checked(row, module.kernels)
     except Exception as error:
         # Whatever fails, the other kernels are to be checked.
-        return WaitRow(**{**asdict(row), "error": f"{type(error).__name__}: {error}"})
+        return replace(row, error=f"{type(error).__name__}: {error}")
 
 
 def _checked(row: WaitRow, kernels: Mapping[str, Kernel]) -> WaitRow:
     instructions = [each for kernel in kernels.values() for each in kernel.instructions]
     reports = [(kernel, check_waits(kernel)) for kernel in kernels.values()]
-    return WaitRow(
-        row.kernel,
-        row.chip,
-        row.mitigation,
-        row.code,
+    return replace(
+        row,
         kernels=len(kernels),
         instructions=len(instructions),
         waits=sum(each.mnemonic == "s_waitcnt" for each in instructions),
@@ -118,15 +118,6 @@ def _checked(row: WaitRow, kernels: Mapping[str, Kernel]) -> WaitRow:
         ],
         unfinished=sum(len(report.unfinished) for _, report in reports),
     )
-
-
-def finished_rows(path: Path, code: str) -> dict[tuple[str, ...], WaitRow]:
-    """The rows of an earlier, perhaps interrupted, run of the same sources."""
-    if not path.exists():
-        return {}
-    lines = [line for line in path.read_text().splitlines() if line.endswith("}")]
-    rows = [WaitRow(**json.loads(line)) for line in lines]
-    return {row.key: row for row in rows if row.code == code and not row.error}
 
 
 def summary(rows: list[WaitRow]) -> Table:
@@ -150,36 +141,21 @@ def summary(rows: list[WaitRow]) -> Table:
 _SUMMED = ("kernels", "instructions", "waits")
 
 
-def _measured(open_cases: list[Case], jobs: int) -> Iterator[WaitRow]:
-    rows: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(measure)(case) for case in open_cases
-    )
-    yield from rows
-
-
 def main() -> int:
     """Checks all cases; exits with 1 when a wait is missing or a case fails."""
-    parser = compile_parser(__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
+    parser = bench_parser(__doc__, "compiles", every="attention shape")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "wait_check.jsonl")
     arguments = parser.parse_args()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    done = finished_rows(arguments.output, installed_versions().code)
-    chosen = cases(arguments.every)
-    keys = [empty_row(case).key for case in chosen]
-    open_cases = [case for case, key in zip(chosen, keys, strict=True) if key not in done]
-    rows = [done[key] for key in keys if key in done]
-    console = Console(stderr=True)
-    with arguments.output.open("a") as file:
-        measured = _measured(open_cases, arguments.jobs)
-        for row in track(measured, "waits", total=len(open_cases), console=console):
-            file.write(json.dumps(asdict(row)) + "\n")
-            file.flush()
-            rows.append(row)
+    workers = Workers(arguments.jobs)
+    with RowsFile(arguments.output, WaitRow) as file:
+        chosen = cases(arguments.every)
+        rows, stopped = fill_rows(file, chosen, empty_row, measure, "waits", workers)
     Console(width=140).print(summary(rows))
-    for row in rows:
-        for text in [row.error] * bool(row.error) + row.missing:
-            print(f"{row.kernel} for {row.chip}, {row.mitigation}: {text}")
-    return 1 if any(row.error or row.missing for row in rows) else 0
+    faults = [(row, text) for row in rows for text in [row.error] * row.failed + row.missing]
+    for row, text in faults:
+        print(f"{row.kernel} for {row.chip}, {row.mitigation}: {text}")
+    return INTERRUPTED if stopped else int(bool(faults))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Self
 
 import numpy as np
@@ -18,14 +19,18 @@ from .assembly import Instruction, Kernel
 
 Counts = npt.NDArray[np.int64]
 
-BANK_CONFLICTS = "SQ_LDS_BANK_CONFLICT"
-LDS_INSTRUCTIONS = "SQ_INSTS_LDS"
-VALU_INSTRUCTIONS = "SQ_INSTS_VALU"
-SALU_INSTRUCTIONS = "SQ_INSTS_SALU"
-MFMA_INSTRUCTIONS = "SQ_INSTS_MFMA"
-LDS_CYCLES = "LDS_CYCLES"
-LDS_FLOOR_CYCLES = "LDS_FLOOR_CYCLES"
-GLOBAL_TRANSACTIONS = "GLOBAL_TRANSACTIONS_64B"
+
+class Counted(StrEnum):
+    """The counters of a run that are asked for by name."""
+
+    CONFLICTS = "SQ_LDS_BANK_CONFLICT"
+    LDS = "SQ_INSTS_LDS"
+    VALU = "SQ_INSTS_VALU"
+    SALU = "SQ_INSTS_SALU"
+    MFMA = "SQ_INSTS_MFMA"
+    LDS_CYCLES = "LDS_CYCLES"
+    LDS_FLOOR_CYCLES = "LDS_FLOOR_CYCLES"
+    TRANSACTIONS = "GLOBAL_TRANSACTIONS_64B"
 
 
 @dataclass(eq=False)
@@ -125,18 +130,18 @@ def _issued(name: str, *classes: str) -> RunCounter:
 
 
 RUN_COUNTERS: tuple[RunCounter, ...] = (
-    _issued(VALU_INSTRUCTIONS, "VALU", "MFMA"),
-    _issued(MFMA_INSTRUCTIONS, "MFMA"),
-    _issued(SALU_INSTRUCTIONS, "SALU"),
+    _issued(Counted.VALU, "VALU", "MFMA"),
+    _issued(Counted.MFMA, "MFMA"),
+    _issued(Counted.SALU, "SALU"),
     _issued("SQ_INSTS_SMEM", "SMEM"),
     _issued("SQ_INSTS_BRANCH", "BRANCH"),
     _issued("SQ_INSTS_VMEM_RD", "VMEM_RD"),
     _issued("SQ_INSTS_VMEM_WR", "VMEM_WR"),
-    _issued(LDS_INSTRUCTIONS, "LDS"),
-    RunCounter(BANK_CONFLICTS, lambda counted, _: int(counted.lds_conflict_cycles.sum())),
-    RunCounter(LDS_CYCLES, lambda counted, _: int(counted.lds_cycles.sum())),
-    RunCounter(LDS_FLOOR_CYCLES, lambda counted, _: int(counted.lds_floor_cycles.sum())),
-    RunCounter(GLOBAL_TRANSACTIONS, lambda counted, _: int(counted.global_transactions.sum())),
+    _issued(Counted.LDS, "LDS"),
+    RunCounter(Counted.CONFLICTS, lambda counted, _: int(counted.lds_conflict_cycles.sum())),
+    RunCounter(Counted.LDS_CYCLES, lambda counted, _: int(counted.lds_cycles.sum())),
+    RunCounter(Counted.LDS_FLOOR_CYCLES, lambda counted, _: int(counted.lds_floor_cycles.sum())),
+    RunCounter(Counted.TRANSACTIONS, lambda counted, _: int(counted.global_transactions.sum())),
     RunCounter("GLOBAL_USEFUL_BYTES", lambda counted, _: int(counted.global_useful_bytes.sum())),
 )
 """The counters of a run in the order in which they are shown."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,25 +20,43 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
 from .host_program import DispatchCommand, HostProgramError
 
+Workgroup = tuple[int, int, int]
+
 
 @dataclass(frozen=True)
 class DispatchRecord:
     """One emulated dispatch.
 
     Attributes:
-        workgroups: of the whole grid.
-        emulated: how many of them ran.
-        counters: of those that ran.
-        agree: whether the first and the last workgroup have equal counters; None where the whole
-            grid ran or only one workgroup did.
+        workgroups: the size of the whole grid in x, y and z.
+        counters: the sums over the workgroups that ran.
+        each: the counters of each workgroup of a sample, from the first to the last; empty where
+            the whole grid ran at once.
     """
 
     kernel: Kernel
     workgroups: tuple[int, int, int]
-    emulated: int
     counters: Counters
     seconds: float
-    agree: bool | None = None
+    each: tuple[Counters, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of workgroups of the whole grid."""
+        return math.prod(self.workgroups)
+
+    @property
+    def emulated(self) -> int:
+        """The number of workgroups that ran."""
+        return len(self.each) or self.total
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether the first and the last workgroup of a sample have equal counters.
+
+        None where the whole grid ran at once, or a single workgroup.
+        """
+        return self.each[0].equals(self.each[-1]) if len(self.each) > 1 else None
 
 
 @dataclass
@@ -80,28 +98,24 @@ class EmulatedDevice:
 
     def dispatch(self, command: DispatchCommand) -> None:
         """Runs a kernel, whole or by sample."""
+        self.records.append(self.run(command, sampled_workgroups(command.workgroups, self.sample)))
+
+    def run(self, command: DispatchCommand, chosen: Sequence[Workgroup] | None) -> DispatchRecord:
+        """Runs some workgroups of a dispatch, or all of them at once where `chosen` is None.
+
+        Raises:
+            HostProgramError: the assembly lacks the kernel, or its arguments do not fit.
+        """
         if command.kernel not in self.kernels:
             raise HostProgramError(f"the assembly holds no kernel '{command.kernel}'")
         kernel = self.kernels[command.kernel]
         arguments = kernel_arguments(kernel, command)
         started = time.perf_counter()
-        chosen = sampled_workgroups(command.workgroups, self.sample)
         place = (kernel, target(kernel.arch), command.workgroups, arguments, self.memory)
-        agree = None
-        if chosen is None:
-            counters = launch(*place)
-        else:
-            each = launch_each(*place, chosen)
-            agree = each[0].equals(each[-1]) if len(each) > 1 else None
-            counters = Counters.sum(each)
+        each = () if chosen is None else tuple(launch_each(*place, chosen))
+        counters = Counters.sum(each) if each else launch(*place)
         seconds = time.perf_counter() - started
-        emulated = math.prod(command.workgroups) if chosen is None else len(chosen)
-        self.records.append(
-            DispatchRecord(kernel, command.workgroups, emulated, counters, seconds, agree)
-        )
-
-
-Workgroup = tuple[int, int, int]
+        return DispatchRecord(kernel, command.workgroups, counters, seconds, each)
 
 
 def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:

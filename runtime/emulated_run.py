@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +46,7 @@ class EmulatedRun:
     @property
     def workgroups(self) -> int:
         """Of the whole grids of all dispatches."""
-        return sum(math.prod(record.workgroups) for record in self.records)
+        return sum(record.total for record in self.records)
 
     @property
     def emulated(self) -> int:

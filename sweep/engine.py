@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures the open cases of a sweep in parallel, and keeps each row as soon as it is there."""
+"""Measures cases in parallel, and keeps each row of a sweep as soon as it is there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
@@ -17,7 +17,11 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from ..iree_plugin.temporary_files import temporary_directory
 from .cases import Case
 from .measure import measure
-from .rows import Row, RowsFile, installed_versions
+from .rows import Row, installed_versions, key_of
+from .rows_file import Rows
+
+CaseT = TypeVar("CaseT")
+RowT = TypeVar("RowT")
 
 
 class SweepError(RuntimeError):
@@ -42,7 +46,7 @@ class Workers:
 
 def sweep(
     cases: Sequence[Case],
-    file: RowsFile,
+    file: Rows[Row],
     workers: Workers,
     finished: Callable[[Row], None],
 ) -> None:
@@ -56,21 +60,32 @@ def sweep(
         RowsFileError: a row cannot be kept.
     """
     versions = installed_versions()
-    open_cases = [case for case in cases if file.find(case, versions) is None]
-    if not open_cases:
+    open_cases = [case for case in cases if file.find(key_of(case, versions)) is None]
+    for row in measured(open_cases, measure, workers):
+        if row.versions != versions:
+            raise SweepError(
+                f"a worker has {_text(row)}, this process {_text(versions)}: "
+                "install the same on all machines"
+            )
+        file.append(row)
+        finished(row)
+
+
+def measured(
+    cases: Sequence[CaseT], measure: Callable[[CaseT], RowT], workers: Workers
+) -> Iterator[RowT]:
+    """Measures cases in parallel, and yields each row as soon as it is there.
+
+    Raises:
+        SweepError: the workers cannot be had, or die.
+    """
+    if not cases:
         return
     with _temporaries_of_workers(), _backend(workers):
         parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered")
         with _deaf_to_interrupts():
-            rows = parallel(delayed(measure)(case) for case in open_cases)
-        for row in _until_workers_die(rows):
-            if row.versions != versions:
-                raise SweepError(
-                    f"a worker has {_text(row)}, this process {_text(versions)}: "
-                    "install the same on all machines"
-                )
-            file.append(row)
-            finished(row)
+            rows: Any = parallel(delayed(measure)(case) for case in cases)
+        yield from _until_workers_die(rows)
 
 
 @contextmanager
@@ -124,7 +139,7 @@ def _backend(workers: Workers) -> Iterator[None]:
         yield
 
 
-def _until_workers_die(rows: Any) -> Iterator[Row]:
+def _until_workers_die(rows: Any) -> Iterator[Any]:
     try:
         yield from rows
     except TerminatedWorkerError:

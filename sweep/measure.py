@@ -6,23 +6,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
-from ..bank_model.targets import target
-from ..emulator.assembly import Kernel
 from ..emulator.counters import Counters, totals
-from ..emulator.kernel_launch import launch_each
-from ..runtime.emulated_device import EmulatedDevice, kernel_arguments, sampled_workgroups
-from ..runtime.emulated_module import compile_for_emulation
-from ..runtime.host_program import DispatchCommand, HostProgram, HostProgramError
+from ..runtime.emulated_device import (
+    DispatchRecord,
+    EmulatedDevice,
+    Workgroup,
+    sampled_workgroups,
+)
+from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..runtime.host_program import DispatchCommand, HostProgramError
 from ..runtime.values import parse_values
-from .cases import Case, SweptKernel, target_flags
+from .cases import Case, target_flags
 from .rows import Row, empty_row, installed_versions, swept_counters
 
 MOST_WORKGROUPS = 32
-"""Where workgroups differ: up to so many are emulated, and a grid of no more is emulated whole."""
-
-Workgroup = tuple[int, int, int]
+"""A grid of up to this many workgroups is emulated whole where workgroups differ. Of a larger one
+this many are."""
 
 
 def measure(case: Case) -> Row:
@@ -30,91 +32,44 @@ def measure(case: Case) -> Row:
     row = empty_row(case, installed_versions())
     started = time.perf_counter()
     try:
-        samples = emulate(case.kernel, case.target, case.mitigation, case.sample)
+        run = _emulate(case)
     except Exception as error:
         # Whatever fails, the other rows are wanted.
         kind = "" if isinstance(error, RuntimeError | ValueError) else f"{type(error).__name__}: "
         message = f"{kind}{error}".strip().replace("<text>", case.kernel.name)
         return replace(row, error=message or type(error).__name__)
-    grid = _summed([s.grid for s in samples])
+    records = run.records
+    grid = _summed([_grid(record) for record in records])
+    known = [agree for agree in map(_all_agree, records) if agree is not None]
     return replace(
         row,
-        dispatches=len(samples),
-        workgroups=sum(s.workgroups for s in samples),
-        emulated=sum(len(s.counters) for s in samples),
-        agree=_all_agree(samples),
-        lds_bytes=max((s.kernel.lds_bytes for s in samples), default=0),
-        workgroup=_summed([s.one for s in samples]),
+        dispatches=len(records),
+        workgroups=run.workgroups,
+        emulated=run.emulated,
+        agree=all(known) if known else None,
+        lds_bytes=run.lds_bytes,
+        workgroup=_summed([_workgroup(record) for record in records]),
         grid=grid,
-        measured=_summed([s.measured for s in samples]) if grid is None else None,
+        measured=_summed([_measured(record) for record in records]) if grid is None else None,
         seconds=round(time.perf_counter() - started, 3),
     )
-
-
-@dataclass(frozen=True)
-class DispatchSample:
-    """The workgroups of one dispatch that ran.
-
-    Attributes:
-        workgroups: of the whole grid.
-        counters: of each that ran.
-    """
-
-    kernel: Kernel
-    workgroups: int
-    counters: tuple[Counters, ...]
-
-    @property
-    def agree(self) -> bool | None:
-        """Whether all that ran counted the same; None where only one did."""
-        first, *others = self.counters
-        return all(first.equals(other) for other in others) if others else None
-
-    @property
-    def measured(self) -> dict[str, int]:
-        """The sums over those that ran."""
-        return _swept(self.kernel, Counters.sum(self.counters))
-
-    @property
-    def one(self) -> dict[str, int] | None:
-        """What each workgroup counts, if that is one answer."""
-        return None if self.agree is False else _swept(self.kernel, self.counters[0])
-
-    @property
-    def grid(self) -> dict[str, int] | None:
-        """What the whole grid counts, where it is known."""
-        if len(self.counters) == self.workgroups:
-            return self.measured
-        if not self.agree or self.one is None:
-            return None
-        return {name: value * self.workgroups for name, value in self.one.items()}
 
 
 @dataclass
 class SamplingDevice(EmulatedDevice):
     """Emulates `sample` workgroups of each dispatch, and more where these differ."""
 
-    samples: list[DispatchSample] = field(default_factory=list)
-
     def dispatch(self, command: DispatchCommand) -> None:
         """Runs the sample in one launch, which costs little more than one workgroup."""
-        if command.kernel not in self.kernels:
-            raise HostProgramError(f"the assembly holds no kernel '{command.kernel}'")
-        kernel = self.kernels[command.kernel]
         grid, total = command.workgroups, math.prod(command.workgroups)
-        arguments = kernel_arguments(kernel, command)
-
-        def run(chosen: Sequence[Workgroup]) -> DispatchSample:
-            place = (kernel, target(kernel.arch), grid, arguments, self.memory)
-            return DispatchSample(kernel, total, tuple(launch_each(*place, chosen)))
-
         chosen = spread(grid, self.sample or total)
-        found = run(chosen)
-        if found.agree is False and len(chosen) < total:
+        record = self.run(command, chosen)
+        if _all_agree(record) is False and len(chosen) < total:
             rest = [w for w in spread(grid, MOST_WORKGROUPS) if w not in chosen]
             if rest:
-                found = replace(found, counters=found.counters + run(rest).counters)
-        self.samples.append(found)
+                each = record.each + self.run(command, rest).each
+                record = replace(record, each=each, counters=Counters.sum(each))
+        self.records.append(record)
 
 
 def spread(grid: Workgroup, count: int) -> list[Workgroup]:
@@ -126,39 +81,53 @@ def spread(grid: Workgroup, count: int) -> list[Workgroup]:
     return [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
 
 
-def emulate(
-    kernel: SweptKernel, arch: str, mitigation: str, sample: int
-) -> tuple[DispatchSample, ...]:
+def _emulate(case: Case) -> EmulatedRun:
     """Compiles and calls a kernel.
 
     Raises:
         RuntimeError, ValueError: it does not compile, or cannot be run; the message says why.
     """
-    inputs = [value for text in kernel.inputs for value in parse_values(text)]
-    with compile_for_emulation(kernel.source, target_flags(arch), mitigation) as module:
-        device = SamplingDevice(module.kernels, sample)
-        program = HostProgram(module.host, device)
-        names = [signature.name for signature in program.signatures]
-        if not kernel.function and len(names) != 1:
-            raise HostProgramError(f"name a function; the module exports {', '.join(names)}")
-        program.call(kernel.function or names[0], inputs)
-    if not device.samples:
+    kernel = case.kernel
+    run = run_emulated(
+        kernel.source,
+        target_flags(case.target),
+        case.mitigation,
+        [value for text in kernel.inputs for value in parse_values(text)],
+        function=kernel.function,
+        device=partial(SamplingDevice, sample=case.sample),
+    )
+    if not run.records:
         raise HostProgramError("the function dispatches no kernel")
-    return tuple(device.samples)
+    return run
 
 
-def _all_agree(samples: Sequence[DispatchSample]) -> bool | None:
-    known = [s.agree for s in samples if s.agree is not None]
-    return all(known) if known else None
+def _all_agree(record: DispatchRecord) -> bool | None:
+    """Whether all workgroups that ran have equal counters; None where only one ran."""
+    first, *others = record.each
+    return all(first.equals(other) for other in others) if others else None
+
+
+def _measured(record: DispatchRecord) -> dict[str, int]:
+    """The sums over the workgroups that ran."""
+    return totals(record.kernel, record.counters)
+
+
+def _workgroup(record: DispatchRecord) -> dict[str, int] | None:
+    """The counters of every single workgroup; None where the workgroups differ."""
+    return None if _all_agree(record) is False else totals(record.kernel, record.each[0])
+
+
+def _grid(record: DispatchRecord) -> dict[str, int] | None:
+    """The counters of the whole grid: measured, or extrapolated from workgroups that agree."""
+    if record.emulated == record.total:
+        return _measured(record)
+    one = _workgroup(record) if _all_agree(record) else None
+    return one and {name: value * record.total for name, value in one.items()}
 
 
 def _summed(parts: Sequence[Mapping[str, int] | None]) -> dict[str, int] | None:
-    present = [part for part in parts if part is not None]
-    if len(present) < len(parts):
+    """The sums of a sweep's counters over all dispatches; None where one of them is not known."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
         return None
-    return {name: sum(part[name] for part in present) for name in swept_counters()}
-
-
-def _swept(kernel: Kernel, counters: Counters) -> dict[str, int]:
-    counted = totals(kernel, counters)
-    return {name: counted[name] for name in swept_counters()}
+    return {name: sum(part[name] for part in known) for name in swept_counters()}

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS, VALU_INSTRUCTIONS
+from ..emulator.counters import Counted
 from .rows import Row
 from .tables import Group, groups
 
@@ -132,7 +132,7 @@ class _ConflictScale:
     def of(found: Sequence[Group]) -> _ConflictScale:
         """The scale that all groups fit on."""
         counts = [
-            row.grid[BANK_CONFLICTS]
+            row.grid[Counted.CONFLICTS]
             for group in found
             for row in group.rows.values()
             if row.grid is not None
@@ -196,7 +196,7 @@ def _conflicts(axis: Axes, group: Group, ordered: Sequence[str], scale: _Conflic
         def height(row: Row, lane: int = lane) -> float | None:
             if row.grid is None:
                 return None
-            return scale.height(row.grid[BANK_CONFLICTS], lane)
+            return scale.height(row.grid[Counted.CONFLICTS], lane)
 
         _draw(axis, *_points(group, ordered, mitigation, height), _mark(mitigation))
     step = -(-(scale.highest - scale.lowest) // 6)
@@ -214,7 +214,7 @@ def _lds_bytes(axis: Axes, group: Group, ordered: Sequence[str]) -> None:
         _draw(axis, *_points(group, ordered, mitigation, kibibytes), _mark(mitigation))
 
 
-_COUNTED = ((LDS_INSTRUCTIONS, "LDS", True), (VALU_INSTRUCTIONS, "VALU", False))
+_COUNTED = ((Counted.LDS, "LDS", True), (Counted.VALU, "VALU", False))
 
 
 def _instructions(axis: Axes, group: Group, ordered: Sequence[str]) -> None:

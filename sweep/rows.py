@@ -1,55 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of a sweep, and the file that keeps those that are finished."""
+"""Rows of a sweep, and what decides whether a row that was kept is still good."""
 
 from __future__ import annotations
 
 import ast
-import fcntl
 import hashlib
-import json
-import os
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from .. import __version__
-from ..emulator.counters import (
-    BANK_CONFLICTS,
-    LDS_INSTRUCTIONS,
-    MFMA_INSTRUCTIONS,
-    SALU_INSTRUCTIONS,
-    VALU_INSTRUCTIONS,
-    counter_names,
-)
+from ..emulator.counters import Counted, counter_names
 from .cases import Case
 
-_FIRST = (
-    BANK_CONFLICTS,
-    LDS_INSTRUCTIONS,
-    VALU_INSTRUCTIONS,
-    SALU_INSTRUCTIONS,
-    MFMA_INSTRUCTIONS,
-)
-_LEFT_OUT = (
-    "SQ_INSTS_SMEM",
-    "SQ_INSTS_BRANCH",
-    "SQ_INSTS_VMEM_RD",
-    "SQ_INSTS_VMEM_WR",
-    "GLOBAL_USEFUL_BYTES",
-)
+_FIRST = (Counted.CONFLICTS, Counted.LDS, Counted.VALU, Counted.SALU, Counted.MFMA)
+_LEFT_OUT = ("SQ_INSTS_SMEM", "SQ_INSTS_BRANCH", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR",
+             "GLOBAL_USEFUL_BYTES")  # fmt: skip
 
 
 def swept_counters() -> list[str]:
     """The names of the counters that a row holds, in the order of a table's columns."""
     names = [name for name in counter_names() if name not in _LEFT_OUT]
     return [*_FIRST, *(name for name in names if name not in _FIRST)]
-
-
-class RowsFileError(RuntimeError):
-    """The rows cannot be kept; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +122,11 @@ class Row:
         return tuple(getattr(self, field.name) for field in fields(self)[:_KEY_FIELDS])
 
     @property
+    def failed(self) -> bool:
+        """Whether there are no figures."""
+        return bool(self.error)
+
+    @property
     def versions(self) -> Versions:
         """What it was measured with."""
         return Versions(self.compiler, self.bankwise, self.code)
@@ -183,95 +160,6 @@ def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
     )
 
 
-class RowsFile:
-    """One JSON object per line, in the order they were finished; to be used in a `with`.
-
-    A line is written by one call and synchronized, so that a killed sweep loses at most the line
-    it was writing; such a half line is cut off by the next sweep. Rows of other versions stay in
-    the file, unused. Of rows with the same key the last one counts.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.unreadable = 0
-        self._handle = -1
-        self._rows: dict[tuple[object, ...], Row] = {}
-
-    def __enter__(self) -> RowsFile:
-        """Locks and reads the file.
-
-        Raises:
-            RowsFileError: it cannot be opened, or another sweep writes to it.
-        """
-        try:
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            contents = self.path.read_bytes()
-            complete = contents.rfind(b"\n") + 1
-            os.ftruncate(self._handle, complete)
-        except BlockingIOError:
-            raise RowsFileError(f"another sweep is writing to '{self.path}'") from None
-        except OSError as error:
-            raise RowsFileError(f"cannot use '{self.path}': {error.strerror}") from None
-        for line in contents[:complete].splitlines():
-            row = _parsed(line)
-            if row is None:
-                self.unreadable += 1
-            else:
-                self._rows[row.key] = row
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the file, and leaves none behind where nothing was written."""
-        if os.fstat(self._handle).st_size == 0:
-            self.path.unlink(missing_ok=True)
-        os.close(self._handle)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def find(self, case: Case, versions: Versions) -> Row | None:
-        """The case's row, if it was measured with `versions`; None too where it failed."""
-        row = self._rows.get(empty_row(case, versions).key)
-        return None if row is None or row.error else row
-
-    def latest(self, cases: Sequence[Case]) -> list[Row]:
-        """The rows of this process's versions that are there, failed ones included."""
-        versions = installed_versions()
-        found = (self._rows.get(empty_row(case, versions).key) for case in cases)
-        return [row for row in found if row is not None]
-
-    def others(self, versions: Versions) -> int:
-        """How many rows are of other versions."""
-        return sum(row.versions != versions for row in self._rows.values())
-
-    def append(self, row: Row) -> None:
-        """Keeps a row.
-
-        Raises:
-            RowsFileError: the disk does not take it.
-        """
-        line = json.dumps(asdict(row)).encode() + b"\n"
-        try:
-            written = os.write(self._handle, line)
-            os.fsync(self._handle)
-        except OSError as error:
-            raise RowsFileError(f"cannot write '{self.path}': {error.strerror}") from None
-        if written != len(line):
-            raise RowsFileError(f"cannot write '{self.path}': no space left")
-        self._rows[row.key] = row
-
-
-def _parsed(line: bytes) -> Row | None:
-    try:
-        document: Any = json.loads(line)
-        row = Row(**document)
-        hash(row.key)
-    except (ValueError, TypeError):
-        return None
-    return row
+def key_of(case: Case, versions: Versions) -> tuple[object, ...]:
+    """The key of the row that measures a case with some versions."""
+    return empty_row(case, versions).key

@@ -10,15 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..emulator.counters import (
-    BANK_CONFLICTS,
-    LDS_CYCLES,
-    LDS_FLOOR_CYCLES,
-    LDS_INSTRUCTIONS,
-    MFMA_INSTRUCTIONS,
-    SALU_INSTRUCTIONS,
-    VALU_INSTRUCTIONS,
-)
+from ..emulator.counters import Counted
 from .rows import Row, swept_counters
 
 BASELINE = "none"
@@ -103,7 +95,7 @@ class Summary:
     cycles_over_floor: float | None
 
 
-INSTRUCTIONS = (LDS_INSTRUCTIONS, VALU_INSTRUCTIONS, SALU_INSTRUCTIONS, MFMA_INSTRUCTIONS)
+INSTRUCTIONS = (Counted.LDS, Counted.VALU, Counted.SALU, Counted.MFMA)
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
@@ -118,16 +110,16 @@ def _summary(group: Group, mitigation: str) -> Summary:
     def total(counter: str, of: Sequence[Mapping[str, int]] = grids) -> int:
         return sum(grid[counter] for grid in of)
 
-    floor = total(LDS_FLOOR_CYCLES)
+    floor = total(Counted.LDS_FLOOR_CYCLES)
     return Summary(
         group=group,
         mitigation=mitigation,
         kernels=len(kernels),
-        conflicts=total(BANK_CONFLICTS),
-        conflicting=sum(grid[BANK_CONFLICTS] > 0 for grid in grids),
+        conflicts=total(Counted.CONFLICTS),
+        conflicting=sum(grid[Counted.CONFLICTS] > 0 for grid in grids),
         lds_bytes=max((group.rows[k, mitigation].lds_bytes for k in kernels), default=0),
         ratios={c: total(c) / total(c, base) if total(c, base) else None for c in INSTRUCTIONS},
-        cycles_over_floor=total(LDS_CYCLES) / floor if floor else None,
+        cycles_over_floor=total(Counted.LDS_CYCLES) / floor if floor else None,
     )
 
 
@@ -197,7 +189,7 @@ def summary_table(rows: Iterable[Row]) -> str:
     for s in summaries(rows):
         name = (s.group.target, s.group.dtype or "-", s.mitigation)
         numbers = (s.kernels, s.conflicts, s.conflicting, s.lds_bytes)
-        ratios = [s.ratios[c] for c in (LDS_INSTRUCTIONS, VALU_INSTRUCTIONS, SALU_INSTRUCTIONS)]
+        ratios = [s.ratios[c] for c in (Counted.LDS, Counted.VALU, Counted.SALU)]
         ratios.append(s.cycles_over_floor)
         lines.append([*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)])
     return markdown_lines(lines, text_columns=3)
@@ -221,7 +213,7 @@ def _group_table(group: Group) -> str:
     for kernel in group.kernels:
         rows = [group.rows.get((kernel, m)) for m in group.mitigations]
         extents = dict.fromkeys("open" if row is None else row.extent for row in rows)
-        counters = (BANK_CONFLICTS, LDS_INSTRUCTIONS, VALU_INSTRUCTIONS)
+        counters = (Counted.CONFLICTS, Counted.LDS, Counted.VALU)
         cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
         cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
         lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])

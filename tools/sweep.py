@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..sweep.cases import Case
-    from ..sweep.rows import Row, RowsFile
+    from ..sweep.rows import Row
+    from ..sweep.rows_file import RowsFile
 
 PROGRAM = "bankwise-sweep"
 SUFFIXES = ("csv", "json", "md", "png", "svg")
@@ -61,14 +62,15 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
     # Everything heavy is imported only now: usage errors answer at once.
     from ..sweep.cases import KernelFileError
     from ..sweep.engine import SweepError
-    from ..sweep.rows import RowsFile, RowsFileError
+    from ..sweep.rows import Row
+    from ..sweep.rows_file import RowsFile, RowsFileError
 
     try:
         chosen = _cases(settings)
         settings.output.mkdir(parents=True, exist_ok=True)
         for suffix in SUFFIXES:
             check_output(str(settings.path(suffix)))
-        with RowsFile(settings.path("rows.jsonl")) as file:
+        with RowsFile(settings.path("rows.jsonl"), Row) as file:
             stopped = _measure(settings, chosen, file)
             return _finish(settings, words, chosen, file, stopped)
     except (KernelFileError, RowsFileError, SweepError) as error:
@@ -85,17 +87,17 @@ def _cases(settings: SweepSettings) -> list[Case]:
     return cases(kernels, settings.targets, settings.mitigations, settings.workgroups)
 
 
-def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile) -> _Stop | None:
+def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile[Row]) -> _Stop | None:
     """Measures what is open; returns why it stopped early, if it did."""
     from ..sweep.engine import SweepError, Workers, sweep
-    from ..sweep.rows import installed_versions
+    from ..sweep.rows import installed_versions, key_of
 
     versions = installed_versions()
-    others = file.others(versions)
+    others = sum(row.versions != versions for row in file.rows())
     for count, what in ((others, "of other versions"), (file.unreadable, "that cannot be read")):
         if count:
             print(f"{file.path}: {count} rows {what} are left out", file=sys.stderr)
-    kept = sum(file.find(case, versions) is not None for case in chosen)
+    kept = sum(file.find(key_of(case, versions)) is not None for case in chosen)
     if kept:
         print(f"{file.path}: {kept} of {len(chosen)} rows are finished", file=sys.stderr)
     workers = Workers(settings.jobs, settings.backend, settings.scheduler)
@@ -144,13 +146,15 @@ def _finish(
     settings: SweepSettings,
     words: Sequence[str],
     chosen: Sequence[Case],
-    file: RowsFile,
+    file: RowsFile[Row],
     stopped: _Stop | None,
 ) -> int:
     """Writes tables and plots of the rows that are there, and says what they hold."""
+    from ..sweep.rows import installed_versions, key_of
     from ..sweep.tables import summary_table
 
-    rows = file.latest(chosen)
+    versions = installed_versions()
+    rows = file.latest(key_of(case, versions) for case in chosen)
     if rows:
         _write(settings, rows, [PROGRAM, *map(shlex.quote, words)])
         print(summary_table(rows))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .program import (
-    TARGETS,
+    EMULATED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -50,7 +50,7 @@ class Attention:
     causal: bool = False
     output_dtype: str = ""
     scale: float = 0.0
-    targets: tuple[str, ...] = TARGETS
+    targets: tuple[str, ...] = EMULATED_CHIPS
 
     def program(self) -> Program:
         """The attention with its inputs and its reference."""

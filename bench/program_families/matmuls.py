@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .program import (
-    TARGETS,
+    EMULATED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -73,7 +73,7 @@ class Contraction:
     epilogue: tuple[str, ...] = ()
     dynamic: bool = False
     accumulator: str = ""
-    targets: tuple[str, ...] = TARGETS
+    targets: tuple[str, ...] = EMULATED_CHIPS
     flags: tuple[str, ...] = ()
 
     @property

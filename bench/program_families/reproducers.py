@@ -14,7 +14,7 @@ from .attention import Attention, plain_sizes
 from .convolutions import NCHW, Windowed
 from .matmuls import Contraction
 from .program import (
-    TARGETS,
+    EMULATED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -33,7 +33,7 @@ def _program(
     precision: str,
     *,
     flags: tuple[str, ...] = (),
-    targets: tuple[str, ...] = TARGETS,
+    targets: tuple[str, ...] = EMULATED_CHIPS,
     race: str = "",
 ) -> Program:
     return Program(

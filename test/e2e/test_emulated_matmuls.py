@@ -7,17 +7,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from bankwise.bench.emulated_products import TOLERANCE, Run, largest_error
-from bankwise.bench.emulated_products import emulate as emulate_product
-from bankwise.bench.matmul_table import DTYPES
-from bankwise.emulator.counters import BANK_CONFLICTS, LDS_INSTRUCTIONS
+from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.matmul_table import DTYPES, TOLERANCE, largest_error
+from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import embedding
-from bankwise.passes.decisions import Action
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
 
@@ -33,21 +34,32 @@ def name_of(case: Case) -> str:
     return f"{chip}-{matmul.name}"
 
 
-def emulate(case: Case, mitigation: str) -> Run:
+def emulate(case: Case, mitigation: str, decisions: DecisionLog | None = None) -> EmulatedRun:
     chip, matmul = case
-    return emulate_product(matmul, chip, mitigation, random_operands(matmul), whole_grid=64)
+    return run_emulated(
+        matmul.source(),
+        target_flags(chip),
+        mitigation,
+        random_operands(matmul),
+        decisions=decisions,
+        device=partial(MarkingDevice, whole_grid=64),
+    )
 
 
 def check(case: Case) -> None:
-    plain, stock, ours = (emulate(case, m) for m in ("none", "stock", "auto"))
-    assert ours.output.tobytes() == plain.output.tobytes() == stock.output.tobytes()
-    assert ours.written.all()
-    assert largest_error(case[1], random_operands(case[1]), ours) <= TOLERANCE[case[1].accumulator]
-    assert not any(d.action is Action.DROP for d in ours.decisions)
-    assert ours.counters[BANK_CONFLICTS] == 0
+    decisions = DecisionLog()
+    plain, stock = (emulate(case, m) for m in ("none", "stock"))
+    ours = emulate(case, "auto", decisions)
+    (output,) = ours.outputs
+    assert output.tobytes() == plain.outputs[0].tobytes() == stock.outputs[0].tobytes()
+    assert written(output).all()
+    operands = random_operands(case[1])
+    assert largest_error(case[1], operands, output) <= TOLERANCE[case[1].accumulator]
+    assert not any(d.action is Action.DROP for d in decisions)
+    assert ours.counters[Counted.CONFLICTS] == 0
     assert ours.lds_bytes <= stock.lds_bytes
-    splits = any("split" in d.reason for d in ours.decisions if d.detail)
-    assert ours.counters[LDS_INSTRUCTIONS] <= stock.counters[LDS_INSTRUCTIONS] or splits
+    splits = any("split" in d.reason for d in decisions if d.detail)
+    assert ours.counters[Counted.LDS] <= stock.counters[Counted.LDS] or splits
 
 
 @pytest.mark.parametrize(
@@ -112,7 +124,7 @@ def test_verification_agrees_with_the_counters(tool: Tool, tmp_path: Path) -> No
 
     for mitigation in ("auto", "stock", "none"):
         run = verify(mitigation)
-        conflicts = emulate(case, mitigation).counters[BANK_CONFLICTS]
+        conflicts = emulate(case, mitigation).counters[Counted.CONFLICTS]
         assert (run.returncode == 0) == (conflicts == 0)
         assert (tmp_path / f"{mitigation}.vmfb").exists() == (conflicts == 0)
         assert ("conflict cycles: ds_" in run.stderr) == (conflicts > 0)
@@ -123,8 +135,8 @@ def main(arch: str, stages: str) -> None:
     embedding.set_process_flags("test", [f"--iree-llvmgpu-prefetch-num-stages={stages}"])
     case = (arch, Matmul(128, 128, 256, "f16"))
     runs = {mitigation: emulate(case, mitigation) for mitigation in ("none", "stock", "auto")}
-    assert len({run.output.tobytes() for run in runs.values()}) == 1
-    print(json.dumps({name: run.counters[BANK_CONFLICTS] for name, run in runs.items()}))
+    assert len({run.outputs[0].tobytes() for run in runs.values()}) == 1
+    print(json.dumps({name: run.counters[Counted.CONFLICTS] for name, run in runs.items()}))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ def test_examples_conflict_as_written_and_not_when_swizzled(example: Example):
     plain, swizzled = measure(example, "none"), measure(example, "auto")
     assert plain.counters["SQ_LDS_BANK_CONFLICT"] > 0
     assert swizzled.counters["SQ_LDS_BANK_CONFLICT"] == 0
-    assert swizzled.output.tobytes() == plain.output.tobytes()
+    assert swizzled.outputs[0].tobytes() == plain.outputs[0].tobytes()
     assert swizzled.lds_bytes == plain.lds_bytes
     for name in ("SQ_INSTS_VMEM_RD", "GLOBAL_TRANSACTIONS_64B", "LDS_FLOOR_CYCLES"):
         assert swizzled.counters[name] == plain.counters[name]

@@ -4,15 +4,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from bankwise.bench.emulated_products import emulate, largest_error
 from bankwise.bench.emulated_rows import KeptRows, Reason
-from bankwise.bench.matmul_rows import Row
-from bankwise.bench.matmul_table import cases, csv_table, markdown_table, measure, summary
-from bankwise.emulator.counters import BANK_CONFLICTS
+from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.matmul_table import (
+    WHOLE_GRID,
+    Row,
+    cases,
+    csv_table,
+    largest_error,
+    markdown_table,
+    measure,
+    summary,
+)
+from bankwise.emulator.counters import Counted
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
 
 MATMUL = Matmul(64, 64, 128, "f16")
@@ -27,7 +38,7 @@ def test_a_matmul_passes(row: Row):
     assert row.faults == []
     assert row.equal
     assert row.written == 64 * 64
-    assert (row.count("auto", BANK_CONFLICTS), row.uses_lds) == (0, True)
+    assert (row.count("auto", Counted.CONFLICTS), row.uses_lds) == (0, True)
     assert summary([row]).startswith("1 rows: 1 with 0 conflicts (0 of them without LDS)")
     assert "| bitwise equal |" in markdown_table([row])
     assert len(csv_table([row]).splitlines()) == 2
@@ -70,7 +81,7 @@ def test_compile_errors_are_rows():
 def test_other_faults(row: Row):
     """Each figure that must not be, put into a row that passes."""
     auto = row.figures["auto"]
-    conflicting = replace(auto, counters=auto.counters | {BANK_CONFLICTS: 8})
+    conflicting = replace(auto, counters=auto.counters | {Counted.CONFLICTS: 8})
 
     def faults(**changes: object) -> list[str]:
         return replace(row, **changes).faults
@@ -86,17 +97,26 @@ def test_other_faults(row: Row):
 @pytest.mark.parametrize("kernel", [Matmul(1024, 1024, 64, "i8", True)], ids=str)
 def test_samples_compare_what_they_wrote(kernel: Product):
     operands = random_operands(kernel)
-    run = emulate(kernel, "gfx942", "auto", operands)
+    flags = target_flags("gfx942")
+    run = run_emulated(
+        kernel.source(),
+        flags,
+        "auto",
+        operands,
+        device=partial(MarkingDevice, whole_grid=WHOLE_GRID),
+    )
+    (output,) = run.outputs
+    part = written(output)
     assert run.emulated == 2 < run.workgroups
-    assert run.written.sum() * run.workgroups == run.written.size * run.emulated
-    assert largest_error(kernel, operands, run) == 0
-    assert run.written[0, 0]
-    assert run.written[-1, -1]
+    assert part.sum() * run.workgroups == part.size * run.emulated
+    assert largest_error(kernel, operands, output) == 0
+    assert part[0, 0]
+    assert part[-1, -1]
 
 
 def test_rows_are_kept_for_the_same_sources(row: Row, tmp_path: Path):
     path = tmp_path / "rows.json"
-    KeptRows(path, row.code, Row).add(row)
+    KeptRows(path, row.code, Row).append(row)
     found = KeptRows(path, row.code, Row).find(row.key)
     assert found is not None
     assert asdict(found) == asdict(row)

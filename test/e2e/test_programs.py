@@ -14,7 +14,7 @@ from bankwise.bench.program_families import all_programs
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Program, largest_error
 from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
-from bankwise.emulator.counters import BANK_CONFLICTS, LDS_CYCLES, LDS_INSTRUCTIONS
+from bankwise.emulator.counters import Counted
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
@@ -63,16 +63,16 @@ def test_equal_cycles_take_no_more_instructions():
     sizes = plain_sizes(1, 128, 128)
     attention = Attention("transposed", "f8E4M3FNUZ", sizes, value="b n k2", output_dtype="f32")
     stock, auto = (counted(attention.program(), each) for each in ("stock", "auto"))
-    assert stock[BANK_CONFLICTS] == 0
-    assert auto[LDS_CYCLES] == stock[LDS_CYCLES]
-    assert auto[LDS_INSTRUCTIONS] <= stock[LDS_INSTRUCTIONS]
+    assert stock[Counted.CONFLICTS] == 0
+    assert auto[Counted.LDS_CYCLES] == stock[Counted.LDS_CYCLES]
+    assert auto[Counted.LDS] <= stock[Counted.LDS]
 
 
 def test_rows_of_96_that_lanes_copy_by_6_elements():
     """8 waves copy 32 x 96 f16: no padding of such rows is free of conflicts, a swizzle is."""
     auto = counted(program("reproducer_atcfg_8w"), "auto")
-    assert auto[BANK_CONFLICTS] == 0
-    assert auto[LDS_CYCLES] == auto["LDS_FLOOR_CYCLES"]
+    assert auto[Counted.CONFLICTS] == 0
+    assert auto[Counted.LDS_CYCLES] == auto["LDS_FLOOR_CYCLES"]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_row_is_shown_and_kept(row: ProgramRow, tmp_path: Path):
     assert summary([row]).startswith("1 rows, 1 with LDS: 1 of these without conflicts under auto")
     assert "| conv_1d_f16 | bitwise equal |" in markdown_table([row])
     path = tmp_path / "rows.json"
-    KeptRows(path, row.code, ProgramRow).add(row)
+    KeptRows(path, row.code, ProgramRow).append(row)
     found = KeptRows(path, row.code, ProgramRow).find(row.key)
     assert found is not None
     assert asdict(found) == asdict(row)
@@ -92,12 +92,12 @@ def test_a_row_is_shown_and_kept(row: ProgramRow, tmp_path: Path):
 
 def test_what_is_worse_than_stock_fails_a_row(row: ProgramRow):
     auto, stock = row.figures["auto"], row.figures["stock"]
-    more = stock.counters[LDS_CYCLES] + 1
-    slower = replace(auto, counters=auto.counters | {LDS_CYCLES: more})
+    more = stock.counters[Counted.LDS_CYCLES] + 1
+    slower = replace(auto, counters=auto.counters | {Counted.LDS_CYCLES: more})
     worse = replace(row, figures=row.figures | {"auto": slower})
     assert worse.faults == [f"auto has {more:,} LDS cycles, stock {more - 1:,}"]
     stalled = replace(
-        auto, counters=auto.counters | {BANK_CONFLICTS: stock.counters[BANK_CONFLICTS] + 1}
+        auto, counters=auto.counters | {Counted.CONFLICTS: stock.counters[Counted.CONFLICTS] + 1}
     )
     worse = replace(row, figures=row.figures | {"auto": stalled})
     assert any("conflict cycles, stock" in fault for fault in worse.faults)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bankwise.bench.emulated_products import MarkingDevice
+from bankwise.bench.emulated_runs import MarkingDevice
 from bankwise.bench.wait_check import cases, measure
 from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
 from bankwise.emulator.errors import LdsRaceError, MissingWaitError

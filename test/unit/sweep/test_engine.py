@@ -17,7 +17,8 @@ from bankwise.sweep.cases import Case, SweptKernel, attention_kernel
 from bankwise.sweep.engine import SweepError, Workers, sweep
 from bankwise.sweep.kernels import Attention
 from bankwise.sweep.measure import measure, spread
-from bankwise.sweep.rows import Row, RowsFile
+from bankwise.sweep.rows import Row
+from bankwise.sweep.rows_file import RowsFile
 
 from .swept_rows import case, failed_row, row
 
@@ -26,8 +27,8 @@ SERIAL = Workers(jobs=1, backend="sequential")
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[RowsFile]:
-    with RowsFile(tmp_path / "rows.jsonl") as opened:
+def file(tmp_path: Path) -> Iterator[RowsFile[Row]]:
+    with RowsFile(tmp_path / "rows.jsonl", Row) as opened:
         yield opened
 
 
@@ -48,7 +49,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Case], Row]
     return install
 
 
-def test_only_open_cases_are_measured(file: RowsFile, measured):
+def test_only_open_cases_are_measured(file: RowsFile[Row], measured):
     calls = measured(row)
     file.append(row(CASES[1]))
     file.append(failed_row(CASES[2]))
@@ -59,7 +60,7 @@ def test_only_open_cases_are_measured(file: RowsFile, measured):
     assert calls == ["a", "c"]
 
 
-def test_rows_before_an_interruption_are_kept(file: RowsFile, measured):
+def test_rows_before_an_interruption_are_kept(file: RowsFile[Row], measured):
     def interrupted(of: Case) -> Row:
         if of.kernel.name == "b":
             raise KeyboardInterrupt
@@ -76,7 +77,7 @@ def test_rows_before_an_interruption_are_kept(file: RowsFile, measured):
 
 
 @pytest.mark.parametrize("surrounding", [False, True])
-def test_any_backend_of_joblib_is_used(file: RowsFile, measured, surrounding: bool):
+def test_any_backend_of_joblib_is_used(file: RowsFile[Row], measured, surrounding: bool):
     used: list[str] = []
 
     class Recording(ThreadingBackend):
@@ -95,7 +96,7 @@ def test_any_backend_of_joblib_is_used(file: RowsFile, measured, surrounding: bo
     assert len(file) == 3
 
 
-def test_a_worker_with_other_versions_is_refused(file: RowsFile, measured):
+def test_a_worker_with_other_versions_is_refused(file: RowsFile[Row], measured):
     measured(lambda of: replace(row(of), compiler="9.9"))
     with pytest.raises(SweepError, match=r"a worker has iree-base-compiler 9\.9 .* install"):
         sweep(CASES, file, SERIAL, lambda r: None)
@@ -106,7 +107,7 @@ def test_a_worker_with_other_versions_is_refused(file: RowsFile, measured):
     ("backend", "message"),
     [("frob", "backend 'frob' cannot be used: Invalid backend"), ("dask", "'dask' cannot be used")],
 )
-def test_a_backend_that_is_not_there(file: RowsFile, backend: str, message: str):
+def test_a_backend_that_is_not_there(file: RowsFile[Row], backend: str, message: str):
     with pytest.raises(SweepError, match=message):
         sweep(CASES, file, Workers(jobs=1, backend=backend), lambda r: None)
 

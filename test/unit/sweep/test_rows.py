@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.rows import (
-    RowsFile,
-    RowsFileError,
-    installed_versions,
-    without_prose,
-)
+from bankwise.sweep.cases import Case
+from bankwise.sweep.rows import Row, installed_versions, key_of, without_prose
+from bankwise.sweep.rows_file import RowsFile, RowsFileError
 
 from .swept_rows import case, differing_row, failed_row, row
 
@@ -25,18 +22,22 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "rows.jsonl"
 
 
+def latest(file: RowsFile[Row], of: list[Case]) -> list[Row]:
+    return file.latest(key_of(each, installed_versions()) for each in of)
+
+
 def write(path: Path, *rows: object) -> None:
-    with RowsFile(path) as file:
+    with RowsFile(path, Row) as file:
         for one in rows:
             file.append(one)  # type: ignore[arg-type]
 
 
 def test_finished_rows_are_found_again(path: Path):
     write(path, row(A, 5), row(B))
-    with RowsFile(path) as file:
-        assert file.find(A, installed_versions()) == row(A, 5)
-        assert file.find(case("a", "auto"), installed_versions()) is None
-        assert file.latest([B, A]) == [row(B), row(A, 5)]
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(A, installed_versions())) == row(A, 5)
+        assert file.find(key_of(case("a", "auto"), installed_versions())) is None
+        assert latest(file, [B, A]) == [row(B), row(A, 5)]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40])
@@ -44,9 +45,9 @@ def test_a_half_written_line_is_cut_off(path: Path, cut: int):
     write(path, row(A), row(B))
     contents = path.read_bytes()
     path.write_bytes(contents[:-cut])
-    with RowsFile(path) as file:
-        assert file.find(A, installed_versions())
-        assert file.find(B, installed_versions()) is None
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(A, installed_versions()))
+        assert file.find(key_of(B, installed_versions())) is None
         assert file.unreadable == 0
         file.append(row(B))
     assert path.read_bytes() == contents
@@ -55,57 +56,55 @@ def test_a_half_written_line_is_cut_off(path: Path, cut: int):
 def test_rows_of_other_versions_stay_but_do_not_count(path: Path):
     for field in ("compiler", "bankwise", "code"):
         write(path, replace(row(A), **{field: "other"}))
-    with RowsFile(path) as file:
-        assert file.find(A, installed_versions()) is None
-        assert file.latest([A]) == []
-        assert file.others(installed_versions()) == 3
-        assert file.find(
-            A, Versions("other", installed_versions().bankwise, installed_versions().code)
-        )
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(A, installed_versions())) is None
+        assert latest(file, [A]) == []
+        assert sum(row.versions != installed_versions() for row in file.rows()) == 3
+        assert file.find(key_of(A, replace(installed_versions(), compiler="other")))
         file.append(row(A))
-        assert file.find(A, installed_versions())
+        assert file.find(key_of(A, installed_versions()))
 
 
 def test_another_sample_or_source_is_another_row(path: Path):
     write(path, row(A))
     changed = replace(A.kernel, source="module { }\n")
-    with RowsFile(path) as file:
-        assert file.find(replace(A, sample=3), installed_versions()) is None
-        assert file.find(replace(A, kernel=changed), installed_versions()) is None
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(replace(A, sample=3), installed_versions())) is None
+        assert file.find(key_of(replace(A, kernel=changed), installed_versions())) is None
 
 
 def test_a_failed_row_is_open_and_its_successor_counts(path: Path):
     write(path, failed_row(A))
-    with RowsFile(path) as file:
-        assert file.find(A, installed_versions()) is None
-        assert file.latest([A]) == [failed_row(A)]
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(A, installed_versions())) is None
+        assert latest(file, [A]) == [failed_row(A)]
         file.append(row(A, 7))
-    with RowsFile(path) as file:
-        assert file.latest([A]) == [row(A, 7)]
+    with RowsFile(path, Row) as file:
+        assert latest(file, [A]) == [row(A, 7)]
 
 
 def test_lines_that_are_no_rows_are_counted(path: Path):
     write(path, row(A))
     path.write_text('{"kernel": "x"}\nnot json\n[1]\n' + path.read_text())
-    with RowsFile(path) as file:
+    with RowsFile(path, Row) as file:
         assert file.unreadable == 3
-        assert file.find(A, installed_versions())
+        assert file.find(key_of(A, installed_versions()))
 
 
 def test_two_sweeps_cannot_write_at_once(path: Path):
-    with RowsFile(path), pytest.raises(RowsFileError, match="another sweep is writing"):
-        RowsFile(path).__enter__()
+    with RowsFile(path, Row), pytest.raises(RowsFileError, match="another sweep is writing"):
+        RowsFile(path, Row).__enter__()
 
 
 def test_a_sweep_without_a_row_leaves_no_file(path: Path):
-    with RowsFile(path):
+    with RowsFile(path, Row):
         assert path.exists()
     assert not path.exists()
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path):
     with pytest.raises(RowsFileError, match=r"cannot use '.*': Is a directory"):
-        RowsFile(tmp_path).__enter__()
+        RowsFile(tmp_path, Row).__enter__()
 
 
 def test_the_extent_is_said_in_words():

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a module on the emulator as compiled with each mitigation, whole or by sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..passes.decisions import DecisionLog
+from ..runtime.emulated_device import EmulatedDevice
+from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..runtime.host_program import DispatchCommand, HostProgramError
+from ..sweep.kernels import Mask
+
+Array = npt.NDArray[Any]
+
+MITIGATIONS = ("none", "stock", "auto")
+
+_UNWRITTEN = 0x5A
+"""Bytes of fresh memory. Four of them are 1.5e9 as i32 and 1.5e16 as f32: no sum comes near."""
+
+
+@dataclass
+class MarkingDevice(EmulatedDevice):
+    """Marks fresh memory, so that what no kernel writes does not pass for a result.
+
+    Attributes:
+        whole_grid: grids of up to this many workgroups run whole. Of larger ones the first and the
+            last workgroup run.
+    """
+
+    whole_grid: int = 1 << 62
+
+    def allocate(self, size: int) -> int:
+        """Reserves memory that holds marks, not zeros."""
+        address = super().allocate(size)
+        self.write(address, np.full(size, _UNWRITTEN, np.uint8))
+        return address
+
+    def dispatch(self, command: DispatchCommand) -> None:
+        """Runs a kernel, whole or by sample.
+
+        Raises:
+            HostProgramError: a dispatch may read what a sample of another one did not write.
+        """
+        self.sample = None if math.prod(command.workgroups) <= self.whole_grid else 2
+        super().dispatch(command)
+        if len(self.records) > 1 and any(each.emulated < each.total for each in self.records):
+            raise HostProgramError(f"{len(self.records)} dispatches cannot be sampled")
+
+
+def written(output: Array) -> Mask:
+    """The elements of an output that the emulated workgroups wrote."""
+    marks = np.full(output.itemsize, _UNWRITTEN, np.uint8)
+    kind = f"u{output.itemsize}"
+    return output.view(kind) != marks.view(kind)
+
+
+@dataclass(frozen=True)
+class MitigationRuns:
+    """What a module gave with each mitigation.
+
+    Attributes:
+        runs: by mitigation, where it did not fail.
+        errors: by mitigation, where it failed.
+        decisions: the decisions of `auto`.
+    """
+
+    runs: Mapping[str, EmulatedRun]
+    errors: Mapping[str, str]
+    decisions: DecisionLog
+
+    @property
+    def distinct(self) -> list[EmulatedRun]:
+        """One run for each of the outputs that are not bitwise equal."""
+        by_output = {tuple(out.tobytes() for out in r.outputs): r for r in self.runs.values()}
+        return list(by_output.values())
+
+
+def run_mitigations(
+    source: str,
+    flags: Sequence[str],
+    inputs: Sequence[Array],
+    *,
+    whole_grid: int = 1 << 62,
+    needs_process: bool = False,
+) -> MitigationRuns:
+    """Compiles and runs a module with each mitigation; what fails is in the result too.
+
+    Args:
+        flags: flags of the compiler, which name a hip target.
+        whole_grid: see `MarkingDevice`.
+        needs_process: whether a flag exists only on a compiler's command line. The decisions are
+            not known then.
+    """
+    log = DecisionLog()
+    runs: dict[str, EmulatedRun] = {}
+    errors: dict[str, str] = {}
+    device = partial(MarkingDevice, whole_grid=whole_grid)
+    for mitigation in MITIGATIONS:
+        decisions = log if mitigation == "auto" and not needs_process else None
+        try:
+            runs[mitigation] = run_emulated(
+                source, flags, mitigation, inputs, decisions=decisions, device=device
+            )
+        except Exception as error:
+            # Whatever fails, the other figures are wanted.
+            errors[mitigation] = f"{type(error).__name__}: {error}"
+    return MitigationRuns(runs, errors, log)
