@@ -43,7 +43,6 @@ class Register:
 VCC = Register("s", 106, 2)
 M0 = Register("s", 124)
 EXEC = Register("s", 126, 2)
-SCC = "scc"
 SCALAR_REGISTERS = 128
 _SPECIAL = {
     "vcc": VCC,

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The LDS of all workgroups: bytes, which of them are undefined, and who touches them together.
+"""The LDS of all workgroups of a machine: its bytes, their undefined bits, and races.
 
-Two waves race if both touch a byte between two barriers, and one of them writes it or one updates
-it atomically while the other reads it. Accesses are noted as they happen, and looked at when their
-workgroup comes to its next barrier. Per *granule* that takes the lowest and the highest wave and
-the kinds of access: two waves and a bad mix of kinds are a race. Granules are the largest ones, up
-to a word, that no store or atomic since the barriers touches in part. Whoever touches any byte of a
-granule then meets all that write or update it, so this is exact.
+Two waves of a workgroup *race* if both touch a byte between two barriers, and one of them writes
+the byte, or one updates it with an atomic while the other reads it. Accesses are noted as they
+happen. They are checked when their workgroup comes to its next barrier.
 
-Loops touch the same bytes again and again. An `LdsAccess` is therefore made once for the same
-addresses, and a set of accesses between two barriers that was found free of races stays so.
+The check looks at *granules*, blocks of 1, 2 or 4 bytes. It finds for each granule the lowest and
+the highest wave that touched it, and the kinds of all accesses to it. There is a race where the two
+waves differ and the kinds may not meet. Granules are as large as they can be while every store and
+atomic since the barriers touches whole granules. Whoever touches any byte of a granule then meets
+everyone who writes or updates it, so the check is exact.
+
+Worked example: wave 0 stores bytes 4 and 5, and wave 1 loads byte 6. The store makes granules of 2
+bytes. It touches granule 2, the load touches granule 3, and there is no race. If wave 1 loads byte
+5 instead, granule 2 has the waves 0 and 1 and the kinds WRITES and READS, which is a race.
+
+Loops touch the same bytes again and again. The `LdsAccess` of an instruction is therefore made once
+for equal addresses, and a set of accesses between two barriers that had no race is not checked
+again.
 """
 
 from __future__ import annotations
@@ -37,6 +45,8 @@ _WORD = 4
 
 
 class _Kind(IntFlag):
+    """What an access does to the bytes that it touches."""
+
     READS = 1
     WRITES = 2
     UPDATES = 4
@@ -45,16 +55,17 @@ class _Kind(IntFlag):
 _RACING = np.array(
     [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(8)]
 )
-"""Whether accesses of these kinds, together, are a race if they are of two waves."""
+"""Whether accesses of two waves race, by the union of their kinds."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Touched:
-    """The granules [g] that an access touches, ascending.
+    """The granules that an access touches.
 
     Attributes:
-        lowest: [g], the lowest of the waves that touch each.
-        highest: [g], the highest of them.
+        granules: [g], the numbers of the granules in ascending order.
+        lowest: [g], the lowest wave that touches each of them.
+        highest: [g], the highest wave that touches each of them.
     """
 
     granules: Indices
@@ -79,19 +90,24 @@ class LdsCycles:
 
 @dataclass(eq=False)
 class LdsAccess:
-    """The bytes that one issue of an instruction touches, with what follows from them.
+    """The bytes that one issue of an instruction touches, and what was found out about them.
 
     Attributes:
-        serial: its own number.
-        instruction: index of the instruction.
-        addresses: [parts, n, 64], within the workgroup; an instruction may touch several parts.
-        active: [n, 64] lanes that take part, None for all.
-        offsets: into the bytes of all workgroups, [parts, n, 64], or [parts, m] of active lanes.
-        place: the access to these bytes.
-        touched: what it touches, by bytes of a granule, once looked at.
-        defined_at: the count of undefined stores to the LDS at which all of its bytes were known to
-            be defined; they are, as long as there is no other one.
-        cycles: what one issue costs each workgroup, once that was counted.
+        serial: the number of this access; no other access has it.
+        instruction: the index of the instruction.
+        waves: [n], the waves that execute the instruction.
+        addresses: [parts, n, 64], the first byte of each lane within the LDS of its workgroup. An
+            instruction such as `ds_read2_b32` touches several parts.
+        active: [n, 64], the lanes that take part; None if all do.
+        width: the bytes that a lane touches of each part.
+        offsets: the places of the first bytes in `LdsState.bytes`, [parts, n, 64], or
+            [parts, m] for the m lanes that take part where not all do.
+        place: reads and writes the bytes.
+        touched: the granules that the access touches, by the size of a granule in bytes, as far as
+            they have been asked for.
+        defined_at: how many stores had put undefined bits into the LDS when all bytes of the access
+            were last seen to be defined. They still are while that number stays the same.
+        cycles: what one issue costs each workgroup; None before it is counted.
     """
 
     serial: int
@@ -108,14 +124,23 @@ class LdsAccess:
 
     @property
     def granule(self) -> int:
-        """Bytes of the largest granule, up to a word, of which it touches none in part."""
+        """The size of the largest granule, up to a word, that the access only touches whole."""
         divisors = self.place.alignment | self.width | _WORD
         return divisors & -divisors
 
 
 @dataclass(eq=False)
 class _Patterns:
-    """The accesses of one instruction by the registers that they came from."""
+    """The accesses that one instruction has made so far.
+
+    A key holds the bytes of the waves, of the base addresses and of the active lanes.
+
+    Attributes:
+        last_key: the key of the access that was made last.
+        last: the access that was made last.
+        waves: the array of waves of that access; the same array needs no comparison.
+        known: the accesses by their keys.
+    """
 
     last_key: tuple[bytes, bytes, bytes] | None = None
     last: LdsAccess | None = None
@@ -124,15 +149,19 @@ class _Patterns:
 
 
 class LdsState:
-    """LDS of the workgroups of one machine.
+    """The LDS of the workgroups of one machine.
 
     Args:
-        size: bytes of each workgroup.
-        waves_per_workgroup: wave w is of workgroup `w // waves_per_workgroup`.
-        origins: of the undefined values of its machine.
+        size: the bytes of LDS that each workgroup has.
+        waves_per_workgroup: wave w belongs to workgroup `w // waves_per_workgroup`.
+        origins: the origins of the undefined values of the machine.
 
     Attributes:
-        shadow: which bits are undefined; at first all are.
+        stride: the distance in bytes between the LDS of two workgroups in `bytes`.
+        bytes: the LDS of all workgroups, one after the other.
+        shadow: the undefined bits of `bytes`; at first all are undefined.
+        direct_loads: the loads from memory to the LDS that are under way, if the kernel has such
+            loads.
     """
 
     def __init__(
@@ -152,7 +181,8 @@ class LdsState:
         self._patterns: dict[int, _Patterns] = {}
         self._made = 0
         self._generation = 0
-        # Since which generation each workgroup has not come to a barrier.
+        # The generation counts barriers. A note of it is of interest to a workgroup that has come
+        # to no barrier since.
         self._since = np.zeros(workgroups, np.int64)
         self._noted: dict[tuple[int, int, _Kind], LdsAccess] = {}
         # Instructions whose accesses before the last barrier may be under way behind it.
@@ -171,16 +201,16 @@ class LdsState:
         width: int,
         active: LaneMask | None,
     ) -> LdsAccess:
-        """`width` bytes from each lane's `base + offset` on, for each of `offsets`.
+        """The access to `width` bytes from `base + offset` of each lane on, for each of `offsets`.
 
         Args:
-            instruction: which one it is, as an index; its offsets and width are always the same.
-            waves: [n].
-            base: [n, 64], bytes, as u32.
-            active: [n, 64], None for all.
+            instruction: the index of the instruction, which always has the same offsets and width.
+            waves: [n], the waves that execute it.
+            base: [n, 64], byte addresses as u32.
+            active: [n, 64], the lanes that take part; None if all do.
 
         Raises:
-            LdsAddressError: a lane's access does not lie within its workgroup's LDS.
+            LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup.
         """
         patterns = self._patterns.get(instruction)
         if patterns is None:
@@ -238,7 +268,7 @@ class LdsState:
         )
 
     def _starts(self, waves: WaveIds) -> Offsets:
-        """[n, 1], where the LDS of each wave's workgroup begins."""
+        """[n, 1], the places in `bytes` where the LDS of each wave's workgroup begins."""
         return (waves.astype(np.int64) // self.waves_per_workgroup * self.stride)[:, None]
 
     # -- data ------------------------------------------------------------------------------------
@@ -246,10 +276,16 @@ class LdsState:
     def load(
         self, access: LdsAccess, never_written: Callable[[str], str]
     ) -> tuple[Words, Undefined | None]:
-        """What the lanes read: [words, parts, n, 64], or [words, parts, m] of active lanes.
+        """Returns the words that the lanes read, and their undefined bits if there are any.
+
+        The words are [words, parts, n, 64], or [words, parts, m] where only m lanes take part.
 
         Args:
-            never_written: the origin's text for the name of a byte that nothing was written to.
+            never_written: makes the text of an origin from the name of a byte to which nothing was
+                written.
+
+        Raises:
+            MissingWaitError: a direct load may yet have to write one of the bytes.
         """
         self._check_landed(access, "is read")
         undefined = self._undefined(access, never_written)
@@ -259,20 +295,33 @@ class LdsState:
         return access.place.gather(self.bytes), undefined
 
     def store(self, access: LdsAccess, words: Words, undefined: Undefined | None = None) -> None:
-        """Stores `words`, shaped as `load` returns them; of equal addresses the last one stays."""
+        """Stores words of the shape that `load` returns; of equal addresses the last one stays.
+
+        Args:
+            undefined: the undefined bits of `words`; None if there are none.
+
+        Raises:
+            MissingWaitError: a direct load may yet have to write one of the bytes.
+        """
         self._check_landed(access, "is written")
         self._store(access, words, undefined)
 
     def store_directly(
         self, access: LdsAccess, words: Words, undefined: Undefined | None = None
     ) -> None:
-        """As `store`, for a load whose bytes will be there after a wait of its wave."""
+        """Stores words that a load brings, which are there for certain after a wait of its wave.
+
+        The arguments are those of `store`.
+        """
         self._store(access, words, undefined)
         if self.direct_loads is not None:
             self.direct_loads.begin(access, self._touched(access, _WORD).granules)
 
     def settle(self, waves: WaveIds, count: int) -> None:
-        """After `waves` have waited for vmcnt(`count`), direct loads are stores like any other."""
+        """Ends the direct loads that are done after `waves` have waited for vmcnt(`count`).
+
+        From then on they are stores like any other.
+        """
         if self.direct_loads is None:
             return
         for load, done in self.direct_loads.settle(waves, count):
@@ -285,13 +334,18 @@ class LdsState:
             self.direct_loads.begin(rest, words, load.numbers[~done])
 
     def _part(self, access: LdsAccess, rows: npt.NDArray[np.bool_]) -> LdsAccess:
-        """An access of one part, in some of its waves [n]."""
+        """The part of an access, which has one part, that the waves `rows` [n] make."""
         (base,) = access.addresses[:, rows].astype(np.uint32)
         active = None if access.active is None else access.active[rows]
         waves = access.waves[rows]
         return self._resolve(access.instruction, waves, base, (0,), access.width, active)
 
     def _check_landed(self, access: LdsAccess, what: str) -> None:
+        """Refuses an access to bytes that a direct load may yet have to write.
+
+        Args:
+            what: says what happens to a byte, such as "is read".
+        """
         if self.direct_loads is not None:
             self.direct_loads.check(self._touched(access, _WORD).granules, what)
 
@@ -306,7 +360,11 @@ class LdsState:
             access.defined_at = self._undefined_stores
 
     def begin_update(self, access: LdsAccess) -> None:
-        """Notes an atomic; it races with plain reads and writes, not with other atomics."""
+        """Notes an atomic, which races with plain reads and writes but not with other atomics.
+
+        Raises:
+            MissingWaitError: a direct load may yet have to write one of the bytes.
+        """
         self._check_landed(access, "is updated")
         self._note(access, _Kind.UPDATES)
 
@@ -321,10 +379,15 @@ class LdsState:
         """Notes and applies an atomic.
 
         Args:
-            data: per data operand, [words, lanes that take part].
-            undefined: the undefined bits of each.
+            data: the words of each data operand, [words, m] for the m lanes that take part.
+            undefined: the undefined bits of each data operand; None where there are none.
+            never_written: see `load`.
 
-        Returns the values before, [words, lanes that take part].
+        Returns:
+            The words that were there before, [words, m], and their undefined bits.
+
+        Raises:
+            MissingWaitError: a direct load may yet have to write one of the bytes.
         """
         self.begin_update(access)
         offsets = access.offsets.ravel()
@@ -336,9 +399,10 @@ class LdsState:
     def _undefined(
         self, access: LdsAccess, never_written: Callable[[str], str]
     ) -> Undefined | None:
-        """The undefined bits of an access; None, which is remembered, if all are defined.
+        """The undefined bits of the bytes of an access; None if all are defined.
 
-        Bytes that nothing was written to get the origin of their first read.
+        That all are defined is remembered in the access. A byte to which nothing was written gets
+        its first read as its origin.
         """
         if access.defined_at == self._undefined_stores:
             return None
@@ -360,11 +424,13 @@ class LdsState:
         return found
 
     def _all_undefined(self, access: LdsAccess) -> bool:
+        """Whether no bit that the access touches is defined."""
         return bool(
             (self.shadow.bits[access.offsets[..., None] + np.arange(access.width)] == 0xFF).all()
         )
 
     def _name_origins(self, access: LdsAccess, number: np.int32) -> None:
+        """Gives the bytes of an access to which nothing was written the origin `number`."""
         places = access.offsets[..., None] + np.arange(access.width)
         origins = self.shadow.origins[places]
         self.shadow.origins[places] = np.where(origins == NEVER_WRITTEN, number, origins)
@@ -374,14 +440,15 @@ class LdsState:
     def pass_barrier(
         self, complete: npt.NDArray[np.bool_], unfinished: frozenset[int] = frozenset()
     ) -> None:
-        """Ends the accesses between barriers of workgroups [workgroups] whose waves all arrived.
+        """Checks and forgets the accesses that were made before a barrier.
 
         Args:
-            unfinished: instructions, as indices, whose accesses may be under way beyond the
-                barrier, for want of a wait: they race with those behind it too.
+            complete: [workgroups], the workgroups whose waves have all come to the barrier.
+            unfinished: the indices of instructions whose accesses may still be under way behind the
+                barrier, because no wait ends them. They race with accesses behind it too.
 
         Raises:
-            LdsRaceError: two waves raced before.
+            LdsRaceError: two waves raced before the barrier.
         """
         self.check_races()
         carried = [
@@ -400,7 +467,7 @@ class LdsState:
             self._note(access, kind)
 
     def check_races(self) -> None:
-        """Looks at all accesses since each workgroup's last barrier.
+        """Checks all accesses since the last barrier of each workgroup.
 
         Raises:
             LdsRaceError: two waves raced.
@@ -421,7 +488,7 @@ class LdsState:
         self._noted[access.serial, self._generation, kind] = access
 
     def _raced(self, granule: int) -> Indices:
-        """Granules of so many bytes on which two waves raced, ascending."""
+        """The granules of `granule` bytes on which two waves raced, in ascending order."""
         count = len(self.bytes) // granule
         lowest = np.full(count, 1 << _WAVE_BITS, np.int32)
         highest = np.full(count, -1, np.int32)
@@ -439,10 +506,14 @@ class LdsState:
         return np.flatnonzero((highest > lowest) & _RACING[kinds])
 
     def _is_current(self, offsets: Offsets, generation: int) -> npt.NDArray[np.bool_]:
-        """Whether a note of `generation` still counts, by the workgroups of bytes."""
+        """For each place in `bytes`, whether an access of `generation` to it is still noted.
+
+        It is not once the workgroup of the place has come to a barrier.
+        """
         return self._since[offsets // self.stride] <= generation
 
     def _touched(self, access: LdsAccess, granule: int) -> _Touched:
+        """The granules of `granule` bytes that an access touches."""
         found = access.touched.get(granule)
         if found is None:
             found = access.touched[granule] = self._find_touched(
@@ -458,9 +529,13 @@ class LdsState:
         width: int,
         granule: int,
     ) -> _Touched:
-        """What an access touches, by granules of so many bytes.
+        """Finds the granules of `granule` bytes that an access touches.
 
-        Workgroups mostly do the same: then the first one's granules are those of all, moved.
+        Workgroups mostly touch the same bytes of their LDS. The granules of the first one are then
+        found, and moved to the places of the others.
+
+        Args:
+            local: [parts, n, 64], the addresses within the LDS of a workgroup.
         """
         per = self.waves_per_workgroup
         count = len(waves) // per
@@ -494,7 +569,7 @@ class LdsState:
         return _Touched(granules[first_of], waves[first_of], waves[last_of])
 
     def _touches(self, byte: int) -> Iterator[tuple[_Kind, int, int]]:
-        """Kind, wave and instruction of each access to a byte, in the order they happened."""
+        """The kind, wave and instruction of each access to a byte, in the order of the accesses."""
         for (_, generation, kind), access in self._noted.items():
             if not self._is_current(np.array([byte]), generation)[0]:
                 continue
@@ -505,7 +580,7 @@ class LdsState:
                 yield kind, wave, access.instruction
 
     def _race(self, byte: int) -> LdsRaceError:
-        """Names the first access to `byte` that raced, and one before it."""
+        """The error that names the first access to `byte` that raced, and the one it raced with."""
         before: list[tuple[_Kind, int, int]] = []
         for kind, wave, instruction in self._touches(byte):
             for other_kind, other_wave, other_instruction in before:
@@ -521,13 +596,18 @@ class LdsState:
         raise AssertionError("a race without two accesses")
 
     def _why(self, instruction: int) -> str:
-        """What lets an access go on behind a barrier."""
+        """Says why an access is still under way behind a barrier; empty if it is not."""
         late = instruction in self._unfinished
         return " and passes a barrier without 's_waitcnt lgkmcnt(0)'" if late else ""
 
 
 def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
-    """[m, k] granules that accesses [m] touch; the last one repeats where they are fewer."""
+    """[m, k], the granules that accesses from `offsets` [m] on touch.
+
+    An access that touches fewer than k granules repeats its last one. Worked example: with a width
+    of 4 and granules of 2 bytes, an access at byte 3 touches the granules 1, 2 and 3, and one at
+    byte 4 the granules 2 and 3, as 2, 3 and 3.
+    """
     first, last = offsets // granule, (offsets + (width - 1)) // granule
     span = int((last - first).max()) + 1
     return np.minimum(first[:, None] + np.arange(span), last[:, None])
@@ -536,7 +616,7 @@ def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
 def _is_repeated(
     waves: WaveIds, local: Offsets, active: LaneMask | None, per_workgroup: int
 ) -> bool:
-    """Whether these are whole workgroups in a row that touch the same bytes of their LDS."""
+    """Whether the waves make up whole neighbouring workgroups that touch the same bytes."""
     if len(waves) % per_workgroup or waves[0] % per_workgroup:
         return False
     if int(waves[-1]) - int(waves[0]) != len(waves) - 1:
@@ -549,11 +629,12 @@ def _is_repeated(
 
 
 def _verb(kind: _Kind) -> str:
+    """What an access does, as a verb: "reads"."""
     return (kind.name or "").lower()
 
 
 def _active_lane(access: LdsAccess, number: int) -> tuple[int, int]:
-    """Row and lane of an active lane by its number among them."""
+    """The row and the lane of the active lane with this number among the active lanes."""
     assert access.active is not None
     row, lane = np.argwhere(access.active)[number].tolist()
     return row, lane

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register
+from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register, scalar_name
 from .chips import LANES
 from .counters import Counters
 from .errors import UndefinedReadError
@@ -101,11 +101,6 @@ class Machine:
         """Gives scalar register `index` of every wave its initial value [waves]."""
         self.sgpr[index] = values
         self._s_complete[index] = True
-
-    def define_scc(self, values: npt.NDArray[np.bool_]) -> None:
-        """Gives SCC of every wave its value [waves]."""
-        self.scc[:] = values
-        self._s_complete[SCC] = True
 
     def define_vector(self, index: int, values: U32) -> None:
         """Gives vector register `index` of every wave its initial values [waves, 64]."""
@@ -342,7 +337,9 @@ class WaveGroup:
 
     def register_name(self, file: str, index: int) -> str:
         """How the text spells a register."""
-        return self.vector_name(index) if file == "v" else _scalar_name(index)
+        if file == "v":
+            return self.vector_name(index)
+        return "scc" if index == SCC else scalar_name(index)
 
     def block_or_undefined(self, index: int, count: int) -> tuple[U32, Undefined | None]:
         """As `block`, with the bits that are undefined in active lanes: [count, n, 64]."""
@@ -464,9 +461,3 @@ def lanes_of(low: U32, high: U32) -> LaneMask:
     """[n, 64] lanes from the two halves [n] of 64-bit masks."""
     words = np.stack([low, high], axis=1)
     return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_)
-
-
-def _scalar_name(index: int) -> str:
-    names = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
-    names[SCC] = "scc"
-    return names.get(index, f"s{index}")

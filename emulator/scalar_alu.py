@@ -462,5 +462,3 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
         "s_mulk_i32": _mulk,
     }
 )
-SPECIAL_MNEMONICS = frozenset(_SPECIAL)
-"""Instructions with a step of their own."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vector arithmetic in which every lane computes for itself.
+"""The steps of vector instructions in which every lane computes for itself.
 
-Most instructions are a row of `lane_ops.LANE_OPS`. Here are the steps that run them, and the
-instructions that read or write lane masks (compares, carries, selects, divisions).
+What most of these instructions compute is a row of `lane_ops.LANE_OPS`, which `_lane_op` makes a
+step of. The other functions here make the steps of instructions that read or write a lane mask:
+compares, selects, carries and divisions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .step import BuildContext, Step
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a lane-wise vector instruction, or None if it is none."""
+    """The step of an instruction in which every lane computes for itself; None for any other."""
     name = base_name(instruction.mnemonic)
     if name in LANE_OPS:
         return _lane_op(instruction, LANE_OPS[name])
@@ -44,6 +45,7 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 
 
 def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
+    """The step of an instruction that has a row in `LANE_OPS`."""
     count = len(op.sources)
     if len(instruction.operands) != count + 1:
         raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
@@ -70,7 +72,11 @@ def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
 
 
 def saturating(op: LaneOp) -> Callable[..., Array]:
-    """The integer operation of a row, computed exactly and saturated to the result's type."""
+    """The function of an integer row that saturates its exact result to the result's type.
+
+    Worked example: v_add_u16 with `clamp` adds 0xFFFF and 2 to 0x10001 in 64 bits, and returns
+    0xFFFF, where it returns 1 without `clamp`.
+    """
     dtype: Any = DTYPES[op.result]
     limits = np.iinfo(dtype)
 
@@ -82,7 +88,7 @@ def saturating(op: LaneOp) -> Callable[..., Array]:
 
 
 def _accumulate(kind: str) -> Callable[[Instruction], Step]:
-    """v_fmac: the destination is the addend too."""
+    """Makes the step of v_fmac, whose destination is the addend of its multiply-add too."""
 
     def make(instruction: Instruction) -> Step:
         left, right = (
@@ -102,27 +108,32 @@ def _accumulate(kind: str) -> Callable[[Instruction], Step]:
 
 # Compares.
 
-_INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+
+def _never(a: Array, b: Array) -> Array:
+    return np.zeros(np.broadcast_shapes(a.shape, b.shape), bool)
+
+
+def _always(a: Array, b: Array) -> Array:
+    return np.ones(np.broadcast_shapes(a.shape, b.shape), bool)
+
+
+_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
+        "f": _never,
         "lt": np.less,
         "eq": np.equal,
         "le": np.less_equal,
         "gt": np.greater,
-        "ne": np.not_equal,
         "ge": np.greater_equal,
-        "t": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
     }
+)
+_INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {**_RELATIONS, "ne": np.not_equal, "t": _always}
 )
 _FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
-        "lt": np.less,
-        "eq": np.equal,
-        "le": np.less_equal,
-        "gt": np.greater,
+        **_RELATIONS,
         "lg": lambda a, b: (a < b) | (a > b),
-        "ge": np.greater_equal,
         "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
         "u": lambda a, b: np.isnan(a) | np.isnan(b),
         "nge": lambda a, b: ~(a >= b),
@@ -131,7 +142,7 @@ _FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "nle": lambda a, b: ~(a <= b),
         "neq": np.not_equal,
         "nlt": lambda a, b: ~(a < b),
-        "tru": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
+        "tru": _always,
     }
 )
 _FLOATS = ("f16", "f32", "f64")
@@ -151,7 +162,10 @@ COMPARE_MNEMONICS = frozenset(
 
 
 def _compare(instruction: Instruction, name: str) -> Step:
-    """v_cmp_<relation>_<type>: a mask in VCC or a scalar pair; v_cmpx writes EXEC as well."""
+    """The step of v_cmp_<relation>_<type>, which writes a lane mask to VCC or a scalar pair.
+
+    v_cmpx writes the mask to EXEC as well.
+    """
     _, form, relation, kind = name.split("_")
     writes_exec = form == "cmpx"
     if relation == "class":
@@ -174,6 +188,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
 
 
 def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec: bool) -> None:
+    """Writes a mask, which broadcasts to [n, 64], to a scalar pair and perhaps to EXEC."""
     lanes = np.broadcast_to(mask, (group.count, LANES))
     group.set_lane_mask(target.index, lanes)
     if writes_exec and target != EXEC:
@@ -181,7 +196,11 @@ def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec:
 
 
 def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> Step:
-    """v_cmp_class: whether the value is of one of the classes that the mask's bits name."""
+    """The step of v_cmp_class, which asks whether a number is of one of some classes.
+
+    The bits of the second source say which classes these are: bit 3 is set for normal negative
+    numbers, for example (`_class_number`).
+    """
     target = instruction.operands[0].register
     # The class is that of the number itself, whatever the mode says about denormals.
     value = encoded_source(instruction, instruction.operands[1], 0, kind, flush=False)
@@ -195,11 +214,16 @@ def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> St
 
 
 def _class_number(a: Array) -> Array:
-    """0 and 1 for signaling and quiet NaNs, then -infinity, -normal, -subnormal, -0, +0, ..."""
+    """The class of each number, as v_cmp_class counts the classes.
+
+    0 is a signaling NaN and 1 a quiet one. From there on the classes ascend with the numbers: 2 is
+    -infinity, 3 a normal negative number, 4 a subnormal one, 5 is -0, 6 is +0, 7 a subnormal
+    positive number, 8 a normal one, and 9 is +infinity.
+    """
     bits, mantissa = bits_view(a), int(np.finfo(a.dtype).nmant)
     quiet = (bits >> bits.dtype.type(mantissa - 1) & bits.dtype.type(1)).astype(np.uint32)
     tiny = exponent_field(a) == 0
-    # From +0 outward: 6, 7, 8, 9; the negative ones mirrored: 5, 4, 3, 2.
+    # The distance from zero is 0 to 3; positive numbers count up from 6, negative ones down from 5.
     size = np.where(tiny, (a != 0).astype(np.uint32), np.where(np.isinf(a), 3, 2)).astype(np.uint32)
     return np.where(
         np.isnan(a), quiet, np.where(np.signbit(a), np.uint32(5) - size, np.uint32(6) + size)
@@ -210,7 +234,7 @@ def _class_number(a: Array) -> Array:
 
 
 def _select(instruction: Instruction) -> Step:
-    """v_cndmask_b32: the second source where the mask's bit is set, else the first."""
+    """The step of v_cndmask_b32: the second source where the mask is set, else the first."""
     destination = encoded_destination(instruction, "b32", 2)
     no, yes = (
         encoded_source(instruction, operand, number, "b32")
@@ -225,22 +249,30 @@ def _select(instruction: Instruction) -> Step:
 
 
 def _add(a: Array, b: Array) -> tuple[Array, Array]:
+    """The u32 sum and its carry. A sum that wrapped around is less than either operand."""
     total = a + b
     return total, total < a
 
 
 def _subtract(a: Array, b: Array) -> tuple[Array, Array]:
+    """The u32 difference a - b and its borrow."""
     return a - b, a < b
 
 
 def _subtract_reversed(a: Array, b: Array) -> tuple[Array, Array]:
+    """The u32 difference b - a and its borrow."""
     return b - a, b < a
 
 
 def _carrying(
     first: Callable[[Array, Array], tuple[Array, Array]],
 ) -> Callable[[Instruction], Step]:
-    """v_add_co_u32 and its kind: a sum and its carry as a lane mask, perhaps one in."""
+    """Makes the steps of v_add_co_u32 and its kind, which write a sum and its carry.
+
+    The carry out is a lane mask. v_addc_co_u32 and its kind take another mask as the carry in,
+    which is added to the sum or subtracted from the difference. Either of these two operations may
+    carry, but never both.
+    """
     second = _add if first is _add else _subtract
 
     def make(instruction: Instruction) -> Step:
@@ -270,7 +302,13 @@ def _carrying(
 
 
 def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
-    """v_mad_u64_u32 and v_mad_i64_i32: a 64-bit sum, bit 64 of the exact one as a lane mask."""
+    """Makes the steps of v_mad_u64_u32 and v_mad_i64_i32: a product plus a 64-bit addend.
+
+    Bit 64 of the exact sum, to which both terms are extended, goes to a lane mask. For unsigned
+    numbers it is the carry out of bit 63. For signed ones both signs, repeated in bit 64, are added
+    to that carry. Worked example with 4 bits in place of 64: -8 + -1 is 1000 + 1111, which carries
+    out of bit 3. With the signs, bit 4 is 1 ^ 1 ^ 1 = 1: the sum is 10111, which is -9.
+    """
     dtype: Any = DTYPES[wide]
 
     def make(instruction: Instruction) -> Step:
@@ -289,7 +327,6 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
                 total = product + addend
             carry = total.view(np.uint64) < np.broadcast_to(addend, total.shape).view(np.uint64)
             if narrow == "i32":
-                # Bit 64 of the sum of two numbers extended by their signs.
                 carry = carry ^ (product < 0) ^ (addend < 0)
             destination(group, total)
             _write_mask(group, carry_out, carry, writes_exec=False)
@@ -299,18 +336,22 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
     return make
 
 
-# Divisions. A quotient n/d is computed by Newton's method on scaled operands:
+# Divisions. Compilers compute a quotient n/d by Newton's method on scaled operands:
 #   d' = div_scale(d, d, n), n' = div_scale(n, d, n), q = n'/d' by rcp and fma,
 #   div_fixup(div_fmas(...), d, n).
+# Worked example in f32: the exponents of n = 2^60 and d = 2^-60 are so far apart that d is scaled,
+# by 2^64. The quotient of the scaled operands is 2^56, which div_fmas scales back to 2^120.
 
 
 def _div_scale(kind: str) -> Callable[[Instruction], Step]:
-    """v_div_scale: scales the numerator or denominator of a division out of the denormal range.
+    """Makes the step of v_div_scale: it scales an operand of a division out of the denormal range.
 
-    VCC tells v_div_fmas to scale the quotient back. The pseudocode cannot be right in two places.
-    It looks for f32 reciprocals that are denormal in f64, where they never are; and where both the
-    reciprocal and the quotient are, it scales the denominator, then above 2^126, up and out of
-    range instead of down.
+    The sources are the operand to scale, the denominator and the numerator. The mask that is
+    written tells v_div_fmas to scale the quotient back.
+
+    AMD's pseudocode cannot be right in two places. It looks for f32 reciprocals that are denormal
+    in f64, where they never are. And where both the reciprocal and the quotient are denormal, it
+    scales the denominator, which is above 2^126 then, up and out of range instead of down.
     """
     dtype: Any = DTYPES[kind]
     far, steps, tiny_numerator = (96, 64, 23) if kind == "f32" else (768, 128, 53)
@@ -318,43 +359,35 @@ def _div_scale(kind: str) -> Callable[[Instruction], Step]:
     def denormal(values: Array) -> Array:
         return (values != 0) & (np.abs(values) < np.finfo(dtype).smallest_normal)
 
-    def scaled(values: Array, power: int) -> Array:
-        return values * dtype(2.0**power)
+    def scaled(s0: Array, s1: Array, s2: Array) -> tuple[Array, Array]:
+        """The scaled `s0`, and whether v_div_fmas is to scale; the first case that holds counts."""
+        up, down = s0 * dtype(2.0**steps), s0 * dtype(2.0**-steps)
+        tiny_reciprocal, tiny_quotient = denormal(dtype(1) / s1), denormal(s2 / s1)
+        high = exponent_field(s2)
+        cases = [
+            ((s2 == 0) | (s1 == 0), np.full_like(s0, np.nan), False),
+            (high - exponent_field(s1) >= far, np.where(s0 == s1, up, s0), True),
+            (denormal(s1), up, False),
+            (tiny_reciprocal & tiny_quotient, np.where(s0 == s1, down, s0), True),
+            (tiny_reciprocal, down, False),
+            (tiny_quotient, np.where(s0 == s2, up, s0), True),
+            (high <= tiny_numerator, up, False),
+        ]
+        conditions, values, flags = (list(each) for each in zip(*cases, strict=True))
+        result = np.select(conditions, values, s0).astype(dtype)
+        return result, np.select(conditions, flags, False)
 
     def make(instruction: Instruction) -> Step:
         destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
-        flag = instruction.operands[1].register
+        mask = instruction.operands[1].register
         sources = [vector_source(operand, kind) for operand in instruction.operands[2:5]]
 
         def step(group: WaveGroup) -> None:
-            s0, s1, s2 = np.broadcast_arrays(*(source(group) for source in sources))
             with np.errstate(all="ignore"):
-                up, down = scaled(s0, steps), scaled(s0, -steps)
-                tiny_reciprocal, tiny_quotient = denormal(dtype(1) / s1), denormal(s2 / s1)
-            same1, same2 = s0 == s1, s0 == s2
-            high = exponent_field(s2)
-            conditions = [
-                (s2 == 0) | (s1 == 0),
-                high - exponent_field(s1) >= far,
-                denormal(s1),
-                tiny_reciprocal & tiny_quotient,
-                tiny_reciprocal,
-                tiny_quotient,
-                high <= tiny_numerator,
-            ]
-            values = [
-                np.full_like(s0, np.nan),
-                np.where(same1, up, s0),
-                up,
-                np.where(same1, down, s0),
-                down,
-                np.where(same2, up, s0),
-                up,
-            ]
-            flags = [False, True, False, True, False, True, False]
-            result = np.select(conditions, values, s0)
-            destination(group, result.astype(dtype))
-            _write_mask(group, flag, np.select(conditions, flags, False), writes_exec=False)
+                operands = np.broadcast_arrays(*(source(group) for source in sources))
+                result, flags = scaled(*operands)
+            destination(group, result)
+            _write_mask(group, mask, flags, writes_exec=False)
 
         return step
 
@@ -362,12 +395,12 @@ def _div_scale(kind: str) -> Callable[[Instruction], Step]:
 
 
 def _div_fmas(kind: str) -> Callable[[Instruction], Step]:
-    """v_div_fmas: a fused multiply-add, scaled back where VCC says so.
+    """Makes the step of v_div_fmas: a fused multiply-add whose result is scaled where VCC is set.
 
-    The direction follows from the size of the quotient so far, the addend: v_div_scale scales
-    quotients that are large down and those that are small up. The pseudocode scales up always, and
-    by half as much; no quotient comes out right then. Scaling comes before the rounding: quotients
-    that are subnormal would be rounded twice else.
+    The addend is the quotient so far, and its size tells the direction: v_div_scale has scaled
+    large quotients down and small ones up. AMD's pseudocode always scales up, and by half as much,
+    with which no quotient comes out right. The sum is scaled before it is rounded, because
+    subnormal quotients would be rounded twice otherwise.
     """
     power = 64 if kind == "f32" else 128
     middle = np.finfo(DTYPES[kind]).maxexp - 1  # type: ignore[type-var]
@@ -391,7 +424,11 @@ def _div_fmas(kind: str) -> Callable[[Instruction], Step]:
 
 
 def _bitop3(kind: str) -> Callable[[Instruction], Step]:
-    """v_bitop3 (CDNA4): any function of three bits; `bitop3` is its truth table."""
+    """Makes the step of v_bitop3 (CDNA4), which computes any function of three bits.
+
+    Bit 4 a + 2 b + c of the modifier `bitop3` is the result for the bits a, b and c. Worked
+    example: 0b10000000 is the conjunction of all three, since only bit 7 = 4 + 2 + 1 is set.
+    """
 
     def make(instruction: Instruction) -> Step:
         table = instruction.integer("bitop3")
@@ -442,5 +479,3 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
         "v_nop": lambda instruction: lambda group: None,
     }
 )
-SPECIAL_MNEMONICS = frozenset(_SPECIAL)
-"""Instructions with a step of their own, by mnemonic without its encoding."""

@@ -17,21 +17,24 @@ import pytest
 from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 
 from bankwise.bank_model.targets import target
+from bankwise.emulator import scalar_alu, vector_alu
 from bankwise.emulator.assembly import EXEC, VCC
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.lane_ops import LANE_OPS
-from bankwise.emulator.machine import Machine, WaveGroup
+from bankwise.emulator.machine import SCC, Machine, WaveGroup
 from bankwise.emulator.operands import bits_of
 from bankwise.emulator.packed_math import DOT_PRODUCTS, PACKED_OPS
 from bankwise.emulator.scalar_alu import SAVE_EXEC, SCALAR_COMPARISONS, SCALAR_OPS
-from bankwise.emulator.scalar_alu import SPECIAL_MNEMONICS as SCALAR_SPECIAL
 from bankwise.emulator.step import BuildContext
 from bankwise.emulator.vector_alu import COMPARE_MNEMONICS
-from bankwise.emulator.vector_alu import SPECIAL_MNEMONICS as VECTOR_SPECIAL
 
 from .amd_pseudocode import BUILTINS, Pseudocode, Value, real
 from .small_kernels import kernel
+
+SCALAR_SPECIAL = frozenset(scalar_alu._SPECIAL)
+VECTOR_SPECIAL = frozenset(vector_alu._SPECIAL)
+"""Instructions with a step of their own."""
 
 U64 = npt.NDArray[np.uint64]
 LANES = 128
@@ -411,7 +414,8 @@ class ScalarComparison:
         )
         self.ours.set_scalar(RESULT, self.old)
         self.scc = random.integers(0, 2, SCALAR_TRIALS).astype(bool)
-        self.ours.machine.define_scc(self.scc)
+        self.ours.machine.scc[:] = self.scc
+        self.ours.machine.s_defined.complete[SCC] = True
         self.exec = self.wide(random)
         self.ours.set_scalar(EXEC.index, self.exec)
         self.literal = literal
