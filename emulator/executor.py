@@ -339,7 +339,8 @@ class _Run:
         self.check_races(lambda: self.machine.lds.pass_barrier(complete, unfinished))
 
     def run_group(self, pc: int, waves: Waves) -> None:
-        """Runs a group up to a branch that parts it, a barrier, a new mode, its end, or another."""
+        """Runs a group until a branch parts it, or until it comes to a barrier, a new mode, its end
+        or another group."""
         program, machine = self.program, self.machine
         instructions = program.kernel.instructions
         group, mode = WaveGroup(machine, waves), int(machine.mode_of[waves[0]])
@@ -349,49 +350,56 @@ class _Run:
         while pc < len(instructions):
             # A group of the same mode that waits ahead is met there, and joined.
             ahead = [other for other, its_mode in self.ready if its_mode == mode and other >= pc]
-            stop = min([program.next_flow[pc], *ahead])
             try:
+                stop = min([program.next_flow[pc], *ahead])
                 program.run_straight(group, pc, stop)
                 pc = stop
-                if (pc, mode) in self.ready:
-                    executions[start:pc] += group.waves_of_workgroups
-                    self.enqueue(pc, waves)
-                    return
-                if pc == len(instructions):
+                if (pc, mode) in self.ready or pc == len(instructions):
                     break
-                kind, _, target = program.flow[pc]
-                taken = program.decide(group, pc) if kind is _Flow.BRANCH else np.zeros(0, bool)
-                if kind is _Flow.MODE:
-                    group.pc = pc
-                    program.steps[pc](group)
+                following = self.follow(group, pc)
             except EmulationError as error:
                 program.locate(error, instructions[group.pc])
                 raise
             executions[start : pc + 1] += group.waves_of_workgroups
-            if kind is _Flow.END:
-                self.ended[waves] = True
+            if following is None:
                 return
-            if kind is _Flow.MODE:
-                self.enqueue(pc + 1, waves)
-                return
-            if kind is _Flow.BARRIER:
-                self.waiting.setdefault(pc + 1, []).append(waves)
-                return
-            self.count_branch()
-            if taken.all():
-                pc = target
-            elif not taken.any():
-                pc += 1
-            else:
-                self.enqueue(target, waves[taken])
-                self.enqueue(pc + 1, waves[~taken])
-                return
-            if self.ready and min(self.ready)[0] < pc:
-                # Someone is behind: let them catch up.
-                self.enqueue(pc, waves)
-                return
-            start = pc
-        raise EmulationError(f"kernel '{program.kernel.name}' runs past its last instruction")
+            start = pc = following
+        if (pc, mode) not in self.ready:
+            raise EmulationError(f"kernel '{program.kernel.name}' runs past its last instruction")
+        executions[start:pc] += group.waves_of_workgroups
+        self.enqueue(pc, waves)
+
+    def follow(self, group: WaveGroup, pc: int) -> int | None:
+        """Executes the instruction of the control flow at `pc`.
+
+        Returns:
+            Where the whole group goes on; None if it goes on later, in parts, or not at all.
+        """
+        waves = group.waves
+        kind, _, target = self.program.flow[pc]
+        if kind is _Flow.END:
+            self.ended[waves] = True
+            return None
+        if kind is _Flow.BARRIER:
+            self.waiting.setdefault(pc + 1, []).append(waves)
+            return None
+        if kind is _Flow.MODE:
+            group.pc = pc
+            self.program.steps[pc](group)
+            self.enqueue(pc + 1, waves)
+            return None
+        taken = self.program.decide(group, pc)
+        self.count_branch()
+        if taken.any() and not taken.all():
+            self.enqueue(target, waves[taken])
+            self.enqueue(pc + 1, waves[~taken])
+            return None
+        following = target if taken.all() else pc + 1
+        if self.ready and min(self.ready)[0] < following:
+            # Someone is behind: let them catch up.
+            self.enqueue(following, waves)
+            return None
+        return following
 
     def count_branch(self) -> None:
         """Refuses branches beyond the bound."""

@@ -486,16 +486,22 @@ def _atomic(
 # -- lane exchange -------------------------------------------------------------------------------
 
 
+def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
+    """The lane that each lane names by 4 times its number, as a byte address."""
+    where, offset = vector_source(address, "u32"), np.uint32(_offset(instruction))
+    return lambda group: (where(group) + offset >> np.uint32(2) & np.uint32(LANES - 1)).astype(
+        np.intp
+    )
+
+
 def _bpermute(instruction: Instruction) -> Step:
-    """Each lane reads the lane that its address / 4 names; an inactive one gives 0."""
+    """Each lane reads the lane that it names; an inactive lane gives 0."""
     destination, address, data = instruction.operands
-    where = vector_source(address, "u32")
+    lanes = _addressed_lanes(instruction, address)
     values = register_bits(data.register, 32)
-    offset = np.uint32(_offset(instruction))
 
     def step(group: WaveGroup) -> None:
-        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(LANES - 1)).astype(np.intp)
-        _write_exchange(group, destination, values(group), lanes)
+        _write_exchange(group, destination, values(group), lanes(group))
 
     return step
 
@@ -512,17 +518,15 @@ def _write_exchange(
 
 
 def _permute(instruction: Instruction) -> Step:
-    """Each active lane sends to the lane that its address / 4 names; the highest sender wins."""
+    """Each active lane sends to the lane that it names; of several senders the highest wins."""
     destination, address, data = instruction.operands
-    where = vector_source(address, "u32")
+    lanes = _addressed_lanes(instruction, address)
     values = register_bits(data.register, 32)
-    offset = np.uint32(_offset(instruction))
 
     def step(group: WaveGroup) -> None:
-        lanes = ((where(group) + offset) >> np.uint32(2) & np.uint32(LANES - 1)).astype(np.intp)
         received = np.zeros((group.count, LANES), np.uint32)
         rows, senders = np.nonzero(group.active_lanes())
-        received[rows, lanes[rows, senders]] = values(group)[rows, senders]
+        received[rows, lanes(group)[rows, senders]] = values(group)[rows, senders]
         group.set_v(group.machine.vector_index(destination.register), received)
 
     return step

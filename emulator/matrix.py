@@ -42,7 +42,7 @@ from .assembly import AssemblyError, Instruction, Literal, Operand
 from .chips import CDNA4, EMULATED_CHIPS, LANES
 from .errors import UnknownInstructionError
 from .machine import WaveGroup
-from .operands import literal_bits
+from .operands import literal_bits, vector_registers
 from .small_floats import FP4, SmallFloat, fp8_formats
 from .step import BuildContext, Step
 
@@ -226,17 +226,21 @@ def _multiply(instruction: Instruction, shape: Shape, a_format: Format, b_format
     read_a = _factor(a, shape.m, shape, a_format, transposed=False)
     read_b = _factor(b, shape.n, shape, b_format, transposed=True)
     read_c = _addend(c, shape)
-    to_lanes = _to_lanes(shape)
-    first = destination.register
-    _expect(destination, _result_registers(shape))
+    write = _result(destination, shape)
+    return lambda group: write(group, np.matmul(read_a(group), read_b(group)), read_c(group))
 
-    def step(group: WaveGroup) -> None:
-        total = to_lanes(np.matmul(read_a(group), read_b(group))) + read_c(group)
-        words = _round(total, shape)
+
+def _result(destination: Operand, shape: Shape) -> Callable[[WaveGroup, F64, Array], None]:
+    """Writes the sum of a product [n, blocks, M, N] and an addend, whatever EXEC says."""
+    to_lanes = _to_lanes(shape)
+    first = vector_registers(destination, _result_registers(shape))
+
+    def write(group: WaveGroup, product: F64, addend: Array) -> None:
+        words = _round(to_lanes(product) + addend, shape)
         lanes = None if group.active is None else np.ones((group.count, LANES), bool)
         group.set_block(group.machine.vector_index(first), words, lanes)
 
-    return step
+    return write
 
 
 def _multiply_sparse(
@@ -259,19 +263,14 @@ def _multiply_sparse(
     read_b = _factor(b, shape.n, shape, b_format, transposed=True)
     read_c = _addend(destination, shape)
     read_index = _sparse_indices(instruction, index, compressed)
-    to_lanes = _to_lanes(shape)
-    first = destination.register
-    _expect(destination, _result_registers(shape))
+    write = _result(destination, shape)
 
     def step(group: WaveGroup) -> None:
         # Elements of B that no index names take no part, be they infinite.
         waves = np.arange(group.count)[:, None, None]
         picked = read_b(group)[:, 0][waves, read_index(group)]
         product = np.matmul(read_a(group)[:, 0, :, None, :], picked)[:, None, :, 0]
-        total = to_lanes(np.ascontiguousarray(product)) + read_c(group)
-        words = _round(total, shape)
-        lanes = None if group.active is None else np.ones((group.count, LANES), bool)
-        group.set_block(group.machine.vector_index(first), words, lanes)
+        write(group, np.ascontiguousarray(product), read_c(group))
 
     return step
 
@@ -285,8 +284,7 @@ def _sparse_indices(
     chosen = 0 if instruction.integer("cbsz") else instruction.integer("abid")
     if not 0 <= chosen < sets:
         raise AssemblyError(f"abid:{chosen} where the index register has {sets} sets of indices")
-    _expect(operand, 1)
-    register = operand.register
+    register = vector_registers(operand, 1)
     shifts = (2 * (elements * chosen + np.arange(elements))).astype(np.uint32)
     start = 4 * (np.arange(compressed.k) // 2)
 
@@ -303,12 +301,6 @@ def _result_registers(shape: Shape) -> int:
     return shape.m * shape.n * shape.blocks // LANES * (2 if shape.result == "f64" else 1)
 
 
-def _expect(operand: Operand, count: int) -> None:
-    register = operand.register
-    if register.file == "s" or register.count != count:
-        raise AssemblyError(f"{register} where {count} vector registers are expected")
-
-
 def _factor(
     operand: Operand, rows: int, shape: Shape, form: Format, transposed: bool
 ) -> Callable[[WaveGroup], F64]:
@@ -318,8 +310,7 @@ def _factor(
     """
     elements = rows * shape.k * shape.blocks // LANES
     registers = elements * form.bits // 32
-    _expect(operand, registers)
-    register = operand.register
+    register = vector_registers(operand, registers)
     parts = LANES // (rows * shape.blocks)
     per_word = max(32, form.bits) // 8 // np.dtype(form.kind).itemsize
     if transposed:
@@ -367,8 +358,7 @@ def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
         number = raw.view(kind).astype(np.float64)
         return lambda group: number
     count = _result_registers(shape)
-    _expect(operand, count)
-    register = operand.register
+    register = vector_registers(operand, count)
 
     def read(group: WaveGroup) -> Array:
         words = group.block(group.machine.vector_index(register), count, every_lane=True)

@@ -24,7 +24,7 @@ from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
 from .lds_instructions import Load, NarrowLoad, deliver, shifted_down, taking_part
 from .machine import LaneMask, WaveGroup
-from .operands import Source, scalar_source
+from .operands import Source, scalar_source, vector_registers
 from .step import BuildContext, Step
 from .undefined import Undefined
 
@@ -397,10 +397,7 @@ def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> tuple[Words, Un
 
 
 def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | None) -> Step:
-    register = destination.register
-    words = max(1, load.width // 4)
-    if register.file == "s" or register.count != words:
-        raise AssemblyError(f"{register} where {words} vector registers are expected")
+    register = vector_registers(destination, max(1, load.width // 4))
 
     def step(group: WaveGroup) -> None:
         target = place(group)
@@ -413,9 +410,7 @@ def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | N
 
 
 def _data(operand: Operand, words: int) -> Callable[[WaveGroup], tuple[Words, Undefined | None]]:
-    register = operand.register
-    if register.file == "s" or register.count != words:
-        raise AssemblyError(f"{register} where {words} vector registers are expected")
+    register = vector_registers(operand, words)
     return lambda group: group.block_or_undefined(group.machine.vector_index(register), words)
 
 

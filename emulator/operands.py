@@ -228,6 +228,18 @@ def vector_destination(operand: Operand, form: ResultForm) -> Destination:
     return write_f32 if form.kind == "f32" else write
 
 
+def vector_registers(operand: Operand, count: int) -> Register:
+    """The vector or accumulation registers that an operand must be.
+
+    Raises:
+        AssemblyError: it is something else, or not so many registers.
+    """
+    register = operand.register
+    if register.file == "s" or register.count != count:
+        raise AssemblyError(f"{register} where {count} vector registers are expected")
+    return register
+
+
 def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
     """A 64-bit scalar operand as one bit per lane, [n, 64]."""
     value = operand.value

@@ -127,25 +127,8 @@ def run_on_device(
         files = [runtime.create_io_parameters_module(config.vm_instance, *providers)]
         modules = [*(files if providers else []), hal, module]
         context = runtime.VmContext(config.vm_instance, modules=modules)
-        names = callable_names(module.function_names)
-        if not function and len(names) == 1:
-            function = names[0]
-        if function not in module.function_names:
-            wanted = f"no function '{function}'" if function else "name a function with --function"
-            raise RuntimeDeviceError(f"{wanted}; the module exports {', '.join(names) or 'none'}")
-        entry = module.lookup_function(function)
-        assert entry is not None
-        declaration = dict(entry.reflection).get("iree.abi.declaration", function)
-        arguments = runtime.VmVariantList(len(inputs))
-        for value in _typed_inputs(inputs, declaration):
-            _push(runtime, config.device, arguments, value)
-        results = runtime.VmVariantList(4)
-        try:
-            context.invoke(entry, arguments, results)
-        except (RuntimeError, ValueError) as error:
-            raise RuntimeDeviceError(f"{declaration}: {_one_line(error)}") from error
-        fetched = [_fetch(runtime, config.device, results, i) for i in range(len(results))]
-        return function, fetched
+        name = _function_name(module, function)
+        return name, _call(runtime, config.device, context, module.lookup_function(name), inputs)
     except (RuntimeError, ValueError) as error:
         if isinstance(error, RuntimeDeviceError):
             raise
@@ -154,6 +137,33 @@ def run_on_device(
                 "the module needs parameters; give their files with --parameters=FILE"
             ) from None
         raise RuntimeDeviceError(_one_line(error)) from error
+
+
+def _function_name(module: Any, function: str) -> str:
+    """The function to call: the module's only one where `function` is empty."""
+    names = callable_names(module.function_names)
+    if not function and len(names) == 1:
+        return names[0]
+    if function not in module.function_names:
+        wanted = f"no function '{function}'" if function else "name a function with --function"
+        raise RuntimeDeviceError(f"{wanted}; the module exports {', '.join(names) or 'none'}")
+    return function
+
+
+def _call(
+    runtime: Any, device: Any, context: Any, entry: Any, inputs: Sequence[Array | int | float]
+) -> list[Array]:
+    """The results of a function of the module."""
+    declaration = dict(entry.reflection).get("iree.abi.declaration", entry.name)
+    arguments = runtime.VmVariantList(len(inputs))
+    for value in _typed_inputs(inputs, declaration):
+        _push(runtime, device, arguments, value)
+    results = runtime.VmVariantList(4)
+    try:
+        context.invoke(entry, arguments, results)
+    except (RuntimeError, ValueError) as error:
+        raise RuntimeDeviceError(f"{declaration}: {_one_line(error)}") from error
+    return [_fetch(runtime, device, results, index) for index in range(len(results))]
 
 
 @cache
