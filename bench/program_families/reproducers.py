@@ -57,8 +57,13 @@ def _attention(
     return _program(name, of.inputs(), of.reference, dtype)
 
 
-def _matmul(name: str, dims: Contraction, **how: tuple[str, ...]) -> Program:
-    return _program(name, dims.inputs(), dims.reference, "f32", **how)
+def _matmul(
+    name: str,
+    dims: Contraction,
+    flags: tuple[str, ...] = (),
+    targets: tuple[str, ...] = EMULATED_CHIPS,
+) -> Program:
+    return _program(name, dims.inputs(), dims.reference, "f32", flags=flags, targets=targets)
 
 
 def _dequantized(x: Array, weights: Array, scales: Array) -> Array:
