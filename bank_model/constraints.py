@@ -32,23 +32,12 @@ import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
-from .layouts import MachineAccess, PlainLayout, machine_batches
+from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .targets import Target
 
 # Differences beyond these are left out: gathers without any structure have tens of thousands, and
 # no layout helps them.
 MAX_DIFFERENCES = 1500
-
-
-@dataclass(frozen=True)
-class PlainInGroups(PlainLayout):
-    """The plain layout with accesses split as a swizzle of groups of `group` elements does."""
-
-    group: int = 1
-
-    def group_elements(self, tile: LdsTile) -> int:
-        """Consecutive elements, counted from 0, that the layout keeps together."""
-        return self.group
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,10 @@ class InvalidParameterError(ValueError):
         self.allowed = allowed
 
 
+class ProofError(ValueError):
+    """A claim of a proof does not hold; the message names it."""
+
+
 def require_positive(parameter: str, value: int) -> None:
     """Raises `InvalidParameterError` unless `value` is an integer of at least 1."""
     if value < 1:
@@ -21,7 +25,7 @@ def require_positive(parameter: str, value: int) -> None:
 
 
 def is_power_of_two(value: int) -> bool:
-    """Whether `value` is 1, 2, 4, 8, ..."""
+    """Returns whether `value` is 1, 2, 4, 8, ..."""
     return value > 0 and value & (value - 1) == 0
 
 

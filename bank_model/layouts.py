@@ -59,6 +59,17 @@ class PlainLayout:
 
 
 @dataclass(frozen=True)
+class PlainInGroups(PlainLayout):
+    """The plain layout with accesses split as a swizzle of groups of `group` elements does."""
+
+    group: int = 1
+
+    def group_elements(self, tile: LdsTile) -> int:
+        """Consecutive elements, counted from 0, that the layout keeps together."""
+        return self.group
+
+
+@dataclass(frozen=True)
 class PaddedLayout:
     """Rows (the innermost dimension) followed by `padding_elements` unused elements each."""
 

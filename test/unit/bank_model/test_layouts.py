@@ -18,7 +18,7 @@ from bankwise.bank_model.layouts import (
     machine_accesses,
     split_into_runs,
 )
-from bankwise.bank_model.proof import count_slowly
+from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 

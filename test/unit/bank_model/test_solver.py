@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.address_patterns import address_patterns
-from bankwise.bank_model.errors import InvalidParameterError
+from bankwise.bank_model.errors import InvalidParameterError, ProofError
 from bankwise.bank_model.issue import layout_cost
 from bankwise.bank_model.layouts import (
     AccessCost,
@@ -23,7 +23,7 @@ from bankwise.bank_model.layouts import (
     layout_conflicts,
 )
 from bankwise.bank_model.padding_counts import PaddedCounts
-from bankwise.bank_model.proof import Optimality, ProofError, check
+from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
     LayoutDecision,
     LayoutKind,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bankwise.bank_model import f2, issue, solver
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.address_patterns import address_patterns
+from bankwise.bank_model.errors import ProofError
 from bankwise.bank_model.layouts import (
     PaddedLayout,
     PlainLayout,
@@ -22,7 +23,7 @@ from bankwise.bank_model.layouts import (
     layout_conflicts,
 )
 from bankwise.bank_model.linear_swizzle import LinearSwizzle
-from bankwise.bank_model.proof import Optimality, ProofError, check
+from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
     LayoutKind,
     SolverOptions,

@@ -14,7 +14,7 @@ from iree.compiler.api import Session
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.notations import picture
-from bankwise.bank_model.proof import count_slowly
+from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzle_legality import AccessFootprint, illegality
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import AccessKind, target

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cost of an access from the definition: lane by lane and word by word, in plain Python.
+
+The proof checker counts with this, and the tests hold the fast counts against it. It shares nothing
+with them but the tables of the hardware and the formulas of the layouts.
+
+Worked example: the lanes 0 and 1 of a phase read 4 bytes each at the byte addresses 0 and 128.
+These are the words 0 and 32, and with 32 banks both lie on bank 0: the phase takes 2 cycles, and
+one of them is a conflict. At the addresses 0 and 2 both lanes want word 0: 1 cycle, no conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+
+from .accesses import LdsAccess, LdsTile
+from .errors import ProofError
+from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PlainLayout, SwizzledLayout
+from .targets import AccessKind, LdsInstruction, Target
+
+
+class _Lane(NamedTuple):
+    """A lane that takes part in an issue, and the first logical element that it accesses."""
+
+    issue: int
+    lane: int
+    start: int
+
+
+def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess) -> AccessCost:
+    """Returns the cost of one access; raises ProofError where the layout cannot serve it."""
+    lanes = [
+        _Lane(issue, lane, int(start))
+        for issue, row in enumerate(access.elements)
+        for lane, start in enumerate(row)
+        if access.active is None or access.active[issue, lane]
+    ]
+    if not lanes:
+        return AccessCost(0, 0, 0)
+    starts = [each.start for each in lanes]
+    runs = _runs(layout.group_elements(tile), access.count, starts)
+    if _only_reorders(tile, layout, starts, access.count, runs):
+        steps = np.arange(access.count)
+        lowest = {start: int(layout.offsets(tile, start + steps).min()) for start in starts}
+        moved = np.vectorize(lambda start: lowest.get(start, 0))(access.elements)
+        return count_slowly(target, tile, PlainLayout(), replace(access, elements=moved))
+    total = AccessCost(0, 0, 0)
+    for first, count in runs:
+        addresses = _addresses(tile, layout, lanes, first, count)
+        cost = _run_cost(target, access.kind, count * tile.element_bits // 8, addresses)
+        total = AccessCost(*(a + b for a, b in zip(_numbers(total), _numbers(cost), strict=True)))
+    return total
+
+
+def _numbers(cost: AccessCost) -> tuple[int, int, int]:
+    return cost.conflict_cycles, cost.wavefronts, cost.instructions
+
+
+def _runs(group: int, count: int, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Returns the runs (first, count) of an access: one ends where some lane ends a group."""
+    runs: list[tuple[int, int]] = []
+    first = 0
+    for k in range(1, count + 1):
+        if k == count or any((start + k) % group == 0 for start in starts):
+            runs.append((first, k - first))
+            first = k
+    return runs
+
+
+def _only_reorders(
+    tile: LdsTile, layout: Layout, starts: list[int], count: int, runs: list[tuple[int, int]]
+) -> bool:
+    """Returns whether a swizzle reorders the elements of an access in its block, alike for all."""
+    if not isinstance(layout, SwizzledLayout) or len(runs) < 2 or len({n for _, n in runs}) > 1:
+        return False
+    orders: set[tuple[int, ...]] = set()
+    for start in starts:
+        places = layout.offsets(tile, start + np.arange(count)).tolist()
+        base = min(places)
+        if base % count or start % layout.group_elements(tile):
+            return False
+        orders.add(tuple(place - base for place in places))
+    return len(orders) == 1 and sorted(orders.pop()) == list(range(count))
+
+
+def _addresses(
+    tile: LdsTile, layout: Layout, lanes: Iterable[_Lane], first: int, count: int
+) -> dict[tuple[int, int], int]:
+    """Returns the byte address of a run for each (issue, lane)."""
+    steps = np.arange(first, first + count)
+    addresses: dict[tuple[int, int], int] = {}
+    for issue, lane, start in lanes:
+        places = layout.offsets(tile, start + steps).tolist()
+        if places != list(range(places[0], places[0] + count)):
+            raise ProofError(
+                f"layout: the {count} elements from element {start + first} on, which one "
+                "instruction accesses, do not lie next to each other"
+            )
+        bits = places[0] * tile.element_bits
+        if bits % 8 or count * tile.element_bits % 8:
+            raise ProofError(f"layout: element {start + first} starts inside a byte")
+        addresses[issue, lane] = bits // 8
+    return addresses
+
+
+def _run_cost(
+    target: Target, kind: AccessKind, width: int, addresses: dict[tuple[int, int], int]
+) -> AccessCost:
+    """Returns the cost of a run of `width` bytes."""
+    common = gcd(MAX_USEFUL_ALIGNMENT, *addresses.values())
+    pieces = target.legalize(kind, width, common)
+    conflicts = wavefronts = 0
+    for instruction, offset in pieces:
+        for issue in sorted({issue for issue, _ in addresses}):
+            for phase in instruction.phases:
+                wanted = [
+                    addresses[issue, lane] + offset for lane in phase if (issue, lane) in addresses
+                ]
+                cost = _phase_cost(instruction, target, wanted)
+                wavefronts += cost
+                conflicts += max(cost - 1, 0)
+    return AccessCost(conflicts, wavefronts, len(pieces))
+
+
+def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:
+    banks: dict[int, set[int]] = {}
+    for address in addresses:
+        for word in words_of(instruction, target, address):
+            banks.setdefault(word % instruction.banks, set()).add(word)
+    return max(map(len, banks.values()), default=0)
+
+
+def words_of(instruction: LdsInstruction, target: Target, address: int) -> range:
+    """Returns the words that a lane touches at a byte address."""
+    width = target.bank_width_bytes
+    return range(address // width, (address + instruction.width_bytes - 1) // width + 1)
