@@ -78,6 +78,14 @@ class AccessGroup:
         return self.weight * sum(cost.conflict_cycles for cost in self.costs(count))
 
 
+@dataclass(frozen=True)
+class CheckedProof:
+    """Whether an independent count confirms what a report says of an allocation, in a sentence."""
+
+    holds: bool
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class AllocationReport:
     """Everything known of one LDS allocation.
@@ -109,6 +117,10 @@ class AllocationReport:
     """Whether a proposal counts as chosen: the IR comes before the passes that decide."""
     decision: str = ""
     """What stands or is proposed, and why, in one line."""
+    is_ours: bool = False
+    """Whether one of our passes has chosen, or would choose, the layout that is shown as chosen."""
+    proof: CheckedProof | None = None
+    """None where nobody asked for the check, or nothing could be counted."""
 
     @property
     def chosen(self) -> LayoutCount | None:
@@ -345,6 +357,7 @@ def _counted(
         standing=standing,
         proposal=proposal,
         undecided=not decided,
+        is_ours=proposal is not None and not decided,
     )
     return replace(report, decision=_decision(report, tile, before, standing, choice, dropped))
 

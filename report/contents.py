@@ -213,7 +213,7 @@ def short_location(location: str, inputs: Sequence[str]) -> str:
 
 
 def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:
-    """Unknown uses, assumptions and remarks, a line each.
+    """Returns unknown uses, assumptions, remarks and the check of the proof, a line each.
 
     The reason why an allocation could not be counted at all is its decision, and not repeated.
     """
@@ -223,7 +223,8 @@ def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:
         uses[f"not known: {use.reason}{where}"] += 1
     notes = [text if count == 1 else f"{text}, {count} times" for text, count in uses.items()]
     notes += [f"assumed: {assumption}" for assumption in allocation.assumptions]
-    return notes + list(allocation.remarks)
+    notes += allocation.remarks
+    return notes if allocation.proof is None else [*notes, allocation.proof.text]
 
 
 def group_place(group: AccessGroup, inputs: Sequence[str]) -> str:

@@ -75,6 +75,7 @@ def _allocation(numbered: NumberedAllocation, contents: Contents) -> dict[str, o
         "unknown": [{"reason": u.reason, "location": u.location} for u in report.unknown],
         "assumptions": list(report.assumptions),
         "remarks": list(report.remarks),
+        "proof": report.proof and {"holds": report.proof.holds, "text": report.proof.text},
     }
 
 

@@ -204,7 +204,9 @@ def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
         decided = next((d for d in open_decisions if _is_about(d, allocation)), None)
         if decided is not None:
             open_decisions.remove(decided)
-        allocations.append(replace(allocation, decision=_line(allocation, decided)))
+        ours = decided is not None and decided.action in (Action.HINT, Action.PAD)
+        line = _line(allocation, decided)
+        allocations.append(replace(allocation, decision=line, is_ours=ours))
     return replace(report, allocations=tuple(allocations))
 
 

@@ -57,6 +57,10 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
         reports = _reports(settings)
         if reports is None:
             return 1
+        if settings.check_proofs:
+            from ..report.proofs import with_checked_proofs
+
+            reports = [(file, with_checked_proofs(report)) for file, report in reports]
         contents = Contents(
             inputs=settings.inputs,
             command=(PROGRAM, *arguments),
@@ -67,8 +71,14 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
         write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))
     except (DriverError, PipelineEditError, SelectionError) as error:
         return fail(PROGRAM, str(error))
+    found = [report for _, report in reports]
+    if settings.check_proofs:
+        from ..report.proofs import why_not_proven
+
+        reason = why_not_proven(found)
+        if reason:
+            return fail(PROGRAM, f"--check-proofs: {reason}")
     if settings.fail_on_conflicts:
-        found = [report for _, report in reports]
         reason = why_failed(found, compiled=settings.compile is not None)
         if reason:
             return fail(PROGRAM, f"--fail-on-conflicts: {reason}")

@@ -33,6 +33,8 @@ OPTIONS:
                                 Report only on these, by the numbers in the tables; may be repeated
   --fail-on-conflicts           Exit with 1 if the IR as it stands, or the code that was compiled,
                                 has conflict cycles or accesses that cannot be read
+  --check-proofs                Count every layout again by the definition, and search again where
+                                no better one is claimed to exist; exit with 1 if a claim is wrong
   --split-input-file            Read the parts between '// -----' separately
   --compile                     Compile, also without a compiler flag
   --bankwise-mitigation=<value> What to compile with: {modes}
@@ -64,6 +66,7 @@ class ReportSettings:
     allocations: frozenset[int] = frozenset()
     accesses: frozenset[int] = frozenset()
     fail_on_conflicts: bool = False
+    check_proofs: bool = False
     split_input: bool = False
     compile: CompileSettings | None = None
 
@@ -71,6 +74,7 @@ class ReportSettings:
 _SWITCHES = {
     "bank-map": "bank_map",
     "fail-on-conflicts": "fail_on_conflicts",
+    "check-proofs": "check_proofs",
     "split-input-file": "split_input",
 }
 _VALUES = {"o": "output", "output": "output", "format": "format", "target": "target"}

@@ -13,6 +13,8 @@ def test_files_are_read_unless_a_compiler_flag_asks_for_a_compile() -> None:
     read = parse_report_arguments(["a.mlir", "-", "--target=gfx942", "--bank-map"])
     assert read.inputs == ("a.mlir", "-")
     assert (read.target, read.bank_map, read.compile) == ("gfx942", True, None)
+    assert not read.check_proofs
+    assert parse_report_arguments(["a.mlir", "--check-proofs"]).check_proofs
     for flag in ("--iree-rocm-target=gfx942", "--bankwise-mitigation=none", "--compile"):
         compiled = parse_report_arguments(["a.mlir", flag])
         assert compiled.inputs == ("a.mlir",)
