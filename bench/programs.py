@@ -54,9 +54,9 @@ class ProgramRow(EmulatedRow):
     """One program on one chip. The error is that of `program_families.program.largest_error`.
 
     Attributes:
-        stock_identical: whether the assembly of `stock` is iree-compile's; None where `stock`
-            failed.
-        race: as of `program_families.program.Program`; "" where the program must run.
+        stock_identical: whether the assembly of `stock` is that of iree-compile; None where
+            `stock` failed.
+        race: the race of stock's own kernel, see `Program`; empty where the program must run.
     """
 
     stock_identical: bool | None = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Read-modify-write operations, of the LDS and of global memory alike.
+"""Read-modify-write operations, which the LDS and global memory share.
 
-Lanes take their turns in order, wave by wave. Semantics follow the CDNA3 ISA, chapter 12
+Lanes take their turns in order, wave by wave. The semantics are those of the CDNA3 ISA, chapter 12
 ("DS_ADD_U32", "BUFFER_ATOMIC_..." and so on).
 """
 
@@ -24,7 +24,13 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class AtomicOp:
-    """`function(memory, data)` on `kind`, of `width` bytes; `operands` data values per lane."""
+    """An operation that replaces a value in memory by `function(memory, data)`.
+
+    Attributes:
+        kind: the type of the values.
+        function: takes the value in memory and one array for each data operand.
+        operands: how many data operands each lane gives.
+    """
 
     kind: type[np.generic]
     function: Callable[..., Array]
@@ -32,7 +38,7 @@ class AtomicOp:
 
     @property
     def width(self) -> int:
-        """Bytes in memory: packed 16-bit values come in pairs."""
+        """The bytes of memory that a lane changes; packed 16-bit values come in pairs."""
         return max(4, np.dtype(self.kind).itemsize)
 
 
@@ -93,11 +99,14 @@ OPS: Mapping[str, AtomicOp] = MappingProxyType(
 
 
 def update(op: AtomicOp, memory: Bytes, offsets: Offsets, data: list[Words]) -> Words:
-    """Applies `op` at `offsets` [m], in order; returns what was there before, [words, m].
+    """Applies `op` at each of `offsets`, in order, and returns the words that were there before.
 
     Args:
-        offsets: multiples of the operation's width.
-        data: per data operand, [words, m].
+        offsets: [m], multiples of the operation's width.
+        data: the words of each data operand, [words, m].
+
+    Returns:
+        [words, m], for each offset what the operation found there.
     """
     words = op.width // 4
     before = np.zeros((words, len(offsets)), np.uint32)
@@ -130,10 +139,18 @@ def update_undefined(
     data: list[Words],
     undefined: list[Undefined | None],
 ) -> tuple[Words, Undefined | None]:
-    """As `update`, where memory or data are undefined in part.
+    """Does what `update` does where memory or data have undefined bits.
 
-    The rule is that of `spread.py`: the bits that differ from one filling to another are undefined.
-    Only the bytes that are touched are filled in, one place for each of their offsets.
+    The rule is that of `spread.py`: the bits that differ from one filling of the undefined bits to
+    another become undefined. Only the bytes that are touched are filled in. They lie side by side
+    in the trials, in one place for each distinct offset.
+
+    Args:
+        shadow: the undefined bits of `memory`.
+        undefined: the undefined bits of each data operand; None where there are none.
+
+    Returns:
+        The words that were there before, and their undefined bits.
     """
     width = op.width
     places, which = np.unique(offsets, return_inverse=True)
@@ -170,9 +187,10 @@ def update_undefined(
 
 
 def _differing(trials: list[Array]) -> Array:
+    """The bits in which some trial differs from the first one."""
     return np.bitwise_or.reduce([values ^ trials[0] for values in trials[1:]])
 
 
 def _typed(words: Words, op: AtomicOp) -> Array:
-    """[words, m] as values [m, values of a lane]."""
+    """Words [words, m] as values of the operation's type, [m, values of a lane]."""
     return np.ascontiguousarray(words.T).view(op.kind)

@@ -29,7 +29,7 @@ F16 = npt.NDArray[np.float16]
 
 
 def _float_constants(kind: type[Any]) -> tuple[Any, Any, Any]:
-    """Of a float type: its bits' type, the exponent's bits and the sign's."""
+    """The type of a float type's bits, a mask of its exponent, and one of its sign."""
     width = np.dtype(kind).itemsize * 8
     bits = np.dtype(f"u{width // 8}")
     sign, mantissa = 1 << (width - 1), (1 << np.finfo(kind).nmant) - 1

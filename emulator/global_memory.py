@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The GPU's memory: buffers at 48-bit addresses, with gaps between them that nobody may touch."""
+"""The memory of the GPU: buffers at 48-bit addresses with gaps that nobody may touch."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class _Buffer:
 
 
 class GlobalMemory:
-    """Buffers by address; every access must lie within one of them.
+    """The buffers by address; every access must lie within one of them.
 
-    New buffers hold zeros, or what the host gives. What kernels store may be undefined.
+    A new buffer holds zeros, or what the host gives. What kernels store may be undefined.
 
     Attributes:
-        origins: of the undefined values of all kernels that use this memory.
+        origins: the origins of the undefined values of all kernels that use this memory.
     """
 
     def __init__(self) -> None:
@@ -65,9 +65,10 @@ class GlobalMemory:
     def allocate(
         self, contents: int | bytes | npt.NDArray[np.generic], *, read_only: bool = False
     ) -> int:
-        """A new buffer of so many zero bytes, or with a copy of `contents`; returns its address.
+        """Makes a buffer and returns its address; kernels cannot store to a `read_only` one.
 
-        Kernels cannot store to a buffer that is `read_only`.
+        Args:
+            contents: what the buffer holds, or a number of zero bytes.
         """
         if isinstance(contents, int):
             size, initial = contents, None
@@ -113,10 +114,13 @@ class GlobalMemory:
             new.origins[start : start + count] = shadow.origins[first : first + count]
 
     def check_defined(self, address: int, count: int, what: str) -> None:
-        """Looks at bytes that somebody outside of the kernels uses; `what` begins a sentence.
+        """Refuses undefined bytes that somebody outside of the kernels wants to use.
+
+        Args:
+            what: what the bytes are, as the beginning of a sentence.
 
         Raises:
-            UndefinedReadError: a byte is undefined in part; it names the first one.
+            UndefinedReadError: a byte has undefined bits; the message names the first such byte.
         """
         buffer = self._holding(address, count)
         if buffer.shadow is None:
@@ -132,6 +136,7 @@ class GlobalMemory:
             )
 
     def _shadow(self, buffer: _Buffer) -> UndefinedBytes:
+        """The undefined bits of a buffer, which is given a shadow if it has none."""
         if buffer.shadow is None:
             buffer.shadow = UndefinedBytes(np.zeros(len(buffer.data), np.uint8))
         return buffer.shadow
@@ -139,14 +144,17 @@ class GlobalMemory:
     def load(
         self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
     ) -> Words:
-        """`width` bytes from each lane's address on, [words, n, 64]; inactive lanes get zeros.
+        """The `width` bytes from each lane's address on, as words [words, n, lanes].
+
+        Inactive lanes get zeros.
 
         Args:
-            addresses: [n, lanes].
-            waves: [n], only to say which wave an error is about.
+            addresses: [n, lanes], byte addresses.
+            active: [n, lanes], the lanes that take part; None if all do.
+            waves: [n], the numbers of the waves, of which an error names one.
 
         Raises:
-            GlobalAccessError: an active lane's access is in no buffer.
+            GlobalAccessError: an active lane's bytes do not lie within one buffer.
         """
         if active is not None and not active.all():
             result = np.zeros((words_of(width), *addresses.shape), np.uint32)
@@ -171,7 +179,7 @@ class GlobalMemory:
     def undefined(
         self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
     ) -> Undefined | None:
-        """The undefined bits of what `load` returns, if there are any; arguments as of `load`."""
+        """The undefined bits of what `load` returns for the same arguments; None without any."""
         if all(buffer.shadow is None for buffer in self._buffers):
             return None
         if active is None:
@@ -198,9 +206,17 @@ class GlobalMemory:
         waves: WaveIds,
         undefined: Undefined | None = None,
     ) -> None:
-        """Stores `words` [words, n, lanes]; of equal addresses the last lane's value stays.
+        """Stores words; where addresses are equal the value of the last lane stays.
 
-        `undefined` says which of their bits are. Other arguments and errors as of `load`.
+        `load` documents the other arguments.
+
+        Args:
+            words: [words, n, lanes].
+            undefined: the undefined bits of `words`; None if all are defined.
+
+        Raises:
+            GlobalAccessError: an active lane's bytes do not lie within one buffer, or the buffer
+                is read-only.
         """
         if active is None:
             active = np.ones(addresses.shape, bool)
@@ -226,13 +242,21 @@ class GlobalMemory:
         waves: WaveIds,
         undefined: Undefined | None = None,
     ) -> tuple[Words, Undefined | None]:
-        """Applies an atomic in the order of waves and lanes; returns the values before.
+        """Applies an atomic to the addresses of the lanes, in the order of waves and lanes.
+
+        `load` documents the other arguments.
 
         Args:
-            data: per data operand, [words, n, 64].
-            undefined: which of their bits are, [operands, words, n, 64].
+            data: the words of each data operand, [words, n, lanes].
+            undefined: their undefined bits, [operands, words, n, lanes]; None if all are defined.
 
-        Returns [words, n, 64], zeros in inactive lanes. Other arguments and errors as of `load`.
+        Returns:
+            The words that were there before, [words, n, lanes] with zeros in inactive lanes, and
+            their undefined bits.
+
+        Raises:
+            GlobalAccessError: an active lane's bytes do not lie within one buffer, are not aligned
+                to their number, or the buffer is read-only.
         """
         if active is None:
             active = np.ones(addresses.shape, bool)
@@ -277,7 +301,10 @@ class GlobalMemory:
         rows: npt.NDArray[np.intp],
         lanes: npt.NDArray[np.intp],
     ) -> list[tuple[_Buffer, slice | npt.NDArray[np.intp]]]:
-        """Buffers and which of the accesses, [m], each holds."""
+        """The buffers that accesses [m] touch, and for each the indices of its accesses.
+
+        `rows` and `lanes` say where the accesses stand among `waves` and their lanes.
+        """
         if not addresses.size:
             return []
         buffer = self._only_buffer(addresses, width)
@@ -298,16 +325,19 @@ class GlobalMemory:
         return [(self._buffers[i], np.flatnonzero(number == i)) for i in np.unique(number).tolist()]
 
     def _find(self, address: int) -> _Buffer | None:
+        """The last buffer that begins at an address or before it."""
         index = bisect_right(self._starts, address) - 1
         return self._buffers[index] if index >= 0 else None
 
     def _holding(self, address: int, count: int) -> _Buffer:
+        """The buffer that holds `count` bytes; GlobalAccessError if none does."""
         buffer = self._find(address)
         if buffer is None or address + count > buffer.end:
             raise GlobalAccessError(self._misplaced(address, count))
         return buffer
 
     def _misplaced(self, address: int, count: int) -> str:
+        """The message about bytes that lie within no buffer."""
         near = self._find(address)
         place = "before all buffers"
         if near is not None:
@@ -324,10 +354,10 @@ _CHUNK = 1 << 20
 
 
 def _copy(source: Bytes, target: Bytes) -> None:
-    """Copies, without touching parts of `target` that hold the same already.
+    """Copies bytes, and leaves parts of `target` alone that hold the same bytes already.
 
-    Buffers start as zero pages, which take no memory until they are written: a large tensor of
-    zeros, or one of which few workgroups wrote their part, stays cheap.
+    A buffer begins as pages of zeros, which take no memory until somebody writes to them. A large
+    tensor of zeros, or one of which few workgroups have written their part, thus stays cheap.
     """
     for start in range(0, len(source), _CHUNK):
         part = slice(start, start + _CHUNK)

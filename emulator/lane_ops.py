@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What vector instructions compute in which every lane is on its own: one row each in `LANE_OPS`.
+"""What vector instructions compute in which every lane is on its own, as rows of `LANE_OPS`.
 
-Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture" and "AMD CDNA4 ISA",
-chapter 12.
+The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture" and "AMD CDNA4
+ISA", chapter 12.
 
 `v_exp`, `v_log`, `v_rcp`, `v_rsq`, `v_sqrt`, `v_sin` and `v_cos` are correctly rounded here; the
 hardware's last bit may differ (the ISA promises 1 ULP, and far less for f64, where compilers refine
@@ -33,8 +33,9 @@ class LaneOp:
         function: of one array per source; they broadcast to [n, 64].
         ieee: the function takes the wave's IEEE mode as a last argument.
         saturates: with `clamp` the integer result is computed exactly and saturates.
-        keeps_high: a 16-bit result leaves the register's high half as it is. Instructions that are
-            new in gfx9 do, older ones clear it (LLVM, `GCNSubtarget::zeroesHigh16BitsOfDest`).
+        keeps_high: a 16-bit result leaves the register's high half as it is. The instructions that
+            are new in gfx9 do so, and older ones clear it (LLVM,
+            `GCNSubtarget::zeroesHigh16BitsOfDest`).
     """
 
     result: str
@@ -80,7 +81,7 @@ def _by_f64(function: Function) -> Function:
 
 
 def _without_denormals(function: Function) -> Function:
-    """The f32 forms of these functions have no denormals in any mode."""
+    """A function whose f32 form takes and returns zeros for denormals in any mode."""
 
     def compute(a: Array) -> Array:
         if a.dtype != np.float32:
@@ -91,6 +92,7 @@ def _without_denormals(function: Function) -> Function:
 
 
 def _quiet_bit(a: Array) -> Any:
+    """The bit that tells a quiet NaN from a signaling one."""
     return bits_view(a).dtype.type(1 << (int(np.finfo(a.dtype).nmant) - 1))
 
 
@@ -100,6 +102,7 @@ def _signals(a: Array) -> Array:
 
 
 def _quieted(a: Array) -> Array:
+    """NaNs with their quiet bit set."""
     return (bits_view(a) | _quiet_bit(a)).view(a.dtype)
 
 
@@ -177,7 +180,10 @@ def _fract(a: Array) -> Array:
 
 
 def _turns(function: Function, outside: float) -> Function:
-    """Sine or cosine of a number of turns; a constant beyond 256 turns (Vega ISA, `V_SIN_F32`)."""
+    """The sine or cosine of a number of turns, or `outside` beyond 256 turns.
+
+    The Vega ISA says so of `V_SIN_F32`.
+    """
 
     def compute(a: Array) -> Array:
         value = function((a - np.rint(a)) * (2 * np.pi))
@@ -274,7 +280,7 @@ _F_BINARY: Mapping[str, Function] = MappingProxyType(
 
 
 def _float_ops(kind: str) -> dict[str, LaneOp]:
-    """The rows that exist for one float type; f16 has no `div_scale`, f64 no transcendentals."""
+    """The rows of one float type; f64 has no transcendental functions but roots and reciprocals."""
     exponent = "i16" if kind == "f16" else "i32"
     unary = {"exp", "log", "sin", "cos"} if kind == "f64" else set()
     new = kind == "f16"
@@ -329,7 +335,11 @@ def _distance(a: Array, b: Array) -> Array:
 
 
 def _sum_of_distances(a: Array, b: Array, parts: int, only_nonzero: bool = False) -> Array:
-    """Of the 32 / `parts`-bit parts of two words; perhaps only where the part of `b` is not 0."""
+    """The sum of the distances between the parts of two words, each of which has `parts` parts.
+
+    With `only_nonzero`, parts count only where the part of `b` is not 0. Worked example with two
+    parts: the distances between 0x00050001 and 0x00020003 are 3 and 2, and their sum is 5.
+    """
     width = 32 // parts
     mask = (1 << width) - 1
     total = np.zeros(np.broadcast_shapes(a.shape, b.shape), a.dtype)

@@ -5,8 +5,9 @@ Every register is an array over all waves: `vgpr[r]` is [waves, 64], `sgpr[r]` i
 that are at the same instruction form a `WaveGroup` and execute it together; where a branch parts
 them, they go on as two groups (`executor.py`).
 
-Which bits of each register are defined is known (`undefined.py`). A group returns a register's
-words only if the lanes that count hold no undefined bit, and raises `UndefinedBits` otherwise.
+A machine knows which bits of each register are defined (`undefined.py`). A group returns a
+register's words only if no lane that counts holds an undefined bit, and raises `UndefinedBits`
+otherwise.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ class Machine:
 
     Attributes:
         workgroups: [n, 3], the ids of the workgroups.
-        waves: waves of all workgroups; wave w belongs to workgroup `w // waves_per_workgroup`.
+        waves: how many waves all workgroups have; wave w belongs to workgroup
+            `w // waves_per_workgroup`.
         sgpr: [128, waves]; `vcc`, `m0` and `exec` lie where the ISA encodes them.
         vgpr: [registers, waves, 64]; accumulation register a_i lies at `accum_offset + i`.
-        scc: [waves].
-        private_segment: address of the private memory of all work items, wave by wave.
+        scc: [waves], the scalar condition codes.
+        private_segment: the address of the private memory of all work items, wave by wave.
         modes: the float modes that waves have had so far.
-        mode_of: [waves], which of `modes` each wave has.
+        mode_of: [waves], the index of each wave's mode in `modes`.
         s_defined: the defined bits of `sgpr` and of SCC.
         v_defined: the defined bits of `vgpr`.
     """
@@ -127,11 +129,12 @@ class WaveGroup:
     """Waves that are at the same instruction and have the same float mode.
 
     Attributes:
-        rows: which waves: indexes the wave dimension of the machine's arrays. A slice means all.
-        active: [n, 64] lanes that EXEC enables, or None where it enables all of them.
-        pc: index of the instruction that runs, for the counters.
+        rows: the index of the group's waves in the machine's arrays; a slice means all waves.
+        active: [n, 64], the lanes that EXEC enables; None if it enables all of them.
+        pc: the index of the instruction that runs, under which it is counted.
         mode: the float mode of all of its waves.
-        waves_of_workgroups: [workgroups of the machine], how many waves are of each.
+        waves_of_workgroups: [workgroups], how many waves each workgroup of the machine has in the
+            group.
     """
 
     def __init__(self, machine: Machine, waves: npt.NDArray[np.intp]) -> None:
@@ -154,7 +157,7 @@ class WaveGroup:
         return self.waves // self.machine.waves_per_workgroup
 
     def active_lanes(self) -> LaneMask:
-        """[n, 64], which lanes take part."""
+        """[n, 64], the lanes that take part."""
         if self.active is None:
             return np.ones((self.count, LANES), bool)
         return self.active
@@ -167,7 +170,7 @@ class WaveGroup:
     def set_modes(self, modes: Sequence[FloatMode], which: npt.NDArray[np.intp]) -> None:
         """Gives wave i of the group mode `modes[which[i]]`.
 
-        If these are several, the group must part before its next instruction.
+        If the waves have several modes then, the group must part before its next instruction.
         """
         machine = self.machine
         machine.modes += [mode for mode in modes if mode not in machine.modes]
@@ -195,10 +198,10 @@ class WaveGroup:
             raise UndefinedBits(int(self.waves[row]), None, name, origin)
 
     def s_that_decides(self, index: int, what: str, bits: int = 0xFFFFFFFF) -> U32:
-        """Those bits of a scalar register that must be defined, even on trial.
+        """Some bits of a scalar register, which must be defined even on trial.
 
         Args:
-            what: the register's meaning, with which a sentence begins.
+            what: the register's meaning, with which the message of the error begins.
 
         Raises:
             UndefinedReadError: one of the bits is not defined.
@@ -310,9 +313,9 @@ class WaveGroup:
     # -- undefined bits ------------------------------------------------------------------------
 
     def register(self, file: str, index: int) -> tuple[U32, Undefined | None]:
-        """The words of a register of file `s` or `v`, and which are undefined.
+        """The words of a register and their undefined bits: [n] in file `s`, [n, 64] in file `v`.
 
-        `index` is as `s` and `v` take it, or `SCC`. Words are [n] or [n, 64].
+        `index` is the one that the method `s` or `v` takes, or `SCC`.
         """
         machine = self.machine
         if file == "v":
@@ -324,7 +327,7 @@ class WaveGroup:
         return words, defined.undefined(index, self.rows)
 
     def set_register(self, file: str, index: int, words: U32, undefined: Undefined | None) -> None:
-        """Writes a register in all lanes, as `register` returns it; EXEC must be refreshed then."""
+        """Writes what `register` returns, in all lanes; the caller refreshes EXEC."""
         machine = self.machine
         if file == "v":
             machine.vgpr[index][self.rows] = words
@@ -342,7 +345,7 @@ class WaveGroup:
         return "scc" if index == SCC else scalar_name(index)
 
     def block_or_undefined(self, index: int, count: int) -> tuple[U32, Undefined | None]:
-        """As `block`, with the bits that are undefined in active lanes: [count, n, 64]."""
+        """What `block` returns, and the bits that are undefined in active lanes, [count, n, 64]."""
         machine = self.machine
         try:
             return self.block(index, count), None
@@ -367,12 +370,12 @@ class WaveGroup:
         return Undefined(undefined.bits, origins)
 
     def set_s_or_undefined(self, index: int, value: U32, undefined: Undefined | None) -> None:
-        """As `set_s`, of words [n] with undefined bits; not EXEC."""
+        """Writes words [n] with undefined bits to a scalar register other than EXEC."""
         self.set_s(index, value)
         self.machine.s_defined.write(index, self.rows, undefined)
 
     def set_block_or_undefined(self, index: int, words: U32, undefined: Undefined | None) -> None:
-        """As `set_block`, of words [count, n, 64] with undefined bits in the active lanes."""
+        """Writes words [count, n, 64] with undefined bits to the active lanes of registers."""
         if undefined is None:
             self.set_block(index, words)
             return
@@ -387,7 +390,7 @@ class WaveGroup:
             self.machine.v_defined.write(index + k, self.rows, Undefined(bits, origins))
 
     def block(self, index: int, count: int, every_lane: bool = False) -> U32:
-        """`count` vector registers from `index` on, [count, n, 64]; as `v` in all else."""
+        """The `count` vector registers from `index` on, [count, n, 64], each as `v` returns it."""
         machine = self.machine
         if not all(machine._v_complete[index : index + count]):
             for k in range(count):
@@ -396,7 +399,7 @@ class WaveGroup:
         return registers if self.all_waves else registers[:, self.rows]
 
     def set_block(self, index: int, values: U32, lanes: LaneMask | None = None) -> None:
-        """Writes vector registers from `index` on with `values` [count, n, 64], as `set_v`."""
+        """Writes `values` [count, n, 64] to vector registers from `index` on, as `set_v` does."""
         machine, count = self.machine, len(values)
         whole = self.all_waves and self.active is None and lanes is None
         if whole and all(machine._v_complete[index : index + count]):
@@ -431,7 +434,7 @@ class WaveGroup:
                 machine.v_defined.bits[index][self.rows] |= np.where(mask, ALL_BITS, np.uint32(0))
 
     def v_f32(self, index: int) -> npt.NDArray[np.float32]:
-        """As `v`, as f32; denormals are zeros where the mode flushes those of f32."""
+        """What `v` returns, as f32; denormals are zeros if the mode flushes those of f32."""
         machine = self.machine
         values = self.v(index).view(_F32)
         if machine._v_normal[index] or not self.mode.flush_f32:
@@ -441,7 +444,7 @@ class WaveGroup:
         return flushed
 
     def set_f32(self, index: int, values: npt.NDArray[np.float32]) -> None:
-        """As `set_v`, f32 `values` in which denormals are zeros if the mode flushes those."""
+        """Writes f32 `values`, in which denormals are zeros already if the mode flushes those."""
         self.set_v(index, values.view(_U32))
         everywhere = self.all_waves and self.active is None
         self.machine._v_normal[index] = everywhere and self.mode.flush_f32
@@ -453,7 +456,7 @@ class WaveGroup:
 
 
 def lanes_or_all(low: U32, high: U32) -> LaneMask | None:
-    """As `lanes_of`, but None where all lanes are set."""
+    """What `lanes_of` returns; None if all lanes are set."""
     return None if bool((low & high == 0xFFFFFFFF).all()) else lanes_of(low, high)
 
 

@@ -63,7 +63,7 @@ def flushes(group: WaveGroup, kind: str) -> bool:
 
 
 def register_bits(register: Register, width: int) -> Source:
-    """The raw bits of a vector or scalar register as u16, u32 or u64, [n, 64] or [n, 1]."""
+    """The bits of a register as u16, u32 or u64: [n, 64] of a vector register, else [n, 1]."""
     count = -(-width // 32)
     if register.count != count and not (register.file == "s" and register.count > count):
         raise AssemblyError(f"{register} where {count} registers are expected")
@@ -113,7 +113,7 @@ def apply_signs(values: Array, operand: Operand) -> Array:
 def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
     """A VALU source of type `kind`; floats lose their denormals where the mode says so.
 
-    With `flush` false they keep them in every mode.
+    If `flush` is false, floats keep their denormals in every mode.
     """
     value = operand.value
     if isinstance(value, Literal):
@@ -131,7 +131,7 @@ def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
 def flushed_word(register: Register, offset: int, operand: Operand) -> Source:
     """One word of a vector register as f32, with the operand's sign modifiers.
 
-    As `typed`, but the register's words are not searched for denormals twice.
+    The result is that of `typed`, but a register is not searched for denormals twice.
     """
 
     def read(group: WaveGroup) -> Array:
@@ -193,7 +193,10 @@ class ResultForm:
         return flush_denormals(values) if flushes(group, kind) else values
 
     def scaled(self, group: WaveGroup, values: Array) -> Array:
-        """The output modifier; the hardware ignores it where denormals are kept (CDNA3 ISA 6.2)."""
+        """`values` with the output modifier, which is ignored where denormals are kept.
+
+        CDNA3 ISA 6.2 says so.
+        """
         if not flushes(group, self.kind):
             return values
         scaled = values * values.dtype.type(2.0**self.omod)

@@ -18,7 +18,7 @@ constant: all zeros and all ones tell. For carries, products and floats the othe
 pseudo-random, and differ by register and lane, so that a miss in one bit is rare and one in all
 bits of a value very rare. A comparison has one bit per lane, which random values may never change:
 it is also tried with the value that it compares with, and with the ends of the integers and the
-floats. Scalar instructions, whose SCC is such a bit, too.
+floats. So are scalar instructions, whose SCC is such a bit.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _ENDS = (0x7FFFFFFF, 0x80000000, 0x7FFF7FFF, 0x80008000, 0x7F800000, 0xFF800000,
 
 
 def execute(step: Step, group: WaveGroup, instruction: Instruction) -> None:
-    """Runs one step; undefined bits that it reads spread into what it writes.
+    """Runs one step, whose undefined sources spread into what it writes.
 
     Raises:
-        UndefinedReadError: they reach EXEC.
+        UndefinedReadError: undefined bits reach EXEC.
     """
     try:
         step(group)
@@ -65,7 +65,11 @@ def execute(step: Step, group: WaveGroup, instruction: Instruction) -> None:
 
 
 def spread(step: Step, group: WaveGroup, instruction: Instruction) -> None:
-    """Runs a step that reads undefined bits; arguments and errors as of `execute`."""
+    """Runs a step that reads undefined bits, which spread into what it writes.
+
+    Raises:
+        UndefinedReadError: undefined bits reach EXEC.
+    """
     registers = _Registers(group)
     trials = [_Trial(registers, fill) for fill in _fills(group, instruction)]
     for trial in trials:
@@ -79,10 +83,10 @@ def spread(step: Step, group: WaveGroup, instruction: Instruction) -> None:
 def condition(
     evaluate: Callable[[WaveGroup], LaneMask], group: WaveGroup, instruction: Instruction
 ) -> LaneMask:
-    """[n], a condition that reads undefined bits.
+    """The value [n] of a condition that reads undefined bits.
 
     Raises:
-        UndefinedBits: its value depends on them.
+        UndefinedBits: the value depends on these bits.
     """
     registers = _Registers(group)
     values = [evaluate(_Trial(registers, fill)) for fill in _fills(group, instruction)]
@@ -92,7 +96,7 @@ def condition(
 
 
 class _Registers:
-    """The registers of a group as they are before an instruction, each looked up once.
+    """The registers of a group before an instruction, each of which is looked up once.
 
     Attributes:
         group: the group that executes the instruction.
@@ -114,7 +118,8 @@ class _Trial(WaveGroup):
 
     Attributes:
         read: the registers with undefined bits that were read.
-        written: the registers that were written, and where: [n, 64] or one value for everywhere.
+        written: for each register that was written the lanes [n, 64] in which it was, or one value
+            for all of them.
     """
 
     def __init__(self, registers: _Registers, fill: Fill) -> None:
@@ -200,7 +205,7 @@ class _Trial(WaveGroup):
 
 
 def _fills(group: WaveGroup, instruction: Instruction) -> Iterator[Fill]:
-    """What the undefined bits are filled with, one after the other."""
+    """The fillings of undefined bits that are tried, one after the other."""
     yield lambda key: np.uint32(0)
     yield lambda key: ALL_BITS
     for seed in _RANDOM_SEEDS:
@@ -222,7 +227,7 @@ def _random(seed: int, key: Key) -> U32:
 
 
 def _like_operand(group: WaveGroup, instruction: Instruction, like: Operand, key: Key) -> Any:
-    """What `like` holds, where the register `key` is another operand; else 0."""
+    """A filling: what the operand `like` holds if the register `key` is another operand, else 0."""
     file, index = key
     for operand in instruction.operands:
         value = operand.value
@@ -237,7 +242,10 @@ def _like_operand(group: WaveGroup, instruction: Instruction, like: Operand, key
 def _operand_word(
     group: WaveGroup, instruction: Instruction, operand: Operand, offset: int, file: str
 ) -> Any:
-    """Word `offset` of an operand, as words of file `file`; its undefined bits are 0."""
+    """Word `offset` of an operand, with zeros for its undefined bits.
+
+    The result broadcasts to the words of a register of file `file`.
+    """
     value = operand.value
     if isinstance(value, Literal):
         kind = base_name(instruction.mnemonic).rpartition("_")[2]
@@ -261,7 +269,10 @@ def _operand_word(
 
 
 def _origins(trials: list[_Trial], group: WaveGroup, instruction: Instruction) -> I32:
-    """[n, 64], for each lane what made the bits undefined that it read, or that its wave read."""
+    """The origin [n, 64] of the undefined bits that each lane read.
+
+    A lane that read none gets an origin that another lane of its wave, or of the group, read.
+    """
     origins = np.zeros((group.count, LANES), np.int32)
     read = {key: undefined for trial in trials for key, undefined in trial.read.items()}
     for key, undefined in read.items():
@@ -279,8 +290,10 @@ def _origins(trials: list[_Trial], group: WaveGroup, instruction: Instruction) -
 
 
 def _write(registers: _Registers, key: Key, trials: list[_Trial], origins: I32) -> None:
-    """Gives a register the words of the first trial; bits that differ from trial to trial are
-    undefined."""
+    """Gives a register the words of the first trial.
+
+    The bits that differ from trial to trial become undefined.
+    """
     group, words = registers.group, trials[0].words(key)
     differing = np.zeros_like(words)
     for trial in trials[1:]:

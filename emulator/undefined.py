@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which bits of registers and memory are undefined, and which read of nothing made them so.
+"""The undefined bits of registers and memory, and where they come from.
 
 A register that was never written holds something on the hardware, but nobody knows what. Compilers
 read such registers on purpose where the value cannot matter: both halves of a pair of which one is
@@ -7,8 +7,8 @@ used, a lane that a select discards. Undefined bits therefore *spread* (`spread.
 error only where they matter: in the address of an access, in a branch, in EXEC or MODE, and in
 bytes that the host reads. LDS and global memory keep the undefined bits of what was stored.
 
-Every undefined word has an *origin*: which register or LDS byte was read where, though nothing had
-been written to it. An error names it, for that is where a programmer has to look.
+Every undefined word has an *origin*: the instruction that read a register or an LDS byte to which
+nothing had been written. An error names the origin, for that is where a programmer has to look.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Origins:
 
 
 def never_written(name: str, kernel: Kernel, instruction: Instruction) -> str:
-    """The text of the origin that a read of something is to which nothing was written."""
+    """The text of the origin that a read of `name` is, to which nothing was written."""
     return (
         f"{name}, to which nothing was written before {kernel.source}:{instruction.line} of kernel "
         f"'{kernel.name}' read it: {instruction.text}"
@@ -61,22 +61,22 @@ def never_written(name: str, kernel: Kernel, instruction: Instruction) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Undefined:
-    """Where words of any shape are undefined.
+    """The undefined bits of an array of words.
 
     Attributes:
         bits: the undefined bits of each word.
-        origins: of each word, what made it undefined; of no meaning where it is defined.
+        origins: the number of each word's origin, which has no meaning where the word is defined.
     """
 
     bits: U32
     origins: I32
 
     def at(self, place: Any) -> Undefined:
-        """The words at an index."""
+        """The undefined bits of the words at an index."""
         return Undefined(self.bits[place], self.origins[place])
 
     def rearranged(self, change: Callable[[U32], U32]) -> Undefined:
-        """The words after `change` has moved them about, but not parts of them."""
+        """The undefined bits after `change` has moved whole words to other places."""
         origins = change(self.origins.view(np.uint32))
         return Undefined(change(self.bits), np.ascontiguousarray(origins).view(np.int32))
 
@@ -84,7 +84,10 @@ class Undefined:
     def stack(
         parts: Sequence[Undefined | None], shape: tuple[int, ...], axis: int = 0
     ) -> Undefined | None:
-        """Parts of one shape, of which None is defined, along a new axis; None if all are."""
+        """Joins arrays of one shape along a new axis.
+
+        A part that is None is defined in all bits, and so is the result if it is None.
+        """
         if all(part is None for part in parts):
             return None
         nothing = Undefined(np.zeros(shape, np.uint32), np.zeros(shape, np.int32))
@@ -99,10 +102,10 @@ class DefinedBits:
     """The defined bits of a file of registers.
 
     Attributes:
-        complete: per register, whether all of its bits are known to be defined in all waves; its
-            row of `bits` has no meaning then.
+        complete: whether all bits of each register are known to be defined in all waves. The row
+            of such a register in `bits` has no meaning.
         bits: [registers, ...], the bits that are defined.
-        origins: [registers, ...], for words with other bits.
+        origins: [registers, ...], the origins of the words that have other bits.
     """
 
     def __init__(self, registers: int, *shape: int) -> None:
@@ -148,7 +151,10 @@ class UndefinedBytes:
         self.origins = np.zeros(len(bits), np.int32)
 
     def load(self, offsets: Offsets, width: int) -> Undefined | None:
-        """Of the words [words, ...] of `width` bytes from `offsets` [...] on; None if none is."""
+        """The undefined bits of the words [words, ...] of `width` bytes from `offsets` [...] on.
+
+        None if all are defined.
+        """
         bits = ByteAccess(offsets, width).gather(self.bits)
         if not bits.any():
             return None
@@ -160,7 +166,7 @@ class UndefinedBytes:
         return Undefined(np.ascontiguousarray(bits), origins)
 
     def store(self, offsets: Offsets, width: int, undefined: Undefined | None) -> None:
-        """Of a store of words [words, ...]; None defines all bytes."""
+        """Notes a store of words [words, ...]; all are defined if `undefined` is None."""
         if undefined is None:
             self.bits[offsets[..., None] + np.arange(width)] = 0
             return
@@ -176,8 +182,8 @@ class UndefinedBits(Exception):
     instruction is run again so that the bits spread, or is reported if they matter to it.
 
     Attributes:
-        wave: the first wave that does.
-        lane: its first lane that does, None for a scalar register.
+        wave: the first wave that reads undefined bits.
+        lane: the first lane of that wave that does; None for a scalar register.
         name: how the text spells the register.
         origin: what made the bits undefined.
     """
@@ -190,7 +196,7 @@ class UndefinedBits(Exception):
         self.origin = origin
 
     def message(self, what: str, origins: Origins) -> str:
-        """What is wrong if `what`, with which a sentence begins, must be defined."""
+        """The message if `what`, with which the message begins, must be defined."""
         place = f"wave {self.wave}" if self.lane is None else f"wave {self.wave}, lane {self.lane}"
         if self.origin == NEVER_WRITTEN:
             return f"{what} is undefined ({place}): nothing was written to {self.name}"

@@ -69,7 +69,7 @@ def compile_for_emulation(
     Args:
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, which name a hip target.
-        mitigation, edits, decisions: as of `bankwise.compile`.
+        mitigation, edits, decisions: `bankwise.compile` documents them.
 
     Raises:
         CompileError: the input does not compile.

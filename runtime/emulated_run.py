@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class EmulatedRun:
-    """What a function gave.
+    """The outputs of a function, and what was counted.
 
     Attributes:
         records: one for each dispatch, in order.
@@ -37,7 +37,7 @@ class EmulatedRun:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Summed over the dispatches, of the workgroups that ran."""
+        """The counters of the workgroups that ran, summed over the dispatches."""
         counted: Counter[str] = Counter()
         for record in self.records:
             counted.update(totals(record.kernel, record.counters))
@@ -45,17 +45,17 @@ class EmulatedRun:
 
     @property
     def workgroups(self) -> int:
-        """Of the whole grids of all dispatches."""
+        """The number of workgroups of the whole grids of all dispatches."""
         return sum(record.total for record in self.records)
 
     @property
     def emulated(self) -> int:
-        """How many workgroups ran."""
+        """The number of workgroups that ran."""
         return sum(record.emulated for record in self.records)
 
     @property
     def lds_bytes(self) -> int:
-        """Of a workgroup, the most that a dispatch takes."""
+        """The LDS bytes of a workgroup, of the dispatch that takes the most."""
         return max((record.kernel.lds_bytes for record in self.records), default=0)
 
 
@@ -73,12 +73,12 @@ def run_emulated(
     """Compiles MLIR for an AMD GPU, and calls one of its functions on the emulator.
 
     Args:
-        source, flags, mitigation, edits, decisions: as of `compile_for_emulation`.
+        source, flags, mitigation, edits, decisions: `compile_for_emulation` takes them.
         function: may be empty where the module exports only one.
         device: makes the emulator for the module's kernels.
 
     Raises:
-        CompileError, OSError, AssemblyError: as of `compile_for_emulation`.
+        CompileError, OSError, AssemblyError: `compile_for_emulation` raises them.
         HostProgramError: the function cannot be called, or the program cannot be interpreted.
         EmulationError: a kernel does what a program must not do.
     """

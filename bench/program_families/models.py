@@ -32,13 +32,13 @@ def sigmoid(x: Array) -> Array:
 
 
 def onnx_mlp(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
-    """Of `onnx_mlp.mlir`."""
+    """What `onnx_mlp.mlir` computes."""
     b2 = np.array([0.5, -1.0, 0.25, 2.0, 0.0, 1.0, -0.5, 3.0])
     return softmax(np.maximum(x @ w1.T + b1, 0) @ w2.T + b2)
 
 
 def onnx_transformer_block(x: Array, *weights: Array) -> Array:
-    """Of `onnx_transformer_block.mlir`."""
+    """What `onnx_transformer_block.mlir` computes."""
     wq, wk, wv, wo, w1, w2 = weights
 
     def heads(of: Array) -> Array:
@@ -59,7 +59,7 @@ def _same_convolution(x: Array, w: Array) -> Array:
 
 
 def onnx_resnet_block(x: Array, w1: Array, w2: Array, *norm: Array) -> Sequence[Array]:
-    """Of `onnx_resnet_block.mlir`."""
+    """What `onnx_resnet_block.mlir` computes."""
     gain, bias, mean, variance = (each[:, None, None] for each in norm)
 
     def normalized(of: Array) -> Array:
@@ -80,36 +80,36 @@ def lstm_cell(gates: Array, c: Array) -> Sequence[Array]:
 def onnx_embedding_layernorm(
     tokens: Array, table: Array, places: Array, head: Array
 ) -> list[Array]:
-    """Of `onnx_embedding_layernorm.mlir`."""
+    """What `onnx_embedding_layernorm.mlir` computes."""
     n = layernorm(table[tokens] + places) * 2 - 0.5
     return [n, np.argmax(n @ head, axis=-1)]
 
 
 def onnx_pool_classifier(x: Array, w: Array, b: Array) -> Array:
-    """Of `onnx_pool_classifier.mlir`."""
+    """What `onnx_pool_classifier.mlir` computes."""
     pooled = x.reshape(2, 16, 4, 2, 4, 2).max(axis=(3, 5)).reshape(2, 256)
     return np.log(softmax(pooled @ w.T + b))
 
 
 def stablehlo_mlp(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
-    """Of `stablehlo_mlp.mlir`."""
+    """What `stablehlo_mlp.mlir` computes."""
     h = x @ w1 + b1
     return h * (np.tanh((h + 0.044715 * h**3) * np.sqrt(2 / np.pi)) + 1) / 2 @ w2
 
 
 def stablehlo_attention_block(q: Array, k: Array, v: Array) -> Array:
-    """Of `stablehlo_attention_block.mlir`."""
+    """What `stablehlo_attention_block.mlir` computes."""
     q, k, v = (each.transpose(0, 2, 1, 3) for each in (q, k, v))
     return softmax(q @ k.swapaxes(2, 3) / np.sqrt(32)) @ v
 
 
 def stablehlo_layernorm_mlp(x: Array, gain: Array, w: Array) -> Array:
-    """Of `stablehlo_layernorm_mlp.mlir`."""
+    """What `stablehlo_layernorm_mlp.mlir` computes."""
     return np.maximum(layernorm(x) * gain @ w, 0) + x
 
 
 def stablehlo_resnet_block(x: Array, w: Array) -> Array:
-    """Of `stablehlo_resnet_block.mlir`."""
+    """What `stablehlo_resnet_block.mlir` computes."""
     convolved = _same_convolution(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1))
     return np.maximum(convolved, 0).transpose(0, 2, 3, 1) + x
 
@@ -130,7 +130,7 @@ def _distinct_places(random: np.random.Generator) -> Array:
 
 
 def tosa_resnet_block(x: Array, w: Array, b: Array) -> Array:
-    """Of `tosa_resnet_block.mlir`."""
+    """What `tosa_resnet_block.mlir` computes."""
     convolved = _same_convolution(x.transpose(0, 3, 1, 2), w.transpose(0, 3, 1, 2))
     summed = np.clip(convolved.transpose(0, 2, 3, 1) + b, 0, 6) + x
     return summed.reshape(1, 8, 2, 8, 2, 32).max(axis=(2, 4))
