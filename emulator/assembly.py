@@ -27,7 +27,10 @@ class AssemblyError(ValueError):
 
 @dataclass(frozen=True)
 class Register:
-    """`count` consecutive 32-bit registers of a file: `s`, `v` or `a` (accumulation)."""
+    """The `count` consecutive 32-bit registers from `index` on of a file.
+
+    Files are `s` (scalar), `v` (vector) and `a` (accumulation).
+    """
 
     file: str
     index: int
@@ -60,7 +63,7 @@ _SPECIAL = {
 
 
 def scalar_name(index: int) -> str:
-    """How the text spells the 32-bit scalar register of an encoding."""
+    """The name of the 32-bit scalar register that has an encoding, as the text spells it."""
     for name, register in _SPECIAL.items():
         if register == Register("s", index):
             return name
@@ -94,7 +97,7 @@ class Relocation:
     Attributes:
         kind: `rel32`, `gotpcrel32` or `abs32`; see `linking`.
         high: whether it is the upper half.
-        addend: bytes that are added to the whole address.
+        addend: the number that is added to the whole address.
     """
 
     symbol: str
@@ -108,10 +111,12 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Operand:
-    """A register, number or word, with the modifiers of a source.
+    """A register, number or word with the modifiers of a source.
 
-    `negate` and `absolute` act on a float's sign; `sign_extend` on a part of a register that SDWA
-    selects.
+    Attributes:
+        negate: whether a float's sign is changed.
+        absolute: whether a float's sign is cleared, before it may be changed.
+        sign_extend: whether the part of a register that SDWA selects is extended by its sign.
     """
 
     value: Register | Literal | Name | Relocation
@@ -168,7 +173,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class KernelArgument:
-    """One kernel argument: where it lies in the kernarg segment, and its kind."""
+    """A kernel argument: its place and size in the kernarg segment, and its kind."""
 
     offset: int
     size: int
@@ -181,10 +186,10 @@ class Kernel:
 
     Attributes:
         instructions: in the order of the text; a program counter is an index into them.
-        labels: label -> index of the instruction that follows it.
-        entry: where a wave starts.
-        directives: `.amdhsa_*` values, without the prefix.
-        workgroup_size: work items in x, y, z.
+        labels: for each label the index of the instruction that follows it.
+        entry: the index of the instruction where a wave starts.
+        directives: the values of the `.amdhsa_*` directives, by their names without the prefix.
+        workgroup_size: the number of work items in x, y and z.
         data: the read-only data of the kernel's file.
     """
 
@@ -215,8 +220,8 @@ def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
     """The kernels of an assembly file, by name.
 
     Raises:
-        AssemblyError: not gfx9 assembly, truncated, or an instruction that cannot be read; the
-            message starts with `source` and the line.
+        AssemblyError: the text is no gfx9 assembly or is truncated, or an instruction cannot be
+            read; the message starts with `source` and the line.
     """
     return _Parser(text, source).parse()
 
@@ -334,7 +339,7 @@ class _Parser:
         raise self.error(len(self.lines), f"the code of kernel '{name}' has no end")
 
     def refer(self, relocation: Relocation, line: int) -> None:
-        """Notes which symbol the code needs; AssemblyError where the file does not hold it."""
+        """Notes that the code needs a symbol; AssemblyError if the file does not hold it."""
         try:
             by_table = relocation.kind == "gotpcrel32"
             self.data.refer(relocation.symbol, by_table=by_table)
@@ -384,7 +389,7 @@ class _Parser:
 def _entry(
     instructions: list[Instruction], labels: Mapping[str, int], directives: Mapping[str, int]
 ) -> int:
-    """Where waves start: behind the loads of preloaded arguments, 256 bytes into the code.
+    """The instruction where waves start, behind the loads of preloaded arguments.
 
     Firmware that preloads kernel arguments into SGPRs skips the loads that do the same for older
     firmware (LLVM AMDGPU usage, "Preloaded Kernel Arguments").
@@ -403,7 +408,7 @@ def _entry(
 
 
 def parse_instruction(code: str, line: int) -> Instruction:
-    """One instruction without its comment; AssemblyError where it cannot be read."""
+    """Reads one instruction that has no comment; AssemblyError if it cannot be read."""
     mnemonic, _, rest = code.partition(" ")
     mnemonic, tab, after = mnemonic.partition("\t")
     rest = (after if tab else rest).strip()
@@ -452,7 +457,7 @@ def _modifier(word: str) -> tuple[str, Modifier]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Splits outside of brackets; empty pieces are dropped."""
+    """The pieces of a text between separators that no brackets hold; empty ones are left out."""
     return list(_pieces(text, separator))
 
 

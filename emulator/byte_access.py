@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loads and stores of all lanes at once, from a memory that is one array of bytes.
+"""Loads and stores of all lanes at once, in a memory that is one array of bytes.
 
-Values are u32 words [words, ...]; what is narrower than a word fills its low bytes.
+Values are u32 words [words, ...]. A value that is narrower than a word fills its low bytes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ Offsets = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 
 PADDING = 16
-"""A memory's array must be a multiple of this many bytes long."""
+"""The array of a memory must be a multiple of this many bytes long."""
 
 
 def words_of(width: int) -> int:
-    """32-bit words that hold `width` bytes."""
+    """The number of 32-bit words that hold `width` bytes."""
     return -(-width // 4)
 
 
 class ByteAccess:
-    """`width` bytes from each of `offsets` [...] on.
+    """The access to `width` bytes from each of `offsets` [...] on.
 
     Attributes:
         alignment: the largest power of two, at most 16, that divides all offsets.
@@ -43,7 +43,7 @@ class ByteAccess:
                 break
 
     def gather(self, memory: Bytes) -> Words:
-        """The bytes as [words, ...]."""
+        """Returns the bytes in `memory` as words [words, ...]."""
         unit, width = self._unit, self._width
         if unit in (1, 2):
             return memory.view(f"u{unit}").take(self._index).astype(np.uint32)[None]
@@ -60,7 +60,7 @@ class ByteAccess:
         return np.moveaxis(pieces.view(np.uint32), -1, 0)
 
     def scatter(self, memory: Bytes, words: Words) -> None:
-        """Stores `words` [words, ...]; of equal offsets the last one stays."""
+        """Stores `words` [words, ...]; where offsets are equal the last value stays."""
         unit, width = self._unit, self._width
         if unit in (1, 2):
             memory.view(f"u{unit}")[self._index] = words[0].astype(f"u{unit}")

@@ -33,7 +33,10 @@ Lanes = npt.NDArray[np.intp]
 
 
 def _within(source: Lanes, same: Lanes, of: Lanes) -> Lanes:
-    """`source` where it lies in the lane's own block, as `same` numbers blocks."""
+    """The lanes `source` that lie in the block `of` of the reading lane; -1 in place of others.
+
+    `same` holds the block of each lane.
+    """
     inside = (source >= 0) & (source < LANES)
     return np.where(inside & (same[source % LANES] == of), source, -1)
 
@@ -47,7 +50,7 @@ def _wave_shift(by: int) -> Lanes:
 
 
 def _row_broadcast(last: int) -> Lanes:
-    """Lane `last` and those a multiple of its block before it, to the block behind each."""
+    """Every block of `last` + 1 lanes reads the last lane of the block before it."""
     block = last + 1
     return np.where(_LANE // block > 0, _LANE // block * block - 1, -1)
 
@@ -79,13 +82,13 @@ _ARGUMENTS: Mapping[str, range] = MappingProxyType(
 
 @dataclass(frozen=True)
 class DppLanes:
-    """Where each lane's first source comes from, and which lanes are written.
+    """The lanes that a DPP instruction reads and writes.
 
     Attributes:
-        source: [64], the lane read; -1 where the pattern has none.
-        enabled: [64], lanes that `row_mask` and `bank_mask` let write.
-        bound_zero: a lane whose source is missing or inactive reads 0 (`bound_ctrl`); without it,
-            it is not written.
+        source: [64], the lane that each lane reads; -1 where the pattern has none.
+        enabled: [64], the lanes that `row_mask` and `bank_mask` let write.
+        bound_zero: whether a lane whose source is missing or inactive reads 0 (`bound_ctrl`);
+            otherwise it is not written.
     """
 
     source: Lanes
@@ -93,13 +96,13 @@ class DppLanes:
     bound_zero: bool
 
     def read(self, group: WaveGroup, words: U32) -> U32:
-        """The source words [n, 64] of each lane, from those `words` hold; 0 where there is none."""
+        """The words [n, 64] of the lanes that each lane reads; 0 where it reads none."""
         moved = words.take(self.source, axis=1, mode="wrap")
         valid = self._valid(group)
         return moved if valid is None else np.where(valid, moved, np.uint32(0))
 
     def writes(self, group: WaveGroup) -> LaneMask | None:
-        """[n, 64], the lanes that are written; None for all that are active."""
+        """[n, 64], the lanes that are written; None if all active lanes are."""
         valid = self._valid(group)
         if self._all_enabled and (self.bound_zero or valid is None):
             return None
@@ -113,7 +116,7 @@ class DppLanes:
         return lanes if valid is None else lanes & valid
 
     def _valid(self, group: WaveGroup) -> LaneMask | None:
-        """Lanes that have an active source; None for all of them."""
+        """The lanes that have an active source; None if all have one."""
         if group.active is not None:
             return self._present & group.active[:, self.source]
         return None if self._all_present else np.broadcast_to(self._present, (group.count, LANES))
@@ -167,7 +170,7 @@ def _pattern(instruction: Instruction) -> Lanes:
 
 
 def _read_first_lane(instruction: Instruction) -> Step:
-    """The value of the lowest active lane; lane 0 if none is."""
+    """The step of v_readfirstlane: the value of the lowest active lane, or of lane 0 if none is."""
     write = _from_lane(instruction)
 
     def step(group: WaveGroup) -> None:
@@ -180,7 +183,7 @@ def _read_first_lane(instruction: Instruction) -> Step:
 
 
 def _from_lane(instruction: Instruction) -> Callable[[WaveGroup, Lanes], None]:
-    """Moves one lane of a vector register to a scalar one."""
+    """Makes a function that moves one lane of a vector register to a scalar register."""
     register = instruction.operands[1].register
     destination = scalar_destination(instruction.operands[0], "u32")
 
@@ -196,13 +199,13 @@ def _lane_select(operand: Operand) -> Callable[[WaveGroup], Lanes]:
 
 
 def _read_lane(instruction: Instruction) -> Step:
-    """The value of the selected lane, active or not."""
+    """The step of v_readlane: the value of the selected lane, active or not."""
     write, lanes = _from_lane(instruction), _lane_select(instruction.operands[2])
     return lambda group: write(group, lanes(group))
 
 
 def _write_lane(instruction: Instruction) -> Step:
-    """Sets the selected lane, active or not."""
+    """The step of v_writelane: it sets the selected lane, active or not."""
     register = instruction.operands[0].register
     source = scalar_source(instruction.operands[1], "u32")
     lanes = _lane_select(instruction.operands[2])
@@ -216,7 +219,7 @@ def _write_lane(instruction: Instruction) -> Step:
 
 
 def _swap(instruction: Instruction) -> Step:
-    """Exchanges two registers, lane by lane."""
+    """The step of v_swap: it exchanges two registers, lane by lane."""
     first, second = (operand.register for operand in instruction.operands)
 
     def step(group: WaveGroup) -> None:
@@ -229,8 +232,10 @@ def _swap(instruction: Instruction) -> Step:
 
 
 def _permlane_swap(block: int) -> Callable[[Instruction], Step]:
-    """v_permlane{16,32}_swap_b32 (CDNA4): the odd blocks of lanes of the destination change places
-    with the even blocks of the source."""
+    """Makes the step of v_permlane{16,32}_swap_b32 (CDNA4).
+
+    The odd blocks of lanes of the destination change places with the even blocks of the source.
+    """
     odd = _LANE // block % 2 == 1
 
     def make(instruction: Instruction) -> Step:
@@ -254,7 +259,10 @@ def _permlane_swap(block: int) -> Callable[[Instruction], Step]:
 
 
 def _count_bits_below(word: int) -> Callable[[Instruction], Step]:
-    """v_mbcnt: set bits of a half mask that belong to lanes below one's own, plus a number."""
+    """Makes the step of v_mbcnt, which counts the set bits of a mask for the lanes below each lane.
+
+    The mask is that of lanes 0 to 31 or of lanes 32 to 63; a number is added to the count.
+    """
     below = np.array(
         [(1 << lane) - 1 >> 32 * word & 0xFFFFFFFF for lane in range(LANES)], np.uint32
     )

@@ -28,7 +28,7 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Value:
-    """A number, or a place in the image: `number` bytes behind its start."""
+    """A number, or the place `number` bytes behind the start of the image."""
 
     number: int
     in_image: bool = False
@@ -36,7 +36,7 @@ class Value:
 
 @dataclass(frozen=True)
 class DataRelocation:
-    """`width` bytes at `offset` of an image that hold the address of its byte `target`."""
+    """The `width` bytes at `offset` of an image, which hold the address of its byte `target`."""
 
     offset: int
     width: int
@@ -48,9 +48,9 @@ class DataImage:
     """The read-only data of one assembly file.
 
     Attributes:
-        contents: the bytes, zeros where a relocation stands.
-        symbols: offsets into `contents`.
-        relocations: what depends on where the image lies.
+        contents: the bytes, with zeros where a relocation stands.
+        symbols: the places of the symbols as offsets into `contents`.
+        relocations: the bytes that depend on the address of the image.
         table: for each symbol whose address is read from the global offset table, the offset of
             its entry.
     """
@@ -168,7 +168,7 @@ class DataReader:
                 self._contents[offset : offset + width] = _bytes(value.number, width)
 
     def refer(self, symbol: str, *, by_table: bool) -> None:
-        """Says that code refers to `symbol`, directly or through the global offset table.
+        """Notes that code refers to `symbol`, directly or through the global offset table.
 
         Raises:
             DataError: no read-only section of the file defines it.
@@ -185,7 +185,7 @@ class DataReader:
             self._contents += bytes(8)
 
     def image(self) -> DataImage:
-        """All that was read."""
+        """The image of all that was read."""
         return DataImage(
             bytes(self._contents),
             MappingProxyType(self._symbols),
@@ -258,13 +258,16 @@ class DataReader:
 
 
 def _zeros(words: list[int]) -> bytes:
-    """`.zero count, value`."""
+    """The bytes of `.zero count, value`."""
     count, value = [*words, 0][:2]
     return bytes([value & 0xFF]) * count
 
 
 def _fill(words: list[int]) -> bytes:
-    """`.fill repeat, size, value`: of the value only 4 bytes count, the others are zeros."""
+    """The bytes of `.fill repeat, size, value`.
+
+    Only 4 bytes of the value count, and the others are zeros.
+    """
     repeat, size, value = (words + [1, 0][len(words) - 1 :])[:3]
     if size > 8:
         raise DataError(f".fill writes up to 8 bytes at a time, not {size}")
@@ -359,7 +362,7 @@ class _Expression:
         return DataError(f"the expression '{self.text}' cannot be read")
 
     def binary(self, least: int) -> Value:
-        """Operators that bind tighter than `least`, and their operands."""
+        """Reads operators that bind tighter than `least` and their operands, and computes them."""
         left = self.unary()
         while self.tokens and _PRECEDENCE.get(self.tokens[0], 0) > least:
             sign = self.tokens.pop(0)
@@ -367,7 +370,11 @@ class _Expression:
         return left
 
     def combine(self, sign: str, left: Value, right: Value) -> Value:
-        """An address plus or minus a number is an address, a difference of two is a number."""
+        """Computes one operator.
+
+        An address plus or minus a number is an address, and the difference of two addresses is a
+        number.
+        """
         if sign == "+" and not (left.in_image and right.in_image):
             return Value(left.number + right.number, left.in_image or right.in_image)
         if sign == "-" and left.in_image >= right.in_image:

@@ -41,8 +41,8 @@ class Load:
     """One issue of a direct load.
 
     Attributes:
-        numbers: [n], the number that it has in each of its waves.
-        words: those of the LDS that it writes.
+        numbers: [n], the number that the load has in each of its waves.
+        words: the words of the LDS that the load writes.
     """
 
     access: LdsAccess
@@ -54,7 +54,7 @@ class DirectLoads:
     """The direct loads of one machine that may be under way.
 
     Args:
-        lds_bytes: of all workgroups together.
+        lds_bytes: the bytes of LDS of all workgroups together.
     """
 
     def __init__(self, kernel: Kernel, waves: int, lds_bytes: int) -> None:
@@ -66,11 +66,14 @@ class DirectLoads:
         self._made = 0
 
     def count(self, waves: WaveIds) -> None:
-        """Numbers an instruction that vmcnt counts."""
+        """Gives an instruction that vmcnt counts its number in each of `waves`."""
         self._issued[waves] += 1
 
     def begin(self, access: LdsAccess, words: Indices, numbers: Indices | None = None) -> None:
-        """Marks the words of a load with these numbers, by default those counted last."""
+        """Marks the words of a load as not yet written.
+
+        `numbers` are those of the load in its waves, by default the ones that were counted last.
+        """
         self._made += 1
         if numbers is None:
             numbers = self._issued[access.waves]
@@ -99,7 +102,7 @@ class DirectLoads:
         """Refuses an access to `words` that a load may yet have to write.
 
         Args:
-            what: what is done to a byte, as "is read".
+            what: says what happens to a byte, such as "is read".
 
         Raises:
             MissingWaitError: the message names the load and the wait.

@@ -42,9 +42,9 @@ def base_name(mnemonic: str) -> str:
 def encoded_source(
     instruction: Instruction, operand: Operand, number: int, kind: str, flush: bool = True
 ) -> Source:
-    """Source `number`, from 0, of a VALU instruction, as `kind`.
+    """Reads source `number`, counted from 0, of a VALU instruction as `kind`.
 
-    With `flush` false a float keeps its denormals in every mode.
+    If `flush` is false, a float keeps its denormals in every mode.
     """
     if instruction.mnemonic.endswith("_sdwa"):
         selection = instruction.word(f"src{number}_sel", "DWORD")
@@ -114,9 +114,9 @@ def _sdwa_source(operand: Operand, selection: str, kind: str, flush: bool) -> So
 def encoded_destination(
     instruction: Instruction, kind: str, sources: int, keeps_high: bool = False
 ) -> Destination:
-    """The first operand of a VALU instruction with `sources` sources, whose result is `kind`.
+    """Writes the result, of type `kind`, of a VALU instruction with `sources` sources.
 
-    `keeps_high`: a 16-bit result leaves the other half of its register as it is.
+    With `keeps_high` a 16-bit result leaves the other half of its register as it is.
     """
     operand = instruction.operands[0]
     form = result_form(instruction, kind)
@@ -159,7 +159,10 @@ def _dpp_destination(instruction: Instruction, operand: Operand, form: ResultFor
 def _part_destination(
     operand: Operand, form: ResultForm, shift: int, width: int, unused: str
 ) -> Destination:
-    """Writes `width` bits of a register; the rest becomes 0, the result's sign, or stays."""
+    """Writes `width` bits of a register from bit `shift` on.
+
+    `unused` says whether the other bits become 0 or the result's sign, or stay.
+    """
     register = operand.register
     if unused not in ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"):
         raise AssemblyError(f"no model of dst_unused:{unused}")

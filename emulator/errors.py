@@ -11,9 +11,8 @@ from .assembly import Instruction
 class EmulationError(RuntimeError):
     """A kernel did something undefined, or something that the emulator does not know.
 
-    Where an error is raised, the place in the text is mostly not known. Who knows it adds it to the
-    error itself with `locate`, and raises the same object on; so it does not matter what the
-    constructor of an error's class takes.
+    The code that raises an error mostly does not know the place in the text. A caller that knows it
+    adds it to the error with `locate`, and raises the same object again.
 
     Attributes:
         message: what is wrong.
@@ -49,7 +48,7 @@ def _copy(kind: type[EmulationError], args: tuple[Any, ...], state: Any) -> Emul
 
 
 class UnknownInstructionError(EmulationError):
-    """An instruction, or a form of one, without semantics here; nothing is guessed."""
+    """The emulator has no model of an instruction, or of a form of one, and guesses nothing."""
 
     def __init__(self, instruction: Instruction, detail: str = "") -> None:
         reason = detail or f"the emulator does not know '{instruction.mnemonic}'"
@@ -61,15 +60,15 @@ class UndefinedReadError(EmulationError):
 
 
 class LdsAddressError(EmulationError):
-    """An LDS access beyond the workgroup's LDS; hardware would read zeros and drop stores."""
+    """An access goes beyond its workgroup's LDS, where hardware reads zeros and drops stores."""
 
 
 class LdsRaceError(EmulationError):
     """Two waves of a workgroup touch one LDS byte between barriers, and one changes it.
 
     Attributes:
-        instruction: index of the one that raced.
-        other: what the other wave did before, at instruction `other_instruction`.
+        instruction: the index of the instruction that raced.
+        other: what the other wave did before, at the instruction `other_instruction`.
     """
 
     def __init__(self, message: str, instruction: int, other: str, other_instruction: int) -> None:
@@ -84,8 +83,8 @@ class MissingWaitError(EmulationError):
 
 
 class GlobalAccessError(EmulationError):
-    """A global access outside of all buffers."""
+    """A global access lies outside of all buffers."""
 
 
 class LaunchError(EmulationError):
-    """A kernel that cannot start as it was asked to."""
+    """A kernel cannot start as it was asked to."""

@@ -76,7 +76,7 @@ Waves = npt.NDArray[np.intp]
 
 
 class _Flow(Enum):
-    """Where a straight run of instructions ends; after MODE the group's modes may differ."""
+    """The kinds of instructions that end a straight run; after MODE the waves' modes may differ."""
 
     BRANCH = "branch"
     MODE = "mode"
@@ -98,7 +98,7 @@ _CONDITIONS: dict[str, Condition] = {
 
 
 class Program:
-    """A kernel's instructions, ready to run.
+    """The instructions of a kernel, ready to run.
 
     Raises:
         EmulationError: an instruction that the emulator does not know, or one that uses a register
@@ -145,7 +145,7 @@ class Program:
             raise error
 
     def locate(self, error: EmulationError, instruction: Instruction, *details: str) -> None:
-        """Adds the place of `instruction`, its text and more lines of details to an error."""
+        """Adds the place and the text of an instruction, and more lines of details, to an error."""
         error.locate(
             f"{self.kernel.source}:{instruction.line}",
             f"in kernel '{self.kernel.name}': {instruction.text}",
@@ -168,7 +168,7 @@ class Program:
         return None
 
     def run_straight(self, group: WaveGroup, start: int, stop: int) -> None:
-        """Runs instructions `start` up to `stop`, none of which is in `flow`.
+        """Runs the instructions from `start` up to `stop`, none of which is in `flow`.
 
         Raises:
             EmulationError: the one at `group.pc` does what a program must not do.
@@ -187,10 +187,10 @@ class Program:
                 pc += 1
 
     def decide(self, group: WaveGroup, pc: int) -> npt.NDArray[np.bool_]:
-        """[n], which waves take the branch at `pc`.
+        """[n], the waves that take the branch at `pc`.
 
         Raises:
-            UndefinedReadError: that depends on undefined bits.
+            UndefinedReadError: the condition depends on undefined bits.
         """
         evaluate = self.flow[pc][1]
         group.pc = pc
@@ -207,7 +207,8 @@ class Program:
         """Runs all waves of `machine` to their end.
 
         Args:
-            max_branches: the most branches of all groups together: a bound on endless loops.
+            max_branches: the most branches that all groups take together, which bounds endless
+                loops.
 
         Raises:
             EmulationError: something undefined happened; the message holds the instruction.
@@ -249,7 +250,7 @@ def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:
 
 
 def _settling(instruction: Instruction, step: Step) -> Step:
-    """A step of a kernel with direct loads: counts what vmcnt counts, and does what waits do."""
+    """A step of a kernel with direct loads: it counts what vmcnt counts, and waits end loads."""
     if instruction.mnemonic == "s_waitcnt":
         count = wait_counts(instruction).vm
         if count is not None:
@@ -291,7 +292,7 @@ class _Run:
         self.check_races(self.machine.lds.check_races)
 
     def check_races(self, check: Callable[[], None]) -> None:
-        """Runs a check for races, whose error does not know the instructions' text."""
+        """Runs a check for races, and adds the text of both instructions to its error."""
         try:
             check()
         except LdsRaceError as error:

@@ -57,7 +57,10 @@ def round_to_small(values: F32, form: SmallFloat) -> U32:
 
 
 def _to_float(pair: bool) -> Callable[[Instruction, SmallFloat], Step]:
-    """v_cvt_f32_fp8 of a byte, v_cvt_pk_f32_fp8 of two; SDWA picks which."""
+    """Makes the steps of v_cvt_f32_fp8, of one byte, and v_cvt_pk_f32_fp8, of two.
+
+    SDWA picks the byte or the bytes.
+    """
 
     def make(instruction: Instruction, form: SmallFloat) -> Step:
         table = form.values().astype(np.float32)
@@ -83,7 +86,7 @@ def _to_float(pair: bool) -> Callable[[Instruction, SmallFloat], Step]:
 
 
 def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
-    """v_cvt_pk_fp8_f32: two codes into the half of the destination that `op_sel` names."""
+    """The step of v_cvt_pk_fp8_f32, which writes two codes to the half that `op_sel` names."""
     if set(instruction.modifiers) - {"op_sel"}:
         raise UnknownInstructionError(instruction, "no model of its modifiers")
     selects = instruction.integers("op_sel", (0, 0, 0))

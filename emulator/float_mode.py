@@ -28,7 +28,7 @@ _FLUSHED, _KEPT = 0, 3
 
 @dataclass(frozen=True)
 class FloatMode:
-    """What the MODE register says of floats: rounding is to nearest even in all modes here.
+    """What the MODE register says of floats; every mode here rounds to nearest even.
 
     Bits 3:0 are rounding modes, 5:4 the f32 denormals, 7:6 those of f64 and f16, 8 is DX10_CLAMP
     and 9 is IEEE (CDNA3 ISA, table 4). Denormals are kept (3) or flushed (0).
@@ -51,7 +51,7 @@ class FloatMode:
 
     @property
     def bits(self) -> int:
-        """The MODE register."""
+        """The bits of the MODE register."""
         f32, others = (
             _FLUSHED if flush else _KEPT for flush in (self.flush_f32, self.flush_f64_f16)
         )
@@ -59,7 +59,7 @@ class FloatMode:
 
     @classmethod
     def of_bits(cls, bits: int) -> FloatMode | None:
-        """The mode of a MODE register, None for one without a model."""
+        """The mode of a MODE register; None if there is no model of it."""
         f32, others = bits >> 4 & 3, bits >> 6 & 3
         if bits & 0xF or bits >> 10 or not {f32, others} <= {_FLUSHED, _KEPT}:
             return None
@@ -71,7 +71,7 @@ MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})
 
 
 def _field(instruction: Instruction, operand: Operand) -> tuple[int, int]:
-    """First bit and mask of `hwreg(HW_REG_MODE, offset, size)`; by default all 32 bits."""
+    """The first bit and the mask of `hwreg(HW_REG_MODE, offset, size)`; by default all 32 bits."""
     text = operand.value.text if isinstance(operand.value, Name) else ""
     name, *numbers = text.removeprefix("hwreg(").removesuffix(")").split(",")
     if not text.startswith("hwreg(") or name != "HW_REG_MODE" or len(numbers) not in (0, 2):
@@ -93,7 +93,7 @@ def _changed(
 
 
 def _set_constant(instruction: Instruction) -> Step:
-    """s_setreg_imm32_b32: some bits of MODE from a constant."""
+    """The step of s_setreg_imm32_b32, which sets some bits of MODE to a constant."""
     first, mask = _field(instruction, instruction.operands[0])
     value = int(str(instruction.operands[1].value), 0)
     return lambda group: group.set_modes(
@@ -102,7 +102,7 @@ def _set_constant(instruction: Instruction) -> Step:
 
 
 def _set_from_register(instruction: Instruction) -> Step:
-    """s_setreg_b32: some bits of MODE from a scalar register, which may differ by wave."""
+    """The step of s_setreg_b32, which sets some bits of each wave's MODE from a register."""
     first, mask = _field(instruction, instruction.operands[0])
     source = instruction.operands[1].register
 
@@ -117,7 +117,7 @@ def _set_from_register(instruction: Instruction) -> Step:
 
 
 def _get(instruction: Instruction) -> Step:
-    """s_getreg_b32: some bits of MODE into a scalar register."""
+    """The step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
     target = instruction.operands[0].register
     first, mask = _field(instruction, instruction.operands[1])
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)

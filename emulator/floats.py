@@ -43,9 +43,9 @@ _FLOAT_CONSTANTS = {
 
 
 def flush_denormals(values: Array) -> Array:
-    """f32, f16 or f64 `values` with subnormal numbers replaced by zeros of their sign.
+    """Replaces subnormal numbers of f16, f32 or f64 `values` by zeros of their sign.
 
-    Where there are none, this is `values` itself.
+    Returns `values` itself where there are none.
     """
     kind, exponent, sign = _FLOAT_CONSTANTS[values.dtype]
     bits = values.view(kind)
@@ -87,7 +87,7 @@ def round_to_f16(values: F32) -> F16:
 
 
 def _unusual_f16(magnitude: Array, smallest: np.uint32, beyond: np.uint32) -> Array:
-    """f16 bits of f32 magnitudes that become subnormal or infinite, or are no numbers."""
+    """The f16 bits of f32 magnitudes that become subnormal or infinite, or are NaNs."""
     with np.errstate(all="ignore"):
         tiny = (magnitude.view(np.float32) + np.float32(0.5)).view(np.uint32)
     half = np.where(magnitude < smallest, tiny - np.uint32(0x3F000000), np.uint32(0x7C00))
@@ -142,10 +142,11 @@ def fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma_f32(a: F32, b: F32, c: F32) -> F32:
-    """The product of two 24-bit significands is exact in f64; the sum is rounded twice.
+    """Multiplies and adds in f64, and rounds to f32.
 
-    The second rounding errs only if the first made a tie, the 29 bits that f32 drops being
-    1 0...0, or if the result is subnormal. Only then the sum is made with care.
+    The product of two 24-bit significands is exact in f64, and the sum is rounded twice. The second
+    rounding errs only if the first one made a tie, so that the 29 bits that f32 drops are 1 0...0,
+    or if the result is subnormal. Only then the sum is rounded to odd first.
     """
     product = a.astype(np.float64) * b.astype(np.float64)
     total = product + c
@@ -164,7 +165,10 @@ def _some_subnormal_f32(values: F64) -> bool:
 
 
 def _fma_f64(a: F64, b: F64, c: F64) -> F64:
-    """Boldo and Melquiond's algorithm; by rational arithmetic where its sums leave f64's range."""
+    """Computes by Boldo and Melquiond's algorithm.
+
+    Where the algorithm's sums leave the range of f64, rational arithmetic takes its place.
+    """
     plain = a * b + c
     high, low = two_product(a, b)
     carried, rest = two_sum(c, low)
@@ -226,7 +230,7 @@ def widen_bf16(bits: npt.NDArray[np.uint16]) -> F32:
 
 
 def round_to_zero_f16(values: F32) -> F16:
-    """f32 `values` rounded toward zero to f16 (`v_cvt_pkrtz_f16_f32`); overflow gives 65504."""
+    """Rounds f32 `values` toward zero to f16 (`v_cvt_pkrtz_f16_f32`); overflow gives 65504."""
     nearest = round_to_f16(values)
     # A magnitude that grew goes one step back; f16 bits of one sign are ordered as integers.
     beyond = np.abs(widen_f16(nearest)) > np.abs(values)
@@ -234,7 +238,10 @@ def round_to_zero_f16(values: F32) -> F16:
 
 
 def to_integer(values: Array, kind: type[np.signedinteger | np.unsignedinteger]) -> Array:
-    """Float `values` rounded toward zero and saturated to `kind` of up to 32 bits; NaN gives 0."""
+    """Rounds float `values` toward zero and saturates them to `kind`, of up to 32 bits.
+
+    NaN gives 0.
+    """
     limits = np.iinfo(kind)
     wide = np.clip(values.astype(np.float64), float(limits.min), float(limits.max))
     nan = np.isnan(wide)

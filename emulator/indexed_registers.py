@@ -42,7 +42,7 @@ _INDEX_MASK = 0xFF
 
 
 def indexed_instructions(kernel: Kernel) -> frozenset[int]:
-    """The instructions, as indices, that run between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
+    """The indices of the instructions between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
 
     Raises:
         AssemblyError: control flow enters or leaves such a run of instructions in its middle; the
@@ -98,7 +98,7 @@ def indexed(instruction: Instruction, build: Builder) -> Step:
 
 
 def _shifted(operand: Operand, by: int) -> Operand:
-    """A vector register moved up by so many; any other operand as it is."""
+    """The operand with the number of a vector register raised by `by`; any other one as it is."""
     value = operand.value
     if not isinstance(value, Register) or value.file == "s":
         return operand
@@ -108,9 +108,10 @@ def _shifted(operand: Operand, by: int) -> Operand:
 def _by_number(
     instruction: Instruction, mask: int, moved: Callable[[int], Instruction], build: Builder
 ) -> Step:
-    """Runs what the bits `mask` of M0 make of `instruction`, for each number that waves have there.
+    """Makes a step that runs what the bits `mask` of M0 make of `instruction`.
 
-    Waves that differ in M0 go one set after the other: no instruction here sees another wave.
+    Waves that differ in these bits run one set after the other, which is right because no
+    instruction here sees another wave.
     """
     steps: dict[int, Step] = {}
 
@@ -150,7 +151,7 @@ def _check_registers(group: WaveGroup, instruction: Instruction) -> None:
 
 
 def _places(operand: Operand) -> int:
-    """The bits from M0[12] on, from a number or from `gpr_idx(SRC0,DST)`."""
+    """The bits from M0[12] on that a number or `gpr_idx(SRC0,DST)` stands for."""
     value = operand.value
     if isinstance(value, Literal):
         return int(value.value) & 0xF
@@ -169,7 +170,7 @@ def _write_m0(group: WaveGroup, bits: npt.NDArray[np.uint32] | np.uint32, mask: 
 
 
 def _turn_on(instruction: Instruction, build: Builder) -> Step:
-    """The index goes to M0[7:0] and the places to M0[15:12]; bits that no one reads stay."""
+    """The step of s_set_gpr_idx_on: the index goes to M0[7:0], and the places to M0[15:12]."""
     source = scalar_source(instruction.operands[0], "u32")
     places = np.uint32(_places(instruction.operands[1]) << _FIRST_PLACE_BIT)
 
@@ -191,7 +192,7 @@ def _set_places(instruction: Instruction, build: Builder) -> Step:
 
 
 def _move_relative(instruction: Instruction, build: Builder) -> Step:
-    """s_movrels_b32 and its kind: a move whose source (`s`) or destination (`d`) M0 shifts."""
+    """The step of a move whose source (s_movrels_b32) or destination (s_movreld_b32) M0 shifts."""
     position = 1 if instruction.mnemonic.startswith("s_movrels") else 0
     plain = replace(instruction, mnemonic=f"s_mov_{instruction.mnemonic[-3:]}")
     register = instruction.operands[position].register

@@ -41,16 +41,17 @@ def launch(
     """Runs workgroups of a kernel and returns what was counted.
 
     Args:
-        grid: workgroups in x, y, z.
+        grid: the number of workgroups in x, y and z.
         arguments: the kernarg segment.
-        workgroups: ids (x, y, z) of those to run; all of the grid by default.
+        workgroups: the ids (x, y, z) of the workgroups to run; all of the grid by default.
         max_waves: the most waves to run at once.
         max_branches: the most branches that each portion may take; a bound on endless loops.
 
     Raises:
         LaunchError: the kernel is for another chip, needs more LDS than the chip has, wants state
             that the emulator does not provide, or the arguments or workgroups do not fit it.
-        EmulationError: while it runs; the message holds the instruction.
+        EmulationError: the kernel does what a program must not do; the message holds the
+            instruction.
     """
     chosen = None if workgroups is None else _chosen_workgroups(grid, workgroups)
     runs = _runs(kernel, target, grid, arguments, memory, chosen, max_waves, max_branches)
@@ -66,7 +67,7 @@ def launch_each(
     workgroups: Sequence[Grid],
     max_waves: int = 256,
 ) -> list[Counters]:
-    """Runs some workgroups of a kernel, as `launch`, and returns what each of them counted."""
+    """Runs some workgroups of a kernel, as `launch` does, and returns what each of them counted."""
     chosen = _chosen_workgroups(grid, workgroups)
     return [
         machine.workgroup_counters.of(index)
@@ -85,7 +86,7 @@ def _runs(
     max_waves: int,
     max_branches: int | None,
 ) -> Iterator[Machine]:
-    """The machines of all portions, each at its end."""
+    """Runs all portions of workgroups, and yields the machine of each at its end."""
     _check(kernel, target, grid, arguments)
     program = Program(BuildContext(_link(kernel, memory), target))
     # Some space behind the arguments, since the hidden ones are not passed.
@@ -151,7 +152,10 @@ _UNSUPPORTED = (
 
 
 def _all_workgroups(grid: Grid) -> npt.NDArray[np.int64]:
-    """[n, 3], x fastest, as the hardware starts them."""
+    """[n, 3], the ids of all workgroups in the order in which the hardware starts them.
+
+    x changes fastest.
+    """
     z, y, x = np.indices(grid[::-1]).reshape(3, -1)
     return np.stack([x, y, z], axis=1).astype(np.int64)
 
@@ -168,7 +172,10 @@ def _chosen_workgroups(grid: Grid, workgroups: Sequence[Grid]) -> npt.NDArray[np
 def _portions(
     workgroups: npt.NDArray[np.int64], kernel: Kernel, max_waves: int
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Runs of workgroups that fit into `max_waves` and a bound on LDS bytes; at least one each."""
+    """Portions of workgroups that fit into `max_waves` and a bound on LDS bytes.
+
+    A portion has at least one workgroup.
+    """
     waves = -(-int(np.prod(kernel.workgroup_size)) // LANES)
     count = max(1, min(max_waves // waves, _LDS_BYTES_AT_ONCE // max(1, kernel.lds_bytes)))
     for start in range(0, len(workgroups), count):
@@ -204,7 +211,7 @@ def set_initial_state(machine: Machine, kernarg: int, arguments: bytes) -> None:
 
 
 def _set_lanes(machine: Machine, size: Grid, dimensions: int) -> None:
-    """v0 and EXEC; `dimensions` is the last axis whose ids the kernel asks for."""
+    """Fills v0 and EXEC; `dimensions` is the last axis whose ids the kernel asks for."""
     item = np.arange(machine.waves_per_workgroup * LANES)
     inside = item < int(np.prod(size))
     axes = [item % size[0], item // size[0] % size[1], item // (size[0] * size[1])]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LDS instructions (`ds_*`): loads, stores, transposing loads, atomics and lane exchange.
 
-Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 11 and 12.
+The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 11 and
+12.
 Loads and stores may have any alignment, because amdhsa runs waves in the unaligned access mode.
 That mode does not cover atomics, which need their natural alignment. That transposing loads
 (`ds_read_b64_tr_*`, gfx950) need 8 bytes is an assumption on the safe side: LLVM states no
@@ -69,7 +70,10 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 class NarrowLoad:
     """How a load of less than 4 bytes fills its register.
 
-    `half` is the half that it writes, the other one being kept: 0 or 1, None for both.
+    Attributes:
+        signed: whether the value is extended by its sign.
+        half: the half of the register that is written, 0 or 1, while the other one stays; None if
+            the whole register is written.
     """
 
     signed: bool = False
@@ -130,7 +134,7 @@ _TRANSPOSED: Mapping[str, int] = MappingProxyType(
 
 @dataclass(frozen=True)
 class _RowCycles:
-    """The LDS cycles of one wave, as in `LdsCycles`."""
+    """The LDS cycles of one wave; `LdsCycles` documents the attributes."""
 
     conflicts: int
     all: int
@@ -139,7 +143,15 @@ class _RowCycles:
 
 @dataclass(frozen=True)
 class _Accessor:
-    """Where the accesses of one instruction lie, and what they cost."""
+    """Finds the bytes that an instruction accesses, and what the accesses cost.
+
+    Attributes:
+        address: the byte address of each lane.
+        offsets: what is added to it, for each part that the instruction accesses.
+        width: the bytes of a part.
+        hardware: the instruction in the bank model.
+        costs: the cycles of rows of addresses that were counted before.
+    """
 
     address: Source
     offsets: tuple[int, ...]
@@ -223,7 +235,10 @@ def _offset(instruction: Instruction) -> int:
 def _in_lanes(
     group: WaveGroup, access: LdsAccess, words: Words, undefined: Undefined | None
 ) -> tuple[Words, Undefined | None]:
-    """Results of the lanes that take part, [count, n, 64] or [count, m], as [count, n, 64]."""
+    """Gives words of the lanes that take part, [count, m], the shape [count, n, 64].
+
+    Words of all lanes have that shape already.
+    """
     if access.active is None:
         return words, undefined
 
@@ -279,14 +294,14 @@ def _merge_undefined(
 
 
 def extend(values: U32, load: Load) -> U32:
-    """A loaded byte or 16-bit value, zero- or sign-extended to 32 bits."""
+    """Extends a loaded byte or 16-bit value to 32 bits by zeros or by its sign."""
     if not load.narrow.signed:
         return values
     return values.astype(np.int8 if load.width == 1 else np.int16).astype(np.int32).view(np.uint32)
 
 
 def merge_half(old: U32, values: U32, half: int) -> U32:
-    """`old` with its low (0) or high (1) half replaced."""
+    """Replaces the low (0) or the high (1) half of `old`."""
     if half:
         return old & np.uint32(0xFFFF) | values << np.uint32(16)
     return old & np.uint32(0xFFFF0000) | values & np.uint32(0xFFFF)
@@ -305,7 +320,7 @@ def _expect_words(count: int, width: int) -> None:
 def _data(
     operand: Operand, width: int
 ) -> Callable[[WaveGroup, LdsAccess], tuple[Words, Undefined | None]]:
-    """The data of the lanes that take part, [words, n, 64] or [words, m]."""
+    """Reads the data of the lanes that take part, [words, n, 64], or [words, m] if not all do."""
     register = operand.register
     if register.file == "s":
         raise AssemblyError(f"{register} where a vector register is expected")
@@ -322,7 +337,7 @@ def _data(
 def taking_part(
     words: Words, undefined: Undefined | None, active: LaneMask | None
 ) -> tuple[Words, Undefined | None]:
-    """Words [count, n, 64] of the lanes that take part, [count, m] if not all do."""
+    """Picks the words of the lanes that take part: [count, n, 64], or [count, m] if not all do."""
     if active is None:
         return words, undefined
     return words[:, active], None if undefined is None else undefined.at((slice(None), active))
@@ -343,7 +358,7 @@ def _store(context: BuildContext, instruction: Instruction, width: int, shift: i
 def shifted_down(
     words: Words, undefined: Undefined | None, shift: int
 ) -> tuple[Words, Undefined | None]:
-    """Words whose high bits are stored, `shift` bits further down."""
+    """Moves the high bits of words, which are to be stored, down by `shift` bits."""
     if not shift:
         return words, undefined
     amount = np.uint32(shift)
@@ -355,7 +370,10 @@ def shifted_down(
 def _pair(
     context: BuildContext, instruction: Instruction, kind: AccessKind, width: int, scale: int
 ) -> Step:
-    """read2 and write2: two accesses at `offset0` and `offset1`, in units of `scale` bytes."""
+    """The step of read2 and write2, which make two accesses.
+
+    Their places are `offset0` and `offset1` in units of `scale` bytes.
+    """
     offsets = tuple(instruction.integer(f"offset{part}") * scale for part in (0, 1))
     address = instruction.operands[1 if kind is AccessKind.READ else 0]
     accessor = _accessor(context, instruction, address, kind, width, offsets)
@@ -389,7 +407,7 @@ def _pair(
 
 
 def _transposed_load(context: BuildContext, instruction: Instruction, bits: int) -> Step:
-    """Each 16 lanes read a tile of 16 columns and give every lane a column.
+    """The step of a load in which 16 lanes read a tile of 16 columns, and each lane gets a column.
 
     A lane's 8 bytes are E = 64 / bits elements of one row; 16 / E neighbours hold a row of 16.
     Lane i gets column i: its element e is element i % E of lane (16 / E) e + i // E. With 16-bit
@@ -430,7 +448,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
 
 
 def _unpack(words: U32, bits: int) -> npt.NDArray[np.unsignedinteger]:
-    """[..., words] as [..., elements], the low bits first."""
+    """Splits words [..., words] into elements [..., elements], the low bits first."""
     if bits == 16:
         return words.view(np.uint16)
     octets = words.view(np.uint8)
@@ -441,7 +459,7 @@ def _unpack(words: U32, bits: int) -> npt.NDArray[np.unsignedinteger]:
 
 
 def _pack(elements: npt.NDArray[np.unsignedinteger], bits: int) -> U32:
-    """The reverse of `_unpack`."""
+    """Puts elements together to words; the reverse of `_unpack`."""
     if bits == 4:
         elements = elements[..., 0::2] | elements[..., 1::2] << np.uint8(4)
     return np.ascontiguousarray(elements).view(np.uint32)
@@ -453,7 +471,10 @@ def _pack(elements: npt.NDArray[np.unsignedinteger], bits: int) -> U32:
 def _atomic(
     context: BuildContext, instruction: Instruction, op: atomics.AtomicOp, returning: bool
 ) -> Step:
-    """Counted as a store of its width: the bank model has no measurement of atomics."""
+    """The step of an atomic, which costs what a store of its width costs.
+
+    The bank model has no measurement of atomics.
+    """
     operands = instruction.operands[1:] if returning else instruction.operands
     width = op.width
     accessor = _accessor(context, instruction, operands[0], AccessKind.WRITE, width)
@@ -495,7 +516,10 @@ def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
 
 
 def _bpermute(instruction: Instruction) -> Step:
-    """Each lane reads the lane that it names; an inactive lane gives 0."""
+    """The step of ds_bpermute, in which each lane reads the lane that it names.
+
+    An inactive lane gives 0.
+    """
     destination, address, data = instruction.operands
     lanes = _addressed_lanes(instruction, address)
     values = register_bits(data.register, 32)
@@ -518,7 +542,10 @@ def _write_exchange(
 
 
 def _permute(instruction: Instruction) -> Step:
-    """Each active lane sends to the lane that it names; of several senders the highest wins."""
+    """The step of ds_permute, in which each active lane sends to the lane that it names.
+
+    Of several senders the highest lane wins.
+    """
     destination, address, data = instruction.operands
     lanes = _addressed_lanes(instruction, address)
     values = register_bits(data.register, 32)
@@ -533,7 +560,7 @@ def _permute(instruction: Instruction) -> Step:
 
 
 def _swizzle(instruction: Instruction) -> Step:
-    """A fixed permutation within groups of 4 or 32 lanes; inactive sources give 0."""
+    """The step of ds_swizzle: lanes read each other in a fixed pattern; inactive lanes give 0."""
     destination, data = instruction.operands
     values = register_bits(data.register, 32)
     lanes = swizzle_lanes(_swizzle_code(instruction))[None]
@@ -545,13 +572,14 @@ def _swizzle(instruction: Instruction) -> Step:
 
 
 def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
-    """[64], for each lane the one that it reads under the 16-bit `offset` of `ds_swizzle_b32`.
+    """[64], the lane that each lane reads under the 16-bit `offset` of `ds_swizzle_b32`.
 
-    With bit 15 set, each quad is permuted by 2 bits per lane. Otherwise lane i of each 32 reads
-    lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and 14:10.
+    If bit 15 is set, each lane of a quad has 2 bits that name the lane that it reads. Otherwise
+    lane i of each 32 reads lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and 14:10.
+    Worked example: 0x041F has and = 31, or = 0 and xor = 1, so that neighbours change places.
 
     Raises:
-        AssemblyError: the rotating and FFT patterns, which begin at 0xC000.
+        AssemblyError: the pattern is a rotating or an FFT one, which begin at 0xC000.
     """
     lane = np.arange(LANES)
     if code >= 0xC000:
@@ -566,7 +594,7 @@ _SWIZZLE = re.compile(r"^swizzle\((\w+)\s*,\s*(.*)\)$")
 
 
 def _swizzle_code(instruction: Instruction) -> int:
-    """The 16-bit pattern, from a number or from `swizzle(MODE, ...)` (LLVM's AMDGPU syntax)."""
+    """The 16-bit pattern that a number, or LLVM's `swizzle(MODE, ...)`, stands for."""
     value = instruction.modifiers.get("offset", 0)
     if isinstance(value, int):
         return value & 0xFFFF
@@ -590,7 +618,10 @@ def _swizzle_code(instruction: Instruction) -> int:
 
 
 def _bit_mask_code(mask: str) -> int:
-    """`0` and `1` force a bit of the lane number, `p` preserves it, `i` inverts it."""
+    """The pattern of a mask such as "00pi1", which has a letter for each bit of the lane number.
+
+    `0` and `1` force the bit, `p` preserves it, and `i` inverts it.
+    """
     if len(mask) != 5 or set(mask) - set("01pi"):
         raise AssemblyError(f"'{mask}' is no swizzle mask")
     keep, force, flip = (

@@ -35,11 +35,11 @@ _CODE_STRIDE = 1 << 12
 
 
 def link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
-    """The kernel with its file's read-only data in `memory`, and addresses in its operands.
+    """Puts the read-only data of a kernel's file into `memory`, and addresses into its operands.
 
     Raises:
-        AssemblyError: an address that is relative to a program counter that is not known here;
-            the message starts with the file and the line.
+        AssemblyError: an address is relative to a program counter that is not known here; the
+            message starts with the file and the line.
     """
     indices = [i for i, each in enumerate(kernel.instructions) if _needs_link(each)]
     if not indices:
@@ -103,7 +103,7 @@ def _operand_address(code: Sequence[Instruction], index: int) -> int:
 
 
 def _scalar_size(instruction: Instruction) -> int | None:
-    """Bytes of a scalar arithmetic instruction: 4, and 4 for a literal; None for any other."""
+    """The bytes of a scalar arithmetic instruction: 4, and 4 for a literal; None for any other."""
     name = instruction.mnemonic
     if not name.startswith("s_") or name.startswith(_NO_ARITHMETIC):
         return None

@@ -53,7 +53,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Shape:
-    """One matrix instruction's blocks; `result` and `source` name the element types."""
+    """The shape of a matrix instruction's blocks; `result` and `source` name the element types."""
 
     m: int
     n: int
@@ -153,7 +153,10 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 class Format:
     """How registers hold elements.
 
-    `kind` is what u32 words are viewed as, and `values` turns an array of it into f64.
+    Attributes:
+        bits: the width of an element.
+        kind: the type that u32 words are viewed as.
+        values: turns an array of that type into the elements in f64.
     """
 
     bits: int
@@ -164,9 +167,10 @@ class Format:
 def _formats(
     context: BuildContext, instruction: Instruction, shape: Shape, refused: tuple[str, ...]
 ) -> tuple[Format, Format]:
-    """Formats of A and B; refuses modifiers that would change where elements come from.
+    """The formats of A and B.
 
-    `refused` names these modifiers, besides `blgp`, which is refused for all narrow types.
+    Modifiers that change where elements come from are refused: those in `refused`, and `blgp`, for
+    all types but `f8f6f4`.
     """
     small = fp8_formats(context.target.arch)
     if shape.source == "f8f6f4":
@@ -197,7 +201,10 @@ def _small_format(form: SmallFloat) -> Format:
 
 
 def _fp4_format() -> Format:
-    """Two elements a byte, the low half first; `values` makes the last axis twice as long."""
+    """The format of 4-bit floats, two in a byte with the first one in the low half.
+
+    `values` makes the last axis twice as long.
+    """
     table = FP4.values()
     pairs = np.stack([table[np.arange(256) & 15], table[np.arange(256) >> 4]], axis=-1)
     return Format(4, np.uint8, lambda octets: pairs[octets].reshape(*octets.shape[:-1], -1))
@@ -246,7 +253,7 @@ def _result(destination: Operand, shape: Shape) -> Callable[[WaveGroup, F64, Arr
 def _multiply_sparse(
     instruction: Instruction, shape: Shape, a_format: Format, b_format: Format
 ) -> Step:
-    """D = A B + D, where A holds two of every four elements of its rows of length K.
+    """The step of D = A B + D, where A holds two of every four elements of its rows of length K.
 
     Element c of the K / 2 that are there is element 4 (c // 2) + index of the whole row. A lane
     holds E of them, and their E indices of 2 bits in consecutive bits of the index register, the
@@ -278,7 +285,7 @@ def _multiply_sparse(
 def _sparse_indices(
     instruction: Instruction, operand: Operand, compressed: Shape
 ) -> Callable[[WaveGroup], npt.NDArray[np.intp]]:
-    """For each element of A, of the shape `compressed`, its column in the whole row: [n, M, K]."""
+    """Reads the columns of the elements of A in the whole rows, [n, M, K] of `compressed`."""
     elements = compressed.m * compressed.k // LANES
     sets = 16 // elements
     chosen = 0 if instruction.integer("cbsz") else instruction.integer("abid")
@@ -304,9 +311,9 @@ def _result_registers(shape: Shape) -> int:
 def _factor(
     operand: Operand, rows: int, shape: Shape, form: Format, transposed: bool
 ) -> Callable[[WaveGroup], F64]:
-    """A as [n, blocks, M, K], or with `transposed` B as [n, blocks, K, N], in f64.
+    """Reads A as [n, blocks, M, K], or with `transposed` B as [n, blocks, K, N], in f64.
 
-    Registers are [registers, n, parts of K, blocks, rows] with elements inside of each word.
+    The registers are [registers, n, parts of K, blocks, rows], and each word holds elements.
     """
     elements = rows * shape.k * shape.blocks // LANES
     registers = elements * form.bits // 32
@@ -339,18 +346,18 @@ def _factor(
 
 
 def _join(words: U32) -> npt.NDArray[np.uint64]:
-    """Pairs of registers [2 count, ...] as [count, ...]."""
+    """Joins pairs of registers [2 count, ...] to u64 [count, ...]."""
     return words[0::2].astype(np.uint64) | words[1::2].astype(np.uint64) << np.uint64(32)
 
 
 def _split(bits: npt.NDArray[np.uint64]) -> U32:
-    """The reverse of `_join`."""
+    """Splits u64 into pairs of registers; the reverse of `_join`."""
     halves = np.stack([bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)], axis=1)
     return halves.reshape(-1, *bits.shape[1:])
 
 
 def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
-    """C in its registers, [elements of a lane, n, 64] in f64, or one number."""
+    """Reads C as it lies in its registers, [elements of a lane, n, 64] in f64, or as one number."""
     kind = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[shape.result]
     if isinstance(operand.value, Literal):
         bits = literal_bits(operand.value.value, {"i32": "b32"}.get(shape.result, shape.result))
@@ -369,7 +376,7 @@ def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
 
 
 def _round(total: F64, shape: Shape) -> U32:
-    """[elements of a lane, n, 64] in f64 as registers of the result type."""
+    """Rounds f64 [elements of a lane, n, 64] to registers of the result type."""
     if shape.result == "f64":
         return _split(total.view(np.uint64))
     if shape.result == "i32":
@@ -378,7 +385,7 @@ def _round(total: F64, shape: Shape) -> U32:
 
 
 def _to_lanes(shape: Shape) -> Callable[[F64], F64]:
-    """From D as [n, blocks, M, N] to the elements of each lane, [elements, n, 64]."""
+    """Rearranges D from [n, blocks, M, N] to the elements of each lane, [elements, n, 64]."""
     h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
     far, groups = shape.blocks // near, shape.m // (h * beside)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory instructions: `buffer_*`, `global_*`, `flat_*`, `scratch_*` and scalar loads.
 
-Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to 10. All
-accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing, except
-that `sc0` makes an atomic return.
+The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to
+10. All accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing,
+except that `sc0` makes an atomic return.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ class _LaneAccess:
     """The access of every lane of a group.
 
     Attributes:
-        addresses: [n, 64].
-        active: [n, 64] lanes that access; None for all.
-        space: [n, 64] bytes from the address on that the descriptor allows; None for no limit.
+        addresses: [n, 64], byte addresses.
+        active: [n, 64], the lanes that take part; None if all do.
+        space: [n, 64], how many bytes from the address on the descriptor allows; None for no limit.
     """
 
     addresses: Offsets
@@ -141,7 +141,7 @@ class _LaneAccess:
     space: Offsets | None = None
 
     def words_allowed(self, width: int) -> list[LaneMask] | None:
-        """Which lanes may access word k of `width` bytes; None if all may access all."""
+        """The lanes that may access each word of `width` bytes; None if all may access all."""
         if self.space is None:
             return None
         needed = self.space if self.active is None else np.where(self.active, self.space, width)
@@ -156,7 +156,7 @@ _Place = Callable[[WaveGroup], _LaneAccess]
 
 
 def _vector_register(operand: Operand, count: int) -> Register | None:
-    """The vector register of an address operand; None for `off`."""
+    """The vector registers of an address operand; None for `off`."""
     value = operand.value
     if isinstance(value, Name) and value.text == "off":
         return None
@@ -167,7 +167,7 @@ def _vector_register(operand: Operand, count: int) -> Register | None:
 
 
 def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
-    """vaddr, descriptor, soffset: base + soffset + index * stride + offset.
+    """Makes the addresses of a buffer access, base + soffset + index * stride + offset.
 
     The lane's and the instruction's offset are added in 32 bits, and LLVM relies on it: it writes
     -1920 + 2000. Only very old chips checked that sum for a carry (llvm/llvm-project, 207796).
@@ -209,7 +209,7 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
 
 @dataclass(frozen=True)
 class _Resource:
-    """What a descriptor says, [n, 1] each, or one number where all waves agree."""
+    """The fields of a descriptor, each [n, 1], or one number where all waves agree."""
 
     base: Offsets
     stride: Offsets
@@ -218,9 +218,9 @@ class _Resource:
 
 
 def _resource_reader(first: int, soffset: Source) -> Callable[[WaveGroup], _Resource]:
-    """Reads the descriptor in scalar registers `first` .. `first + 3`, and the scalar offset.
+    """Reads the descriptor in scalar registers `first` to `first + 3`, and the scalar offset.
 
-    Swizzling is bit 63 of the descriptor; bit 119 adds the lane's number.
+    Bit 63 of the descriptor asks for swizzling, and bit 119 adds the lane's number.
     """
     last_key, last = b"", None
 
@@ -242,7 +242,10 @@ def _resource_reader(first: int, soffset: Source) -> Callable[[WaveGroup], _Reso
 
 
 def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
-    """A 64-bit vector address, or a scalar base with a 32-bit vector offset; then `offset`."""
+    """Makes addresses of a 64-bit vector address, or of a scalar base and a 32-bit vector offset.
+
+    The constant `offset` is added to them.
+    """
     vaddr = operands[0]
     saddr = operands[1] if len(operands) > 1 else None
     scalar = saddr.value if saddr is not None else None
@@ -273,7 +276,9 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
 
 
 def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
-    """A vector and a scalar offset, each of them 0 if `off`, and `offset`, in a lane's own memory.
+    """Makes addresses in the lanes' own memory of a vector, a scalar and a constant offset.
+
+    An offset that is `off` counts as 0.
 
     The launch reserves `.amdhsa_private_segment_fixed_size` bytes for each lane, side by side.
     """
@@ -322,8 +327,8 @@ Counts = npt.NDArray[np.int64]
 class _Traffic:
     """Counts the 64-byte blocks that each wave of an issue touches.
 
-    Loops repeat patterns at other places: a wave's pattern is known by its addresses relative to
-    the block of the lowest one.
+    Loops repeat a pattern of addresses at other places. Patterns are therefore remembered by the
+    addresses relative to the block of the lowest one.
     """
 
     target: Target
@@ -356,7 +361,7 @@ class _Traffic:
         counters.global_useful_bytes[group.pc] += useful
 
     def _remembered(self, relative: Offsets, width: int) -> Counts:
-        """[2, n] transactions and useful bytes: known as a whole, row by row, or counted."""
+        """[2, n], the transactions and the useful bytes of each wave, which are counted once."""
         key = width, relative.tobytes()
         found = self.known.get(key)
         if found is not None:
@@ -382,7 +387,7 @@ _REMEMBERED_PATTERNS = 4096
 
 
 def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> tuple[Words, Undefined | None]:
-    """[words, n, 64]; zeros where the descriptor says out of range."""
+    """Loads words [words, n, 64], with zeros where the descriptor says out of range."""
     memory, waves = group.machine.memory, group.waves
     allowed = target.words_allowed(width)
     if allowed is None:
@@ -443,11 +448,11 @@ def _load_to_lds(
     place: _Place,
     traffic: _Traffic,
 ) -> Step:
-    """Lane i's data goes to LDS byte M0 + offset + i * width; the offset counts for both sides.
+    """The step of a load to the LDS: lane i's data goes to byte M0 + offset + i * width.
 
-    It is no LDS instruction, and its lanes store to consecutive words: no conflicts are counted. M0
-    and the offset count dwords: their two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to
-    LDS").
+    The offset is added to the address in memory too. No conflicts are counted, because this is no
+    LDS instruction and its lanes store to consecutive words. M0 and the offset count dwords: their
+    two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to LDS").
     """
     if width > 4 and context.target.arch != CDNA4:
         raise UnknownInstructionError(
@@ -481,9 +486,9 @@ def _atomic(
     where: Callable[[Instruction, tuple[Operand, ...]], _Place],
     traffic: _Traffic,
 ) -> Step | None:
-    """An atomic; `sc0` (`glc`) asks for the value before.
+    """The step of an atomic, of which `sc0` (`glc`) asks for the value before.
 
-    A buffer atomic returns into its data register, a global one has a register of its own.
+    A buffer atomic returns that value in its data register, and a global one in another register.
     """
     if name not in _ATOMICS:
         return None
@@ -526,7 +531,7 @@ _SCALAR_COUNTS: Mapping[str, int] = MappingProxyType({"": 1, "x2": 2, "x4": 4, "
 
 
 def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[Register, Source]:
-    """The destination, and the byte offset [n] from the third operand and `offset`."""
+    """The destination, and the byte offset [n], a sum of the third operand and `offset`."""
     if suffix not in _SCALAR_COUNTS:
         raise UnknownInstructionError(instruction)
     destination, address, offset = instruction.operands
@@ -544,7 +549,7 @@ def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[
 
 
 def _scalar_load(instruction: Instruction, suffix: str) -> Step:
-    """Loads from a 64-bit base; the address's low two bits are ignored."""
+    """The step of a load from a 64-bit base, which ignores the two low bits of the address."""
     register, offset = _scalar_operands(instruction, suffix, 2)
     base = instruction.operands[1].register
 
@@ -561,7 +566,7 @@ def _scalar_load(instruction: Instruction, suffix: str) -> Step:
 
 
 def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
-    """Loads through a descriptor; words beyond num_records are 0."""
+    """The step of a load through a descriptor, of which words beyond num_records are 0."""
     register, offset = _scalar_operands(instruction, suffix, 4)
     resource = instruction.operands[1].register
 

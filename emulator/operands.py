@@ -36,7 +36,7 @@ DTYPES: dict[str, type[np.generic]] = {
 
 
 def bits_of(kind: str) -> int:
-    """Width of a type in bits."""
+    """The width of a type in bits."""
     return int(kind[1:])
 
 
@@ -86,7 +86,7 @@ def register_word(register: Register, offset: int = 0) -> Source:
 
 
 def join_words(low: Array, high: Array) -> Array:
-    """u64 from the low and high u32."""
+    """Joins low and high u32 to u64."""
     shape = np.broadcast_shapes(low.shape, high.shape)
     words = np.empty((*shape, 2), np.uint32)
     words[..., 0], words[..., 1] = low, high
@@ -100,7 +100,7 @@ def split_words(values: Array) -> tuple[Array, Array]:
 
 
 def apply_signs(values: Array, operand: Operand) -> Array:
-    """The operand's `|x|` and `-x` on floats; on plain bits they act on the sign bit."""
+    """Applies the operand's `|x|` and `-x` to floats, or to the sign bit of plain bits."""
     if values.dtype.kind == "u":
         sign = values.dtype.type(1 << (8 * values.itemsize - 1))
         values = values & ~sign if operand.absolute else values
@@ -111,7 +111,7 @@ def apply_signs(values: Array, operand: Operand) -> Array:
 
 
 def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
-    """A VALU source of type `kind`; floats lose their denormals where the mode says so.
+    """Reads a VALU source of type `kind`; floats lose their denormals if the mode says so.
 
     If `flush` is false, floats keep their denormals in every mode.
     """
@@ -142,7 +142,7 @@ def flushed_word(register: Register, offset: int, operand: Operand) -> Source:
 
 
 def typed(bits: Source, operand: Operand, kind: str, flush: bool = True) -> Source:
-    """`bits` read as `kind`, with the operand's sign modifiers."""
+    """Reads `bits` as `kind`, with the operand's sign modifiers."""
     dtype = np.dtype(DTYPES[kind])
     signed = operand.negate or operand.absolute
     if kind[0] != "f":
@@ -166,9 +166,10 @@ class ResultForm:
     """What happens to a result of type `kind` before it is written.
 
     Attributes:
-        clamp: floats are clamped to [0, 1]. Integers are not changed here: their operation
-            saturates, see `vector_alu`.
-        omod: a power of two that float results are multiplied with (`mul:2`; -1 is `div:2`).
+        clamp: whether floats are clamped to [0, 1]. Integers are not changed here, because their
+            operation saturates (`vector_alu`).
+        omod: the exponent of the power of two that float results are multiplied with: 1 is
+            `mul:2`, and -1 is `div:2`.
     """
 
     kind: str
@@ -212,7 +213,7 @@ class ResultForm:
 
 
 def vector_destination(operand: Operand, form: ResultForm) -> Destination:
-    """Where a VALU result goes; 16-bit results clear the register's high half."""
+    """Writes a VALU result, of which a 16-bit one clears the register's high half."""
     register = operand.register
     count = -(-bits_of(form.kind) // 32)
     if register.file == "s":
@@ -244,7 +245,7 @@ def vector_registers(operand: Operand, count: int) -> Register:
 
 
 def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
-    """A 64-bit scalar operand as one bit per lane, [n, 64]."""
+    """Reads a 64-bit scalar operand as one bit per lane, [n, 64]."""
     value = operand.value
     if isinstance(value, Literal):
         bits = np.array([(int(value.value) >> lane) & 1 for lane in range(LANES)], bool)
@@ -254,7 +255,7 @@ def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.b
 
 
 def scalar_source(operand: Operand, kind: str) -> Source:
-    """An SALU source, [n] of type `kind` (32 or 64 bits)."""
+    """Reads an SALU source, [n] of type `kind` (32 or 64 bits)."""
     dtype = DTYPES[kind]
     value = operand.value
     if isinstance(value, Literal):
@@ -270,7 +271,7 @@ def scalar_source(operand: Operand, kind: str) -> Source:
 
 
 def scalar_destination(operand: Operand, kind: str) -> Destination:
-    """Where an SALU result [n] of type `kind` goes."""
+    """Writes an SALU result [n] of type `kind`."""
     register = operand.register
     if register.file != "s":
         raise AssemblyError(f"{register} where a scalar register is expected")

@@ -72,7 +72,7 @@ PACKED_OPS: Mapping[str, LaneOp] = MappingProxyType(
 
 
 def _halves(instruction: Instruction, operand: Operand, number: int, kind: str) -> list[Source]:
-    """Source `number` of the low and of the high result."""
+    """Reads source `number` for the low and for the high result."""
     if operand.negate or operand.absolute:
         raise UnknownInstructionError(instruction, "sign modifier on a packed operand")
     sources: list[Source] = []
@@ -97,7 +97,7 @@ def _modifier(instruction: Instruction, name: str, number: int, default: int) ->
 
 
 def _half_bits(operand: Operand, kind: str, half: int) -> Source:
-    """Half 0 or 1 of a pair of 16-bit numbers, or of a pair of registers."""
+    """Reads half 0 or 1 of a pair of 16-bit numbers, or of a pair of registers."""
     value = operand.value
     wide = bits_of(kind) == 32
     if isinstance(value, Literal):
@@ -168,7 +168,10 @@ def _pair_destination(
 
 
 def _packed_move(instruction: Instruction) -> Step:
-    """v_pk_mov_b32: one register of each source pair, the first's by `op_sel[0]` to the low one."""
+    """The step of v_pk_mov_b32, which moves one register of each source pair.
+
+    `op_sel[0]` picks the register of the first pair, which goes to the low register of the result.
+    """
     first, second = (
         _half_bits(operand, "b32", _modifier(instruction, "op_sel", number, 0))
         for number, operand in enumerate(instruction.operands[1:3])
@@ -190,9 +193,9 @@ class DotProduct:
     """A sum of products of the parts of two words, and an addend of type `result`.
 
     Attributes:
-        part: type of the parts: `f16`, `bf16`, or integers of 16, 8 or 4 bits.
-        addend_first: whether float products are added to the addend one by one, or it to their
-            sum. Each sum is rounded.
+        part: the type of the parts: `f16`, `bf16`, or integers of 16, 8 or 4 bits.
+        addend_first: whether float products are added to the addend one by one; otherwise the
+            addend is added to their sum. Each sum is rounded.
     """
 
     result: str
@@ -292,7 +295,7 @@ def _dot(instruction: Instruction, name: str, dot: DotProduct) -> Step:
 
 
 def _mixed_source(instruction: Instruction, operand: Operand, number: int) -> Source:
-    """f32, or with `op_sel_hi` the half of a register that `op_sel` names, widened."""
+    """Reads f32, or with `op_sel_hi` the half of a register that `op_sel` names, widened."""
     if not _modifier(instruction, "op_sel_hi", number, 0):
         return vector_source(operand, "f32")
     half = _modifier(instruction, "op_sel", number, 0)
@@ -301,7 +304,10 @@ def _mixed_source(instruction: Instruction, operand: Operand, number: int) -> So
 
 
 def _mixed(result: str, high: bool) -> Callable[[Instruction], Step]:
-    """v_fma_mix: a fused multiply-add of f32 and f16 sources, in f32, perhaps rounded to f16."""
+    """Makes the step of v_fma_mix, a fused multiply-add of f32 and f16 sources.
+
+    It is computed in f32, and perhaps rounded to f16.
+    """
 
     def make(instruction: Instruction) -> Step:
         sources = [

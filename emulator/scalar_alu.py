@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scalar arithmetic: one value per wave.
 
-Semantics follow "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapter 12.
+The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapter 12.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from .step import BuildContext, Step
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """A result of type `result` from sources of types `sources`, and how SCC follows.
+    """A result of type `result` from sources of types `sources`, and what SCC becomes.
 
-    `scc` is `none`, `nonzero` (of the result) or `second` (the function returns a pair).
+    `scc` is `none` if SCC stays, `nonzero` if it says whether the result is not 0, and `second` if
+    the function returns it behind the result.
     """
 
     result: str
@@ -76,7 +77,10 @@ def _lshl_add(bits: int) -> Callable[..., Any]:
 
 
 def _bit_field(a: Array, b: Array) -> Array:
-    """s_bfe: bits of `a` from an offset on, as many as a width; sign-extended for signed `a`."""
+    """Computes s_bfe: a field of bits of `a`, which is sign-extended if `a` is signed.
+
+    `b` holds the offset of the field in its low bits, and the width from bit 16 on.
+    """
     bits = 8 * a.itemsize
     offset, width = b & np.uint32(bits - 1), b >> np.uint32(16) & np.uint32(127)
     kept = np.minimum(width, bits).astype(a.dtype)
@@ -87,7 +91,7 @@ def _bit_field(a: Array, b: Array) -> Array:
 
 
 def _bit_mask(kind: Any) -> Callable[[Array, Array], Array]:
-    """s_bfm: `a` ones from bit `b` on."""
+    """Computes s_bfm: `a` ones from bit `b` on."""
     limit = np.uint32(8 * np.dtype(kind).itemsize - 1)
 
     def compute(a: Array, b: Array) -> Array:
@@ -102,7 +106,7 @@ def _popcount(a: Array) -> Array:
 
 
 def _replicate_bits(a: Array) -> Array:
-    """Every bit twice."""
+    """Repeats every bit: 0b101 becomes 0b110011."""
     result = a.astype(np.uint64)
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),
@@ -291,7 +295,7 @@ def _save_exec(instruction: Instruction, function: Callable[[Array, Array], Arra
 
 
 def _compare(instruction: Instruction) -> Step:
-    """s_cmp, and s_cmpk with a 16-bit constant."""
+    """The step of s_cmp, and of s_cmpk with its 16-bit constant."""
     compact, relation, kind = instruction.mnemonic[2:].split("_")
     function = _COMPARISONS[relation]
     left = scalar_source(instruction.operands[0], kind)
@@ -309,7 +313,7 @@ def _compare(instruction: Instruction) -> Step:
 
 
 def _bit_compare(instruction: Instruction) -> Step:
-    """s_bitcmp0_b32, s_bitcmp1_b32 and the 64-bit ones: SCC = (bit equals 0 or 1)."""
+    """The step of s_bitcmp0_b32 and its kind: SCC says whether a bit is 0, or 1."""
     name = instruction.mnemonic
     kind, wanted = name[-3:], int(name[8])
     value = scalar_source(instruction.operands[0], kind)
@@ -324,7 +328,7 @@ def _bit_compare(instruction: Instruction) -> Step:
 
 
 def _conditional_move(instruction: Instruction) -> Step:
-    """s_cmov_b32, s_cmov_b64, s_cmovk_i32: a move if SCC is set."""
+    """The step of s_cmov_b32 and its kind, which move if SCC is set."""
     kind = instruction.mnemonic[-3:]
     destination = scalar_destination(instruction.operands[0], kind)
     if instruction.mnemonic == "s_cmovk_i32":
@@ -344,7 +348,7 @@ def _conditional_move(instruction: Instruction) -> Step:
 
 
 def _bit_set(value: int) -> Callable[[Instruction], Step]:
-    """s_bitset: one bit of the destination becomes `value`."""
+    """Makes the step of s_bitset: one bit of the destination becomes `value`."""
 
     def make(instruction: Instruction) -> Step:
         kind = instruction.mnemonic[-3:]
@@ -364,7 +368,7 @@ def _bit_set(value: int) -> Callable[[Instruction], Step]:
 
 
 def _write_exec(function: Callable[[Array, Array], Array]) -> Callable[[Instruction], Step]:
-    """s_andn1_wrexec_b64 and its kind: the new EXEC goes to a scalar pair too."""
+    """Makes the step of s_andn1_wrexec_b64 and its kind: the new EXEC goes to a scalar pair too."""
 
     def make(instruction: Instruction) -> Step:
         destination = scalar_destination(instruction.operands[0], "b64")
@@ -393,7 +397,7 @@ def _cselect(instruction: Instruction) -> Step:
 
 
 def _with_carry(instruction: Instruction) -> Step:
-    """s_addc_u32 and s_subb_u32: SCC is the carry in and out."""
+    """The step of s_addc_u32 and s_subb_u32: SCC is the carry in and out."""
     destination = scalar_destination(instruction.operands[0], "u32")
     left, right = (scalar_source(operand, "u32") for operand in instruction.operands[1:])
     subtract = instruction.mnemonic == "s_subb_u32"

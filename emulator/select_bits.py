@@ -17,12 +17,12 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def bits_view(values: Array) -> Array:
-    """`values` seen as unsigned integers of their width."""
+    """The bits of `values` as unsigned integers of their width."""
     return values.view(_UNSIGNED[values.dtype.itemsize])
 
 
 def select(mask: npt.NDArray[np.bool_], yes: Array, no: Array) -> Array:
-    """`yes` where `mask` is set, else `no`; both of one type, all three broadcast."""
+    """Takes `yes` where `mask` is set, else `no`; both have one type, and all three broadcast."""
     yes_bits, no_bits = bits_view(yes), bits_view(no)
     ones = np.negative(mask.view(np.int8)).astype(f"i{yes_bits.itemsize}").view(yes_bits.dtype)
     return (no_bits ^ ((no_bits ^ yes_bits) & ones)).view(yes.dtype)

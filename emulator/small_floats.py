@@ -19,8 +19,9 @@ from .chips import CDNA3
 class SmallFloat:
     """A float format of at most 8 bits.
 
-    `specials` says what the largest exponent holds: `ieee` infinities and NaNs, `nan` a NaN where
-    all bits are set and numbers else, `none` numbers; `fnuz` formats have one NaN, at minus zero.
+    `specials` says which codes are no numbers. In `ieee` formats the largest exponent holds
+    infinities and NaNs. In `nan` formats a code is a NaN if all its bits but the sign are set. In
+    `fnuz` formats minus zero is the only NaN. In `none` formats all codes are numbers.
     """
 
     exponent_bits: int
@@ -30,7 +31,7 @@ class SmallFloat:
 
     @property
     def bits(self) -> int:
-        """Width in bits."""
+        """The width in bits."""
         return 1 + self.exponent_bits + self.mantissa_bits
 
     def values(self) -> npt.NDArray[np.float64]:

@@ -56,7 +56,7 @@ from .assembly import (
 
 
 class Queue(Enum):
-    """What finishes in one order; a `flat_*` instruction is in two of them."""
+    """The queues of instructions that finish in order; a `flat_*` instruction is in two of them."""
 
     VECTOR = "vector memory"
     LDS = "LDS"
@@ -71,7 +71,7 @@ _LARGEST_AGE: Mapping[Queue, int] = MappingProxyType({Queue.VECTOR: 62, Queue.LD
 
 @dataclass(frozen=True)
 class WaitCounts:
-    """At most so many instructions may be under way behind a wait; None for any number."""
+    """The most instructions that may be under way behind a wait; None for any number."""
 
     vm: int | None = None
     lgkm: int | None = None
@@ -81,9 +81,10 @@ _COUNT = re.compile(r"(vmcnt|lgkmcnt|expcnt)(?:_sat)?\((\w+)\)")
 
 
 def wait_counts(instruction: Instruction) -> WaitCounts:
-    """What `s_waitcnt` waits for, from names or from the 16 bits of its encoding on gfx9.
+    """What `s_waitcnt` waits for: its operand is names, or the 16 bits of its encoding on gfx9.
 
-    There, vmcnt is in bits 15:14 and 3:0, expcnt in 6:4 and lgkmcnt in 11:8 (CDNA3 ISA, SOPP).
+    The encoding has vmcnt in bits 15:14 and 3:0, expcnt in 6:4 and lgkmcnt in 11:8 (CDNA3 ISA,
+    SOPP).
 
     Raises:
         AssemblyError: it waits for something else.
@@ -112,10 +113,10 @@ class _Effect:
     """What an instruction means for the waits.
 
     Attributes:
-        used: registers that must have been written before it.
-        loaded: registers that it will write later.
-        queues: where it waits until it is done; none if it is done at once.
-        wait: what it waits for itself.
+        used: the registers that must have been written before it.
+        loaded: the registers that it will write later.
+        queues: the queues that it is in until it is done; none if it is done at once.
+        wait: what the instruction waits for, if it is a wait.
     """
 
     used: tuple[RegisterKey, ...] = ()
@@ -183,7 +184,7 @@ def _effect(instruction: Instruction) -> _Effect:
 
 
 def _implicit(instruction: Instruction) -> tuple[RegisterKey, ...]:
-    """Registers that are read and that the text does not name."""
+    """The registers that an instruction reads although its text does not name them."""
     name = instruction.mnemonic
     if name.startswith(("s_cbranch_vcc", "v_div_fmas")):
         return tuple(("s", VCC.index + k) for k in range(VCC.count))
@@ -216,8 +217,8 @@ class _State:
     age is the difference to the last number, and nothing has to be touched as time goes by.
 
     Attributes:
-        loads: by queue, the registers that are yet to be written.
-        accesses: instructions in the LDS queue, by index, with their numbers.
+        loads: for each queue the registers that are yet to be written.
+        accesses: the numbers of the instructions in the LDS queue, by their index in the text.
         issued: the last number of each queue.
     """
 
@@ -226,11 +227,11 @@ class _State:
     issued: dict[Queue, int] = field(default_factory=lambda: dict.fromkeys(Queue, 0))
 
     def age(self, queue: Queue, number: int) -> int:
-        """How many instructions of a queue came after number `number`; 0 if order says nothing."""
+        """How many instructions of a queue came after `number`; 0 if the order says nothing."""
         return min(self.issued[queue] - number, _LARGEST_AGE.get(queue, 0))
 
     def wait(self, counts: WaitCounts) -> None:
-        """Forgets what is certainly done."""
+        """Forgets what is certainly done after a wait."""
         for queue, count in (
             (Queue.VECTOR, counts.vm),
             (Queue.LDS, counts.lgkm),
@@ -249,7 +250,7 @@ class _State:
                 del self.accesses[index]
 
     def issue(self, index: int, effect: _Effect) -> None:
-        """An instruction enters its queues."""
+        """Puts an instruction into its queues."""
         for queue in effect.queues:
             self.issued[queue] += 1
             for key in effect.loaded:
@@ -284,7 +285,7 @@ class _State:
         return news
 
     def copy(self) -> _State:
-        """A state that changes on its own."""
+        """A copy, which changes on its own."""
         loads = {queue: dict(numbers) for queue, numbers in self.loads.items()}
         return _State(loads, dict(self.accesses), dict(self.issued))
 
@@ -297,9 +298,9 @@ class MissingWait:
     """A register that is used before a load has written it.
 
     Attributes:
-        instruction: index of the use.
-        load: index of the load.
-        needed: the wait that would be enough, as `vmcnt(2)`.
+        instruction: the index of the instruction that uses the register.
+        load: the index of the load.
+        needed: the wait that would be enough, such as `vmcnt(2)`.
     """
 
     instruction: int
@@ -335,7 +336,7 @@ def check_waits(kernel: Kernel) -> WaitReport:
     """Follows all paths through a kernel.
 
     Raises:
-        AssemblyError: an `s_waitcnt` that cannot be read; the message starts with file and line.
+        AssemblyError: an `s_waitcnt` cannot be read; the message starts with file and line.
     """
     return _Search(kernel).run()
 
@@ -356,7 +357,7 @@ class _Search:
             raise AssemblyError(f"{self.kernel.source}:{instruction.line}: {error}") from None
 
     def block_starts(self) -> set[int]:
-        """Where straight runs of instructions begin: at labels, and behind branches."""
+        """The indices where straight runs of instructions begin: labels, and behind branches."""
         behind = (
             index + 1
             for index, instruction in enumerate(self.kernel.instructions)
@@ -412,7 +413,7 @@ class _Search:
         return []
 
     def look(self, index: int, effect: _Effect, state: _State) -> None:
-        """Notes what is wrong at one instruction, and forgets it: it is reported once."""
+        """Notes what is wrong at one instruction, and forgets it, so that it is reported once."""
         # What is loaded may replace what an older load of the same queue brings.
         in_order = effect.queues[0] if effect.queues and effect.queues[0] in _LARGEST_AGE else None
         for keys, but in ((effect.used, None), (effect.loaded, in_order)):
