@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Does a change of Bankwise's own code change what it compiles? Digests to compare two versions.
+"""Digests of what Bankwise compiles, by which two versions of its code are compared.
 
 python -m bankwise.bench.assembly_digests DIGESTS.json [--against OTHER.json] [--every N] [--jobs N]
 

@@ -43,7 +43,7 @@ COUNTERS = tuple(name for _, name in _COLUMNS if name != _LDS_BYTES)
 
 @dataclass(frozen=True)
 class Figures:
-    """One kernel under one mitigation; counters are sums over the workgroups that ran."""
+    """The figures of one kernel under one mitigation, with counters of the workgroups that ran."""
 
     counters: dict[str, int]
     lds_bytes: int
@@ -63,7 +63,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Reason:
-    """What an allocation got in the end, and why; cycles by the model, None where not known."""
+    """What an allocation got in the end, and why; the model's cycles are None if not known."""
 
     allocation: str
     action: str
@@ -102,14 +102,14 @@ class EmulatedRow:
     """One kernel on one chip.
 
     Attributes:
-        source: digest of the module.
-        code: digest of the sources that compile and emulate.
+        source: a digest of the module.
+        code: a digest of the code that compiles and emulates.
         tolerance: the largest error of a right result.
-        figures: by mitigation, where it did not fail.
-        errors: by mitigation, where it failed.
+        figures: the figures of each mitigation that did not fail.
+        errors: the error of each mitigation that failed.
         equal: whether all outputs are bitwise equal.
-        error: the largest of all outputs, against NumPy.
-        reasons: of `auto`, one for each allocation.
+        error: the largest error of all outputs, against NumPy.
+        reasons: the reasons of `auto`, one for each allocation.
     """
 
     kernel: str
@@ -255,7 +255,7 @@ def make_table(
 
 
 def first_line(text: str) -> str:
-    """What fits into a table of an error's text."""
+    """The first line of an error's text, which fits into a table."""
     return text.strip().split("\n", 1)[0]
 
 
@@ -290,7 +290,7 @@ def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
 
 
 def _figures(row: EmulatedRow) -> list[str]:
-    """A row's cells; those with figures list the mitigations side by side."""
+    """The cells of a row; each figure is that of the mitigations side by side."""
     known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
     extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)
     cells = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long the emulator takes: a whole attention grid, and one workgroup of the longest shapes.
+"""Times the emulator on a whole attention grid, and on one workgroup of the longest shapes.
 
 python -m bankwise.bench.emulator_speed [--all]
 

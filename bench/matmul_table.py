@@ -65,8 +65,8 @@ WHOLE_GRID = 16
 """Of grids with more workgroups only the first and the last run."""
 
 TOLERANCE = {"i32": 0.0, "f32": 2.0**-20}
-"""By the output's type, relative to the sum of the products' magnitudes: integers are exact, sums
-in f32 are off by its last few bits."""
+"""The largest error by the output's type, relative to the sum of the products' magnitudes. Integers
+are exact, and sums in f32 are off by its last few bits."""
 
 Case = tuple[Product, str]
 
@@ -76,9 +76,9 @@ class Row(EmulatedRow):
     """One matmul or convolution on one chip. Errors are relative to the sum of the magnitudes.
 
     Attributes:
-        dtype: of the operands.
-        written: elements of the output that were written and compared.
-        unwritten: elements that were not, though the whole grid ran.
+        dtype: the element type of the operands.
+        written: how many elements of the output were written and compared.
+        unwritten: how many elements were not written although the whole grid ran.
     """
 
     dtype: str = ""
@@ -171,7 +171,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """The figures, then what is to be said about single rows."""
+    """The figures, and then remarks on single rows."""
     parts = [
         "# Matmuls and convolutions on the emulated chips",
         "`python -m bankwise.bench.matmul_table`: each kernel compiled with the mitigations "
@@ -192,7 +192,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def csv_table(rows: Sequence[Row]) -> str:
-    """A line per row, nothing nested; empty fields are what is not known."""
+    """A line per row without nested fields; a field is empty if it is not known."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(

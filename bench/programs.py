@@ -142,7 +142,7 @@ def summary(rows: Sequence[ProgramRow]) -> str:
 
 
 def markdown_table(rows: Sequence[ProgramRow]) -> str:
-    """The summary, the figures of each chip, and what is to be said about single rows."""
+    """The summary, the figures of each chip, and remarks on single rows."""
     parts = [
         "# Real-life programs on the emulated chips",
         "`python -m bankwise.bench.programs`: each program compiled with the mitigations "

@@ -48,7 +48,7 @@ class Compiled:
     Attributes:
         assembly: the dumped assembly files, by name.
         summaries: their figures, by name.
-        lds_bytes: LDS bytes over all kernels of the module.
+        lds_bytes: the LDS bytes of all kernels of the module together.
         decisions: the decision file's entries; empty for `iree-compile`.
     """
 
@@ -74,7 +74,7 @@ def compile_source(
 
     Args:
         kernel: the name that the module's file gets.
-        flags: of the compiler, beside those that name the target.
+        flags: flags of the compiler beside those that name the target.
 
     Raises:
         RuntimeError: the compile fails; the message is the tool's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long the layout solver takes for every allocation of the 110 attention shapes.
+"""Times the layout solver on every allocation of the 110 attention shapes.
 
 python -m bankwise.bench.solver_speed [--every N] [--jobs N]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Is `--bankwise-mitigation=stock` stock? Compares its assembly with iree-compile's, byte by byte.
+"""Compares the assembly of `--bankwise-mitigation=stock` with iree-compile's, byte by byte.
 
 python -m bankwise.bench.stock_identity [--every N] [--jobs N]
 """

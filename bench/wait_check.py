@@ -44,12 +44,12 @@ class WaitRow:
     """What was found in one module.
 
     Attributes:
-        code: digest of the sources that compile and check.
-        kernels: GPU kernels of the module.
-        instructions: of these kernels.
-        waits: `s_waitcnt` among them.
+        code: a digest of the code that compiles and checks.
+        kernels: how many GPU kernels the module has.
+        instructions: how many instructions these kernels have.
+        waits: how many of the instructions are `s_waitcnt`.
         missing: a message for each instruction that lacks a wait.
-        unfinished: barriers that accesses to the LDS may be under way at.
+        unfinished: how many barriers accesses to the LDS may be under way at.
     """
 
     kernel: str

@@ -20,7 +20,7 @@ class InputTypeError(ValueError):
 
 
 def callable_names(names: Iterable[str]) -> list[str]:
-    """The functions among which one may be left unnamed, as `iree-run-module` picks them.
+    """The functions of which a caller need not name the only one, as `iree-run-module` picks them.
 
     Names with `__` in front belong to the compiler, and a `$` marks a variant of a function:
     `main$async` is `main` with fences to wait for and to signal.
@@ -33,7 +33,7 @@ _TENSOR = re.compile(r"^%\w+: tensor<(?:[\d?]+x)*(?P<type>[^,<>]*(?:<[^>]*>)?)[,
 
 
 def declared_element_types(declaration: str) -> list[str]:
-    """The element types of a function's parameters, empty where one is no tensor.
+    """The element types of a function's parameters; empty for a parameter that is no tensor.
 
     Args:
         declaration: such as `sync func @main(%input0: tensor<4x?xbf16>, %input1: i32) -> i32`.
@@ -46,7 +46,7 @@ def declared_element_types(declaration: str) -> list[str]:
 
 
 def as_element_type(array: Array, wanted: str) -> Array:
-    """An array read as `wanted` where its own dtype is only a container for that type.
+    """Reads an array as `wanted` if its own dtype is only a container for that type.
 
     NumPy's files have no bf16, 8-bit floats, i4 and i2: they hold raw bytes (a void dtype, as
     `np.save` writes arrays of `ml_dtypes`), unsigned integers of the same size, or bytes with a
@@ -80,7 +80,7 @@ def as_element_type(array: Array, wanted: str) -> Array:
 
 
 def _narrowed(array: Array, dtype: np.dtype[Any], wanted: str) -> Array:
-    """Bytes as i4 or i2."""
+    """Reads bytes as i4 or i2."""
     width = bits_of(dtype)
     wide = array.astype(np.int16)
     if wide.size and (wide.min() < -(1 << width - 1) or wide.max() >= 1 << width):

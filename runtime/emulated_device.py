@@ -64,10 +64,10 @@ class EmulatedDevice:
     """Runs dispatches on the emulator, and records what they count.
 
     Attributes:
-        kernels: every kernel by name.
-        sample: the most workgroups of each dispatch to run, the first and the last among them;
-            None runs all. The output of a sample is incomplete.
-        records: one entry per dispatch, in order.
+        kernels: the kernels by name.
+        sample: how many workgroups of each dispatch run, the first and the last among them; None
+            runs all. The output of a sample is incomplete.
+        records: an entry for each dispatch, in order.
     """
 
     kernels: Mapping[str, Kernel]
@@ -119,7 +119,7 @@ class EmulatedDevice:
 
 
 def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:
-    """Ids of `sample` workgroups of a grid, evenly spread from first to last; None for all."""
+    """The ids of `sample` workgroups, evenly spread from the first to the last; None for all."""
     total = math.prod(grid)
     if sample is None or sample >= total:
         return None
@@ -132,10 +132,10 @@ _POINTER_KINDS = frozenset({"global_buffer"})
 
 
 def kernel_arguments(kernel: Kernel, command: DispatchCommand) -> bytes:
-    """The kernarg segment of a dispatch: bindings, then constants, then what the ABI hides.
+    """The kernarg segment of a dispatch: bindings, then constants, then hidden arguments.
 
-    The offsets and kinds come from the kernel's metadata; the hidden ones are those of code object
-    version 5 ("LLVM AMDGPU usage", kernel argument metadata).
+    The kernel's metadata gives their offsets and kinds. The hidden arguments are those of code
+    object version 5 ("LLVM AMDGPU usage", kernel argument metadata).
     """
     segment = bytearray(kernel.kernarg_bytes)
     bindings, constants = iter(command.bindings), iter(command.constants)

@@ -30,7 +30,7 @@ _PHASE_THAT_WRITES_ASSEMBLY = "hal"
 
 @dataclass(frozen=True)
 class EmulatedModule:
-    """A compiled module; to be used in a `with` statement, which ends the compiler's session.
+    """A compiled module, for a `with` statement, which ends the compiler's session.
 
     Attributes:
         host: the module after phase `executable-targets`, for `HostProgram`.
@@ -100,7 +100,7 @@ def compile_as_set(settings: CompileSettings) -> EmulatedModule | None:
         None when the compiler has reported an error.
 
     Raises:
-        DriverError, OutputError: as for `compile_driver.compile_to_output`.
+        DriverError, OutputError: `compile_driver.compile_to_output` raises them too.
         AssemblyError: the compiler's assembly cannot be read.
     """
     with _dumping_session() as (session, directory):
@@ -158,7 +158,7 @@ def _compile(compilation: SteppedCompile, messages: list[str], source: Source) -
 
 
 def _write_assembly(invocation: SteppedInvocation, host: ir.Operation) -> bool:
-    """Serializes the executables of a copy of `host`; False after a diagnostic."""
+    """Serializes the executables of a copy of `host`; returns False after a diagnostic."""
     invocation.import_op(host.clone())
     invocation.set_phases(_LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
     return invocation.execute()
@@ -167,7 +167,7 @@ def _write_assembly(invocation: SteppedInvocation, host: ir.Operation) -> bool:
 def _compile_in_child(
     session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: str
 ) -> ir.Operation:
-    """The module, translated in a process of its own and read again here."""
+    """Translates the module in a process of its own, and reads the result."""
     with temporary_directory("bankwise-emulate-") as directory:
         phases = [
             f"--compile-to={_PHASE_THAT_WRITES_ASSEMBLY}",

@@ -27,7 +27,7 @@ class EmulatedRun:
     """The outputs of a function, and what was counted.
 
     Attributes:
-        records: one for each dispatch, in order.
+        records: an entry for each dispatch, in order.
         assembly: the text of each kernel's file, by the kernel's name.
     """
 
@@ -74,7 +74,7 @@ def run_emulated(
 
     Args:
         source, flags, mitigation, edits, decisions: `compile_for_emulation` takes them.
-        function: may be empty where the module exports only one.
+        function: the function's name, which may be empty if the module exports only one.
         device: makes the emulator for the module's kernels.
 
     Raises:

@@ -19,7 +19,7 @@ _BLOB = re.compile(r'^\s*("(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.M
 
 
 def resource_blobs(module: ir.Operation) -> Mapping[str, bytes]:
-    """The `dense_resource` blobs of a module by name; the first 4 bytes of the text align them."""
+    """The `dense_resource` blobs of a module by name, without the 4 bytes of alignment in front."""
     found = False
 
     def look(op: ir.Operation) -> ir.WalkResult:
@@ -91,7 +91,7 @@ _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 
 
 def _elements_of_text(text: str, kind: ir.ShapedType, dtype: np.dtype[Any]) -> Array:
-    """Elements of types that the bindings do not hand out: bf16, 8-bit floats, i4.
+    """Reads elements of types that the bindings do not return: bf16, 8-bit floats and i4.
 
     MLIR prints many elements as one string of bytes, and a float that has no short decimal form as
     its bits.

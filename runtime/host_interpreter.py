@@ -34,11 +34,11 @@ class HostModule:
     """What the functions of a module share.
 
     Attributes:
-        functions: those that have a body, by name.
+        functions: the functions that have a body, by name.
         exports: the kernels' exports by `executable::variant::kernel`.
-        globals: values by name; the program changes them.
+        globals: the values of globals by name, which the program changes.
         blobs: the bytes of `dense_resource` constants by name.
-        parameters: weights that lie in files.
+        parameters: the weights that lie in files.
     """
 
     functions: Mapping[str, ir.Operation]
@@ -49,7 +49,7 @@ class HostModule:
 
 
 class Interpreter:
-    """One run of one region."""
+    """A run of one region."""
 
     def __init__(self, module: HostModule, device: Device) -> None:
         self.module = module
@@ -58,7 +58,7 @@ class Interpreter:
         self.steps = 0
 
     def run_region(self, region: ir.Region, arguments: Sequence[object]) -> list[object]:
-        """Runs a region of basic blocks; the operands of its return."""
+        """Runs a region of basic blocks, and returns the operands of its return."""
         block = region.blocks[0]
         while True:
             last = self.run_block(block, arguments)
@@ -67,7 +67,7 @@ class Interpreter:
             block, arguments = self.branch(last)
 
     def run_block(self, block: ir.Block, arguments: Sequence[object]) -> ir.Operation:
-        """Runs a block up to its terminator, which is returned."""
+        """Runs a block up to its terminator, and returns the terminator."""
         for parameter, value in zip(block.arguments, arguments, strict=True):
             self.values[parameter] = value
         operations = [op.operation for op in block]
@@ -79,7 +79,7 @@ class Interpreter:
         return operations[-1]
 
     def branch(self, operation: ir.Operation) -> tuple[ir.Block, list[object]]:
-        """Where a terminator goes, and the values it passes."""
+        """The block that a terminator branches to, and the values that it passes."""
         if operation.name == "cf.br":
             return operation.successors[0], self.operands(operation)
         if operation.name == "cf.cond_br":
@@ -91,7 +91,7 @@ class Interpreter:
         raise self.unsupported(operation)
 
     def switch(self, operation: ir.Operation) -> tuple[ir.Block, list[object]]:
-        """The successor of a value that is no case is the first one."""
+        """The block that cf.switch branches to; a value that is no case goes to the first one."""
         (flag,), default, passed = self.segments(operation)
         if "case_values" not in operation.attributes:
             return operation.successors[0], default
@@ -151,7 +151,7 @@ def _buffer_constant(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _assert_view(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """hal.buffer_view.assert: the input's type and shape."""
+    """Runs hal.buffer_view.assert, which checks an input's type and shape."""
     view, element_type, _, *shape = run.operands(op)
     message = ir.StringAttr(op.attributes["message"]).value
     if view.element_type != element_type or list(view.shape) != shape:
@@ -186,7 +186,7 @@ def _export_tensor(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _allocate(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.resource.alloc and alloca, the latter with a timepoint."""
+    """Runs stream.resource.alloc, and alloca, which returns a timepoint too."""
     size = next(v for v in reversed(run.operands(op)) if isinstance(v, int))
     resource = Resource(run.device.allocate(size), size)
     return [resource, *(TIMEPOINT for _ in op.results[1:])]
@@ -217,7 +217,7 @@ def _file_constant(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 def _parameter(
     run: Interpreter, op: ir.Operation, scope: Sequence[Any], key: Any, offset: int, length: int
 ) -> Bytes:
-    """Some bytes of a parameter; the scope may be missing."""
+    """Reads some bytes of a parameter, which may have no scope."""
     name, key_text = ("".join(bytes(b.data).decode() for b in part) for part in (scope, [key]))
     try:
         return run.module.parameters.read(name, key_text, offset, length)
@@ -226,7 +226,7 @@ def _parameter(
 
 
 def _load_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.cmd.parameter.load: a new resource for each parameter."""
+    """Runs stream.cmd.parameter.load, which makes a resource for each parameter."""
     scope, keys, offsets, lengths, _ = run.segments(op)
     results: list[object] = []
     for key, offset, length in zip(keys, offsets, lengths, strict=True):
@@ -237,7 +237,7 @@ def _load_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _gather_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.cmd.parameter.gather: parameters into parts of one resource."""
+    """Runs stream.cmd.parameter.gather, which reads parameters into parts of one resource."""
     scope, keys, offsets, (target,), _, places, lengths, _ = run.segments(op)
     for key, offset, place, length in zip(keys, offsets, places, lengths, strict=True):
         part = target.part(place, length)
@@ -246,7 +246,7 @@ def _gather_parameters(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _execute(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.cmd.execute: its resources under new names, then its commands."""
+    """Runs stream.cmd.execute: gives its resources new names, and runs its commands."""
     resources, _, _ = run.segments(op)
     block = op.regions[0].blocks[0]
     for parameter, value in zip(block.arguments, resources, strict=True):
@@ -335,7 +335,7 @@ def _view_dimension(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _load_element(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.resource.load: one number from memory that the host may read."""
+    """Runs stream.resource.load, which reads one number that the host may read."""
     resource, _, offset = run.operands(op)
     dtype = host_dtype(str(op.results[0].type))
     part = resource.part(offset, dtype.itemsize)
@@ -344,7 +344,7 @@ def _load_element(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _store_element(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """stream.resource.store."""
+    """Runs stream.resource.store."""
     resource, _, offset, value = run.operands(op)
     data = np.array([value]).astype(host_dtype(str(op.operands[3].type))).view(np.uint8)
     run.device.write(resource.part(offset, len(data)).address, data)
@@ -363,7 +363,7 @@ def _call(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _yielded(run: Interpreter, region: ir.Region, arguments: Sequence[object]) -> list[Any]:
-    """Runs a region of one block; what it yields."""
+    """Runs a region of one block, and returns what it yields."""
     return run.operands(run.run_block(region.blocks[0], arguments))
 
 

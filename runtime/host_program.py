@@ -54,7 +54,7 @@ class FunctionSignature:
     """An exported function.
 
     Attributes:
-        declaration: as `iree-run-module` reports it, or else the types of parameters and results.
+        declaration: the one that `iree-run-module` reports, or the types of parameters and results.
         results: how many values it returns.
     """
 
@@ -108,7 +108,7 @@ class HostProgram:
         return tuple(self.signature(name) for name in callable_names(public))
 
     def signature(self, function: str) -> FunctionSignature:
-        """What is known of one exported function.
+        """The signature of an exported function.
 
         Raises:
             HostProgramError: there is no such function.
@@ -120,13 +120,13 @@ class HostProgram:
         return FunctionSignature(function, _declaration(found), len(_type(found).results))
 
     def call(self, function: str, inputs: Sequence[Array | int | float]) -> list[Array]:
-        """Runs `function` on `inputs`; scalars come back as arrays of rank 0.
+        """Runs `function` on `inputs`, and returns its results; scalars are arrays of rank 0.
 
         Fences, which a function with `$async` in its name takes, are not among the inputs. An
         array of raw bytes (of a NumPy void type) is read as the type that the function wants.
 
         Raises:
-            HostProgramError: no such function, inputs that do not fit, or an op that is not
+            HostProgramError: there is no such function, the inputs do not fit, or an op is not
                 supported.
         """
         signature = self.signature(function)
@@ -147,7 +147,7 @@ class HostProgram:
         return [self._fetch(value) for value in results]
 
     def _argument(self, number: int, value: Array | int | float, parameter: ir.Value) -> object:
-        """An input as the function's parameter type wants it."""
+        """Converts an input to the type of the function's parameter."""
         kind = parameter.type
         if str(kind) == "!hal.buffer_view":
             return _view(number, np.asarray(value), self._element_type(parameter))
@@ -223,7 +223,7 @@ def _declaration(function: ir.Operation) -> str:
 
 
 def _view(number: int, array: Array, wanted: str) -> BufferView:
-    """An input tensor as the function's element type."""
+    """Reads an input tensor as the function's element type."""
     try:
         array = as_element_type(array, wanted)
     except InputTypeError as error:

@@ -34,9 +34,9 @@ class DispatchCommand:
 
     Attributes:
         kernel: the kernel's name in the executable's assembly.
-        workgroups: in x, y, z.
-        bindings: buffers in the order of the kernel's pointer arguments.
-        constants: 32-bit values behind them.
+        workgroups: the number of workgroups in x, y and z.
+        bindings: the buffers in the order of the kernel's pointer arguments.
+        constants: the 32-bit values behind them.
     """
 
     kernel: str
@@ -112,7 +112,7 @@ def host_dtype(element_type: str) -> np.dtype[Any]:
 
 
 def plain_value(attribute: ir.Attribute) -> object:
-    """A number as Python's, any other attribute as it is."""
+    """The Python number of a numeric attribute; any other attribute as it is."""
     if isinstance(attribute, ir.BoolAttr):
         return int(attribute.value)
     if isinstance(attribute, ir.IntegerAttr | ir.FloatAttr):

@@ -30,7 +30,7 @@ class Parameters:
 
     @staticmethod
     def load(flags: Sequence[str]) -> Parameters:
-        """The files of `--parameters=` flags, each `file` or `scope=file`.
+        """Opens the files of `--parameters=` flags, each of which is `file` or `scope=file`.
 
         Raises:
             ParameterError: a file that cannot be read.
@@ -63,7 +63,7 @@ class Parameters:
         return [index.create_provider(scope=scope) for scope, index in self._indices.items()]
 
     def read(self, scope: str, key: str, offset: int, length: int) -> Bytes:
-        """`length` bytes of a parameter from `offset` on.
+        """Reads `length` bytes of a parameter from `offset` on.
 
         Raises:
             ParameterError: no file holds them.

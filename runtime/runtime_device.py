@@ -22,11 +22,11 @@ Array = npt.NDArray[Any]
 
 
 class RuntimeDeviceError(RuntimeError):
-    """No such device, a module it cannot run, or inputs that do not fit; one line."""
+    """There is no such device, or it cannot run the module or take the inputs; one line."""
 
 
 def device_answers(driver: str) -> str:
-    """Why no device of a HAL driver can be used; empty if one can."""
+    """Says why no device of a HAL driver can be used; empty if one can."""
     import iree.runtime as runtime
 
     try:
@@ -64,7 +64,7 @@ _ELEMENT_TYPES = {
 
 
 def device_uris(driver: str = "") -> list[str]:
-    """The devices that answer, of one driver or of all, as `hip://GPU-...`.
+    """The URIs of the devices that answer, such as `hip://GPU-...`, of one driver or of all.
 
     Raises:
         RuntimeDeviceError: the driver that is asked for cannot be used.
@@ -103,7 +103,7 @@ def run_on_device(
 
     Args:
         device: a driver, whose first device is taken, or a device's URI such as `hip://0`.
-        function: its name; empty for the module's only one.
+        function: the function's name; empty for the module's only function.
         allocators: specs of allocators around the device's own, as `iree-run-module` takes them.
         parameters: what the module loads from files.
 
@@ -111,7 +111,7 @@ def run_on_device(
         The function's name and its results.
 
     Raises:
-        RuntimeDeviceError: anything that keeps it from running.
+        RuntimeDeviceError: the function cannot be run, for any reason.
     """
     import iree.runtime as runtime
 
@@ -153,7 +153,7 @@ def _function_name(module: Any, function: str) -> str:
 def _call(
     runtime: Any, device: Any, context: Any, entry: Any, inputs: Sequence[Array | int | float]
 ) -> list[Array]:
-    """The results of a function of the module."""
+    """Calls a function of the module, and returns its results."""
     declaration = dict(entry.reflection).get("iree.abi.declaration", entry.name)
     arguments = runtime.VmVariantList(len(inputs))
     for value in _typed_inputs(inputs, declaration):
@@ -170,8 +170,8 @@ def _call(
 def _device(device: str, allocators: tuple[str, ...]) -> HalDevice:
     """A device, which lives as long as the process.
 
-    The runtime's buffers do not hold their device: one that lives longer, in a traceback say, ends
-    the process when it is freed.
+    The runtime's buffers do not hold their device. A buffer that outlives its device, such as one
+    in a traceback, ends the process when it is freed.
     """
     from iree.runtime import get_driver
 
@@ -186,7 +186,7 @@ def _device(device: str, allocators: tuple[str, ...]) -> HalDevice:
 def _typed_inputs(
     inputs: Sequence[Array | int | float], declaration: str
 ) -> list[Array | int | float]:
-    """Inputs from files without a type get the one that the function declares."""
+    """Gives inputs from files that name no type the type that the function declares."""
     wanted = declared_element_types(declaration)
     wanted += [""] * (len(inputs) - len(wanted))
     typed: list[Array | int | float] = []

@@ -81,7 +81,7 @@ def parse_values(text: str) -> list[Array | int | float]:
 
 
 def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any], text: str) -> None:
-    """Refuses tensors that are larger than the memory: NumPy would start to fill it."""
+    """Refuses tensors that are larger than the memory, which NumPy would start to fill."""
     size = packed_size(math.prod(shape), dtype)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if size > memory:
@@ -118,7 +118,7 @@ def _scalar(text: str) -> int | float:
 
 
 def _elements(contents: str, shape: tuple[int, ...], kind: str, text: str) -> Array:
-    """Elements in the text; floats beyond their type's range become infinite, as in IREE."""
+    """Reads elements in the text; floats beyond their type's range become infinite, as in IREE."""
     words = re.sub(r"[\[\],]", " ", contents).split()
     dtype = dtype_of(kind)
     try:
@@ -142,7 +142,7 @@ def _elements(contents: str, shape: tuple[int, ...], kind: str, text: str) -> Ar
 
 
 def _integers(words: Sequence[str], dtype: np.dtype[Any], kind: str, text: str) -> Array:
-    """Integers of any sign that their bits can hold: 255 is an i8 as well as -1."""
+    """Reads integers that their bits can hold with some sign: 255 is an i8 as well as -1."""
     bits = 1 if dtype == np.bool_ else bits_of(dtype)
     low = 0 if kind.startswith("ui") or bits == 1 else -(1 << bits - 1)
     numbers = [int(w == "true") if w in ("true", "false") else int(w, 0) for w in words]
@@ -195,7 +195,7 @@ def _native(array: Array) -> Array:
 
 
 def _typed_npy(path: str, shape: tuple[int, ...], kind: str, text: str) -> Array:
-    """The one array of a file, of which the text says the type."""
+    """Reads the only array of a file, whose type the text says."""
     arrays = _load_npy(path, text)
     try:
         array = as_element_type(arrays[0], kind)
@@ -209,7 +209,7 @@ def _typed_npy(path: str, shape: tuple[int, ...], kind: str, text: str) -> Array
 
 
 def _load_binary(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], text: str) -> Array:
-    """Bytes as the device has them: two i4 lie in one."""
+    """Reads bytes as they lie on the device, where two i4 share one."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -221,7 +221,7 @@ def _load_binary(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], text: 
 
 
 def value_text(value: Array, max_elements: int) -> str:
-    """A value in the same notation, elements beyond `max_elements` elided."""
+    """Writes a value in the same notation, without the elements beyond `max_elements`."""
     flat = value.reshape(-1)
     words = [_word(element) for element in flat[:max_elements]]
     rest = "..." if len(flat) > max_elements else ""
@@ -292,10 +292,10 @@ class Tolerances:
     exact: bool = False
 
     def mismatch(self, actual: Array, expected: Array | int | float) -> str:
-        """How `actual` differs from `expected`, or nothing.
+        """Says how `actual` differs from `expected`; empty if it does not.
 
-        As `iree-run-module`: |actual - expected| <= absolute + relative * |expected|, NaN equal
-        to NaN; integers are equal or not.
+        As in `iree-run-module`, floats may differ by absolute + relative * |expected|, NaN equals
+        NaN, and integers must be equal.
         """
         wanted = np.asarray(expected)
         if actual.ndim == 0:

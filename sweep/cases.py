@@ -28,12 +28,12 @@ class SweptKernel:
     """A module and how to call it.
 
     Attributes:
-        name: unique within a sweep, together with `dtype`.
-        dtype: element type; empty for a module from a file.
+        name: a name that is unique within a sweep, together with `dtype`.
+        dtype: the element type; empty for a module from a file.
         source: the MLIR text.
-        function: empty for the only one.
-        inputs: in `bankwise-run`'s notation; `4x8xf16` is a tensor of zeros.
-        work: floating-point operations of one call; 0 where unknown.
+        function: the function to call; empty for the module's only one.
+        inputs: the inputs in `bankwise-run`'s notation; `4x8xf16` is a tensor of zeros.
+        work: the floating-point operations of one call; 0 where they are not known.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Case:
     """One row to measure.
 
     Attributes:
-        sample: workgroups of each dispatch to emulate, from 2.
+        sample: how many workgroups of each dispatch to emulate, from 2.
     """
 
     kernel: SweptKernel
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def source_digest(self) -> str:
-        """Tells modules of the same name apart."""
+        """A digest that tells modules of the same name apart."""
         call = json.dumps([self.kernel.source, self.kernel.function, self.kernel.inputs])
         return hashlib.sha256(call.encode()).hexdigest()[:12]
 
@@ -73,7 +73,7 @@ def target_flags(target: str) -> tuple[str, str]:
 def cases(
     kernels: Sequence[SweptKernel], targets: Sequence[str], mitigations: Sequence[str], sample: int
 ) -> list[Case]:
-    """All combinations; the mitigations of one kernel follow each other."""
+    """All combinations, in which the mitigations of one kernel follow each other."""
     return [
         Case(kernel, target, mitigation, sample)
         for target in targets
@@ -83,7 +83,7 @@ def cases(
 
 
 def attention_kernel(attention: Attention) -> SweptKernel:
-    """Two products of 2 * batch * seq^2 * head_dim operations each, softmax not counted."""
+    """An attention; its work is two products of 2 * batch * seq^2 * head_dim operations each."""
     a = attention
     tensor = f"{a.batch}x{a.seq}x{a.head_dim}x{a.dtype}"
     name = f"attention_{a.batch}x{a.seq}x{a.head_dim}"
@@ -92,7 +92,7 @@ def attention_kernel(attention: Attention) -> SweptKernel:
 
 
 def matmul_kernel(matmul: Matmul) -> SweptKernel:
-    """2 * m * n * k operations."""
+    """A matmul, of 2 * m * n * k operations."""
     m = matmul
     inputs = (f"{m.m}x{m.k}x{m.dtype}", f"{m.k}x{m.n}x{m.dtype}")
     name = f"matmul_{m.m}x{m.n}x{m.k}"

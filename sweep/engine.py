@@ -25,7 +25,7 @@ RowT = TypeVar("RowT")
 
 
 class SweepError(RuntimeError):
-    """Why a sweep cannot go on; finished rows are kept."""
+    """A sweep cannot go on; finished rows are kept."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Workers:
     """Where cases are measured.
 
     Attributes:
-        jobs: at a time; -1 for all that the backend has.
-        backend: joblib's name of one; None for the active one, which is that of a surrounding
-            `joblib.parallel_config`.
-        scheduler: `host:port` of a Dask scheduler.
+        jobs: how many cases are measured at a time; -1 for as many as the backend can.
+        backend: joblib's name of a backend; None for the active one, which a surrounding
+            `joblib.parallel_config` sets.
+        scheduler: the `host:port` of a Dask scheduler.
     """
 
     jobs: int = -1
@@ -53,7 +53,7 @@ def sweep(
     """Measures the cases that `file` has no row for.
 
     Args:
-        finished: called with each new row, after it is kept.
+        finished: is called with each new row after the row is kept.
 
     Raises:
         SweepError: the workers cannot be had, die, or have other versions than this process.
@@ -109,7 +109,7 @@ def _temporaries_of_workers() -> Iterator[None]:
 def _deaf_to_interrupts() -> Iterator[None]:
     """Blocks SIGINT for the processes that are started meanwhile.
 
-    A terminal sends Ctrl-C to them too. This process hears it and ends them.
+    A terminal sends Ctrl-C to them too. This process receives it and ends them.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

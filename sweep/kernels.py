@@ -21,7 +21,7 @@ _SHAPES = Path(__file__).parent / "attention_shapes.json"
 
 @dataclass(frozen=True)
 class Attention:
-    """softmax(q k^T / sqrt(head_dim)) v with q, k, v, out of shape [batch, seq, head_dim]."""
+    """The attention softmax(q k^T / sqrt(head_dim)) v, all of shape [batch, seq, head_dim]."""
 
     batch: int
     seq: int
@@ -57,7 +57,7 @@ class Attention:
 
 
 class _Products:
-    """What sums products of two operands."""
+    """A kernel that sums products of two operands."""
 
     dtype: str
 
@@ -69,7 +69,7 @@ class _Products:
 
 @dataclass(frozen=True)
 class Matmul(_Products):
-    """[m, k] x [k, n], or x [n, k] where `transposed`."""
+    """The matmul [m, k] x [k, n], or [m, k] x [n, k] if `transposed`."""
 
     m: int
     n: int
@@ -105,7 +105,7 @@ class Matmul(_Products):
 
 @dataclass(frozen=True)
 class PackedMatmul(_Products):
-    """`linalg.mmt4d`: [m, k, 16, 16] x [n, k, 16, 16], matrices packed in tiles of 16 x 16."""
+    """`linalg.mmt4d` of matrices packed in tiles: [m, k, 16, 16] x [n, k, 16, 16]."""
 
     m: int
     n: int
@@ -129,7 +129,10 @@ class PackedMatmul(_Products):
 
 @dataclass(frozen=True)
 class Convolution(_Products):
-    """[batch, height, width, channels] by [window, window, channels, filters], without padding."""
+    """A convolution without padding.
+
+    The image is [batch, height, width, channels], the window [window, window, channels, filters].
+    """
 
     batch: int
     height: int
@@ -181,7 +184,7 @@ Product = Matmul | Convolution
 
 
 def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
-    """Inputs of a kernel: all values of an integer type, a normal distribution of others."""
+    """The inputs of a kernel: all values of an integer type, normal values of other types."""
     random = np.random.default_rng(seed)
     if kernel.dtype == "i8":
         return [random.integers(-128, 128, shape, dtype=np.int8) for shape in kernel.operands]

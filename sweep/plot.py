@@ -111,17 +111,17 @@ def _figure(found: Sequence[Group]) -> Figure:
 
 
 def _by_work(group: Group) -> list[str]:
-    """Kernels from the least to the most work; without a figure for it, by their names' order."""
+    """The kernels from the least to the most work; those of equal work keep their order."""
     work = {kernel: row.work for (kernel, _), row in group.rows.items()}
     return sorted(group.kernels, key=lambda kernel: work[kernel])
 
 
 @dataclass(frozen=True)
 class _ConflictScale:
-    """Heights on the axis of conflicts: decades, and below them a shelf for 0.
+    """The heights on the axis of conflicts, which has decades and below them a shelf for 0.
 
-    A logarithmic axis has no zero. A unit of the axis is a decade, `lowest` of them lie below its
-    foot; the shelf beneath holds a lane per mitigation, so that none hides another.
+    A logarithmic axis has no zero. The unit of the axis is a decade, and its foot is at 10 to the
+    power of `lowest`. The shelf beneath has a lane for each mitigation, so that none hides another.
     """
 
     lowest: int
@@ -159,7 +159,7 @@ class _ConflictScale:
 def _points(
     group: Group, ordered: Sequence[str], mitigation: str, value: Any
 ) -> tuple[list[int], list[float]]:
-    """(x, y) of the rows that have a value."""
+    """The x and y of the rows that have a value."""
     found = [
         (x, value(group.rows[kernel, mitigation]))
         for x, kernel in enumerate(ordered)
@@ -218,7 +218,7 @@ _COUNTED = ((Counted.LDS, "LDS", True), (Counted.VALU, "VALU", False))
 
 
 def _instructions(axis: Axes, group: Group, ordered: Sequence[str]) -> None:
-    """LDS instructions filled, VALU instructions hollow; the baseline is the line at 1."""
+    """Draws LDS instructions filled and VALU instructions hollow; the baseline is the line at 1."""
     axis.axhline(1, color=_mark(group.baseline).colour, linewidth=1.2, zorder=1)
     for mitigation in group.mitigations:
         if mitigation == group.baseline:
@@ -241,7 +241,7 @@ def _ratio(group: Group, row: Row, counter: str) -> float | None:
 
 
 def _scale_instructions(axis: Axes, found: Sequence[Group]) -> None:
-    """Room for all ratios, a tenth around 1 at the least, and for the legend."""
+    """Makes room for all ratios, a tenth around 1 at the least, and for the legend."""
     ratios = [
         _ratio(group, row, counter) or 1.0
         for group in found

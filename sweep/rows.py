@@ -26,12 +26,12 @@ def swept_counters() -> list[str]:
 
 @dataclass(frozen=True)
 class Versions:
-    """What decides a row besides its case.
+    """What decides the figures of a row besides its case.
 
     Attributes:
-        compiler: of `iree-base-compiler`.
-        bankwise: of this package.
-        code: digest of the code of this package that compiles and emulates.
+        compiler: the version of `iree-base-compiler`.
+        bankwise: the version of this package.
+        code: a digest of the code of this package that compiles and emulates.
     """
 
     compiler: str
@@ -56,7 +56,7 @@ def installed_versions() -> Versions:
 
 
 def without_prose(source: str) -> str:
-    """What Python reads in a module, as text in which comments and docstrings play no part.
+    """The syntax tree of a module as text, without comments and docstrings.
 
     A string that stands alone as a statement does nothing, whether it documents a module, a class,
     a function or an attribute.
@@ -78,21 +78,20 @@ class Row:
     """One measured case. Where several dispatches run, all figures but `lds_bytes` are sums.
 
     Attributes:
-        source: digest of the module and its call.
-        sample: workgroups of each dispatch that were asked for.
-        work: floating-point operations; 0 where unknown.
-        workgroups: of the whole grids.
+        source: a digest of the module and its call.
+        sample: how many workgroups of each dispatch were asked for.
+        work: the floating-point operations; 0 where they are not known.
+        workgroups: the number of workgroups of the whole grids.
         emulated: how many of them ran.
         agree: whether the emulated workgroups, the first and the last of the grid among them, have
-            equal counters, instruction by instruction; None where single workgroups are all there
-            is.
-        lds_bytes: of a workgroup, the largest over the kernels.
-        workgroup: counters of one workgroup per dispatch, where all that ran agree.
-        grid: counters of the whole grids: measured, or those of one workgroup times their number;
-            None where workgroups differ and not all ran.
-        measured: counters summed over the emulated workgroups, where `grid` is not known.
-        seconds: compile and emulation.
-        error: why there are no figures.
+            equal counters for each instruction; None where all grids have a single workgroup.
+        lds_bytes: the LDS bytes of a workgroup, of the kernel that takes the most.
+        workgroup: the counters of one workgroup per dispatch, if all that ran agree.
+        grid: the counters of the whole grids, measured or those of one workgroup times their
+            number; None if workgroups differ and not all ran.
+        measured: the counters summed over the emulated workgroups, if `grid` is not known.
+        seconds: the time to compile and emulate.
+        error: why there are no figures; empty if there are.
     """
 
     kernel: str
@@ -118,7 +117,7 @@ class Row:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two rows the same measurement."""
+        """Equal for rows of the same measurement."""
         return tuple(getattr(self, field.name) for field in fields(self)[:_KEY_FIELDS])
 
     @property
@@ -128,12 +127,12 @@ class Row:
 
     @property
     def versions(self) -> Versions:
-        """What it was measured with."""
+        """The versions that the row was measured with."""
         return Versions(self.compiler, self.bankwise, self.code)
 
     @property
     def extent(self) -> str:
-        """In words, what the counters stand for."""
+        """Says which workgroups the counters stand for."""
         if self.error:
             return "failed"
         if self.emulated == self.workgroups:

@@ -64,7 +64,7 @@ class Rows(Generic[RowT]):
 
 
 class RowsFile(Rows[RowT]):
-    """One JSON object per line, in the order they were finished; to be used in a `with`.
+    """A file with a row per line, as JSON in the order they were finished; for a `with` statement.
 
     A line is written by one call and synchronized, so that a killed process loses at most the line
     it was writing. The next process cuts such a half line off.

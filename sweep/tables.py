@@ -21,9 +21,9 @@ class Group:
     """The rows of one type on one target.
 
     Attributes:
-        kernels: their names, in the order of the sweep.
-        mitigations: in the order of the sweep.
-        rows: by kernel and mitigation.
+        kernels: the kernels' names, in the order of the sweep.
+        mitigations: the mitigations, in the order of the sweep.
+        rows: the rows by kernel and mitigation.
     """
 
     target: str
@@ -34,7 +34,7 @@ class Group:
 
     @property
     def title(self) -> str:
-        """`gfx942 f16`."""
+        """The group's name, such as `gfx942 f16`."""
         return f"{self.target} {self.dtype}".strip()
 
     @property
@@ -78,11 +78,11 @@ class Summary:
     """Sums over the complete kernels of a group under one mitigation.
 
     Attributes:
-        conflicts: conflict cycles of the whole grids.
-        conflicting: how many kernels have any.
-        lds_bytes: the largest of a workgroup.
-        ratios: instructions against the baseline's, by counter; None where it has none.
-        cycles_over_floor: LDS cycles against the fewest that the data take.
+        conflicts: the conflict cycles of the whole grids.
+        conflicting: how many kernels have conflict cycles.
+        lds_bytes: the LDS bytes of a workgroup, of the kernel that takes the most.
+        ratios: the instructions over the baseline's, by counter; None where the baseline has none.
+        cycles_over_floor: the LDS cycles over the fewest that the data take.
     """
 
     group: Group
@@ -124,7 +124,7 @@ def _summary(group: Group, mitigation: str) -> Summary:
 
 
 def csv_table(rows: Sequence[Row]) -> str:
-    """One line per row, nothing nested; empty fields are what is not known."""
+    """A line per row without nested fields; a field is empty if it is not known."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     counted = [(part, counter) for part in ("workgroup", "grid") for counter in swept_counters()]
@@ -196,7 +196,7 @@ def summary_table(rows: Iterable[Row]) -> str:
 
 
 def ratio_text(value: float | None) -> str:
-    """`1.234x`, or `-`."""
+    """A ratio as `1.234x`; `-` if it is not known."""
     return "-" if value is None else f"{value:.3f}x"
 
 
