@@ -193,16 +193,6 @@ def _plural(count: int, noun: str) -> str:
 # Words that all formats share.
 
 
-def shown_type(allocation: AllocationReport) -> str:
-    """The type, with the logical tile where that has another shape."""
-    if allocation.tile is None:
-        return allocation.type
-    shape = "x".join(map(str, allocation.tile.shape))
-    if f"<{shape}x" in allocation.type:
-        return allocation.type
-    return f"{allocation.type} as {shape}"
-
-
 def short_location(location: str, inputs: Sequence[str]) -> str:
     """`line:column` in the only input, `file:line:column` elsewhere, without directories."""
     file, _, rest = location.partition(":")
@@ -225,44 +215,6 @@ def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:
     notes += [f"assumed: {assumption}" for assumption in allocation.assumptions]
     notes += allocation.remarks
     return notes if allocation.proof is None else [*notes, allocation.proof.text]
-
-
-def group_place(group: AccessGroup, inputs: Sequence[str]) -> str:
-    """Where the accesses are: the first place, and how many more there are."""
-    first = short_location(group.locations[0], inputs) if group.locations else ""
-    more = len(group.locations) - 1
-    return f"{first} +{more}" if more else first
-
-
-def shown_access(group: AccessGroup) -> str:
-    """`read`, or `read x 32` for several alike."""
-    count = len(group.members)
-    return group.kind.value if count == 1 else f"{group.kind.value} x {count}"
-
-
-def shown_instructions(allocation: AllocationReport, group: AccessGroup) -> str:
-    """The machine instructions before, and after where they are others."""
-    assert allocation.before is not None
-    assert allocation.chosen is not None
-    before = _names(allocation.instructions(group, allocation.before.layout))
-    after = _names(allocation.instructions(group, allocation.chosen.layout))
-    return before if before == after else f"{before} -> {after}"
-
-
-def _names(instructions: Sequence[tuple[str, int]]) -> str:
-    return " + ".join(f"{count} {name}" for name, count in instructions) or "none"
-
-
-def cycles_of(allocation: AllocationReport, group: AccessGroup) -> tuple[int, int, int]:
-    """Weighted conflict cycles before, padded and chosen."""
-    counts = (allocation.before, allocation.padded, allocation.chosen)
-    before, padded, chosen = (0 if c is None else group.conflict_cycles(c) for c in counts)
-    return before, padded, chosen
-
-
-def chosen_word(allocation: AllocationReport) -> str:
-    """The heading of the chosen layout."""
-    return "proposed" if allocation.is_proposed else "chosen"
 
 
 def function_heading(function: ReportedFunction) -> str:

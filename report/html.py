@@ -8,27 +8,29 @@ comes from the input is escaped.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from .. import __version__
-from ..bank_model.layout_counts import LayoutCount
+from . import columns
+from .columns import (
+    AccessRow,
+    AllocationRow,
+    Column,
+    PerLayout,
+    Row,
+    Unit,
+    chosen_word,
+    shown_type,
+    shown_value,
+)
 from .conflict_report import AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
     Contents,
-    NumberedAccess,
-    NumberedAllocation,
     ReportedFunction,
-    chosen_word,
-    cycles_of,
     function_heading,
-    group_place,
     notes_of,
-    short_location,
-    shown_access,
-    shown_instructions,
-    shown_type,
     sums_lines,
 )
 from .pictures import Gallery, Picture
@@ -125,85 +127,61 @@ def _function(function: ReportedFunction, contents: Contents, gallery: Gallery) 
         return
     cycles, sizes = sums_lines(function)
     yield f"<p>{escape(cycles.capitalize())}; {escape(sizes)}.</p>"
-    yield '<div class="wide"><table>'
-    yield (
-        "<thead><tr><th></th><th>allocation</th><th>at</th><th>before</th><th>padded</th>"
-        "<th>chosen</th><th>LDS bytes</th><th>decision</th></tr></thead><tbody>"
-    )
-    for numbered in function.allocations:
-        yield _allocation_row(numbered, contents)
-    yield "</tbody></table></div>"
-    for numbered in function.allocations:
-        yield from _allocation(numbered, contents, gallery)
+    rows = [AllocationRow(each, contents) for each in function.allocations]
+    titles: list[str] = []
+    for column in columns.ALLOCATION_COLUMNS:
+        cycles = column.unit is Unit.CONFLICT_CYCLES
+        titles += ("before", "padded", "chosen") if cycles else (column.title,)
+    yield from _table(columns.ALLOCATION_COLUMNS, titles, rows)
+    for row in rows:
+        yield from _allocation(row, gallery)
 
 
-def _allocation_row(numbered: NumberedAllocation, contents: Contents) -> str:
-    report = numbered.report
-    counts = (report.before, report.padded, report.chosen)
-    sizes = [c.lds_bytes for c in counts if c is not None]
-    shown_sizes = " / ".join(f"{size:,}" for size in sizes)
-    if not sizes:
-        shown_sizes = "not known" if report.lds_bytes is None else f"{report.lds_bytes:,}"
-    proposed = " (proposed)" if report.is_proposed else ""
-    cells = [
-        f'<td class="n">{numbered.number}</td>',
-        f"<td>{_code(shown_type(report))}</td>",
-        f"<td>{escape(short_location(report.location, contents.inputs))}</td>",
-        _cycles(report.before, report),
-        _cycles(report.padded, report),
-        _cycles(report.chosen, report, proposed),
-        f'<td class="n">{shown_sizes}</td>',
-        f"<td>{escape(report.decision)}</td>",
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _cycles(count: LayoutCount | None, report: AllocationReport, suffix: str = "") -> str:
-    if count is None:
-        return '<td class="n bad">not known</td>'
-    least = "at least " if report.unknown else ""
-    bad = count.conflict_cycles or report.unknown
-    return f'<td class="n {"bad" if bad else "good"}">{least}{count.conflict_cycles:,}{suffix}</td>'
-
-
-def _allocation(
-    numbered: NumberedAllocation, contents: Contents, gallery: Gallery
+def _table(
+    table: Sequence[Column[Row]], titles: Sequence[str], rows: Sequence[Row]
 ) -> Iterator[str]:
-    report = numbered.report
-    yield f"<h3>{numbered.number}. {_code(shown_type(report))}</h3>"
-    if numbered.accesses:
-        yield '<div class="wide"><table>'
-        yield (
-            "<thead><tr><th></th><th>access</th><th>at</th><th>instructions</th>"
-            "<th>lanes' pattern</th><th>runs</th><th>before</th><th>padded</th>"
-            f"<th>{chosen_word(report)}</th></tr></thead><tbody>"
-        )
-        for access in numbered.accesses:
-            yield _access_row(access, report, contents)
-        yield "</tbody></table></div>"
-    notes = notes_of(report, contents.inputs)
+    yield '<div class="wide"><table>'
+    heads = "".join(f"<th>{title}</th>" for title in titles)
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for row in rows:
+        yield f"<tr>{''.join(_cell(column, row) for column in table)}</tr>"
+    yield "</tbody></table></div>"
+
+
+def _cell(column: Column[Row], row: Row) -> str:
+    """The cell of a column in a row, or the three cells of conflict cycles per layout."""
+    value = column.value(row)
+    shown = escape(shown_value(value))
+    if column.unit is Unit.CODE:
+        return f"<td>{_code(shown_value(value))}</td>"
+    if column.unit is Unit.WORDS:
+        return f"<td>{shown}</td>"
+    if column.unit is not Unit.CONFLICT_CYCLES:
+        return f'<td class="n">{shown}</td>'
+    if isinstance(value, PerLayout):
+        cells = [(text, value.least or figure != 0) for text, figure in value.parts()]
+        return "".join(_cost(text, bad) for text, bad in cells)
+    return _cost(shown, bool(value))
+
+
+def _cost(text: str, bad: bool) -> str:
+    return f'<td class="n {"bad" if bad else "good"}">{text}</td>'
+
+
+def _allocation(row: AllocationRow, gallery: Gallery) -> Iterator[str]:
+    report = row.report
+    yield f"<h3>{row.number}. {_code(shown_type(report))}</h3>"
+    if row.accesses:
+        titles = [column.heading(report) for column in columns.ACCESS_COLUMNS]
+        yield from _table(columns.ACCESS_COLUMNS, titles, row.accesses)
+    notes = notes_of(report, row.contents.inputs)
     if notes:
         yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
-    for access in numbered.accesses:
+    for access in row.accesses:
         yield from _figures(access, report, gallery)
 
 
-def _access_row(access: NumberedAccess, report: AllocationReport, contents: Contents) -> str:
-    group = access.group
-    cells = [
-        f'<td class="n">{access.number}</td>',
-        f"<td>{escape(shown_access(group))}</td>",
-        f"<td>{escape(group_place(group, contents.inputs))}</td>",
-        f"<td>{_code(shown_instructions(report, group))}</td>",
-        f"<td>{_code(str(group.pattern))}</td>",
-        f'<td class="n">{group.runs:,}</td>',
-    ]
-    for cycles in cycles_of(report, group):
-        cells.append(f'<td class="n {"bad" if cycles else "good"}">{cycles:,}</td>')
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _figures(access: NumberedAccess, report: AllocationReport, gallery: Gallery) -> Iterator[str]:
+def _figures(access: AccessRow, report: AllocationReport, gallery: Gallery) -> Iterator[str]:
     for word, count in (("before", report.before), (chosen_word(report), report.chosen)):
         if count is None:
             continue

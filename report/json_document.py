@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from .. import __version__
 from ..bank_model.bank_map import BankMap
 from ..bank_model.layout_counts import LayoutCount
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
+from . import columns
+from .columns import AccessRow, AllocationRow, Column, Row
 from .conflict_report import AllocationReport
-from .contents import (
-    Contents,
-    NumberedAccess,
-    NumberedAllocation,
-    ReportedFunction,
-    Sums,
-)
+from .contents import Contents, ReportedFunction, Sums
 
 SCHEMA_VERSION = 1
 
@@ -38,6 +35,7 @@ def json_report(contents: Contents) -> str:
 def _function(function: ReportedFunction, contents: Contents) -> dict[str, object]:
     report = function.report
     launch = report.launch
+    rows = [AllocationRow(each, contents) for each in function.allocations]
     return {
         "name": report.name,
         "file": function.file,
@@ -47,31 +45,25 @@ def _function(function: ReportedFunction, contents: Contents) -> dict[str, objec
         "subgroup_size": launch.subgroup_size if launch else None,
         "note": report.note or None,
         "has_conflicts": report.has_conflicts,
-        "allocations": [_allocation(each, contents) for each in function.allocations],
+        "allocations": [_allocation(row) for row in rows],
     }
 
 
-def _allocation(numbered: NumberedAllocation, contents: Contents) -> dict[str, object]:
-    report = numbered.report
-    tile = report.tile
+def _data(table: Sequence[Column[Row]], row: Row) -> dict[str, object]:
+    return {key: value for column in table for key, value in column.data(row).items()}
+
+
+def _allocation(row: AllocationRow) -> dict[str, object]:
+    report = row.report
     return {
-        "number": numbered.number,
-        "type": report.type,
-        "tile": list(tile.shape) if tile else None,
-        "element_bits": tile.element_bits if tile else None,
-        "location": report.location,
-        "lds_bytes": report.lds_bytes,
-        "decision": report.decision,
+        **_data(columns.ALLOCATION_COLUMNS, row),
         "proposed": report.is_proposed,
         "has_conflicts": report.has_conflicts,
         "layouts": {
-            "before": _layout(report.before),
-            "padded": _layout(report.padded),
-            "standing": _layout(report.standing),
-            "chosen": _layout(report.chosen),
+            **{name: _layout(count) for name, count in _counts(report)},
             "proposal": _layout(report.proposal),
         },
-        "accesses": [_access(each, report, contents) for each in numbered.accesses],
+        "accesses": [_access(each) for each in row.accesses],
         "unknown": [{"reason": u.reason, "location": u.location} for u in report.unknown],
         "assumptions": list(report.assumptions),
         "remarks": list(report.remarks),
@@ -99,29 +91,9 @@ def _layout_data(layout: Layout) -> dict[str, object]:
     return {"swizzles": swizzles, "padding_elements": layout.padding_elements}
 
 
-def _access(
-    numbered: NumberedAccess, allocation: AllocationReport, contents: Contents
-) -> dict[str, object]:
-    group = numbered.group
-    pattern = group.pattern
-    data: dict[str, object] = {
-        "number": numbered.number,
-        "kind": group.kind.value,
-        "count": len(group.members),
-        "locations": list(group.locations),
-        "elements_per_lane": group.elements_per_lane,
-        "pattern": {
-            "text": str(pattern),
-            "formulas": None
-            if pattern.formulas is None
-            else dict(zip(pattern.dimensions, pattern.formulas, strict=True)),
-            "ranges": dict(pattern.ranges),
-            "active": pattern.active or None,
-        },
-        "weight": group.weight,
-        "issues": group.issues,
-        "runs": group.runs,
-    }
+def _access(row: AccessRow) -> dict[str, object]:
+    group, allocation = row.group, row.allocation
+    data = _data(columns.ACCESS_COLUMNS, row)
     for name, count in _counts(allocation):
         data[name] = None
         if count is not None:
@@ -131,7 +103,7 @@ def _access(
                 "wavefronts": group.weight * sum(cost.wavefronts for cost in costs),
                 "instructions": dict(allocation.instructions(group, count.layout)),
             }
-    if contents.bank_maps:
+    if row.contents.bank_maps:
         data["bank_maps"] = {
             name: None if count is None else _bank_map(allocation.bank_map(group, count.layout))
             for name, count in _counts(allocation)

@@ -4,23 +4,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from . import columns
+from .columns import AllocationRow, Column, Row, Unit, chosen_word, shown_type
 from .conflict_report import AccessGroup, AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
     Contents,
-    NumberedAllocation,
     ReportedFunction,
-    chosen_word,
-    cycles_of,
     function_heading,
-    group_place,
     notes_of,
-    short_location,
-    shown_access,
-    shown_instructions,
-    shown_type,
     sums_lines,
 )
 from .text import caption, map_text
@@ -55,68 +49,48 @@ def _function(function: ReportedFunction, contents: Contents) -> Iterator[str]:
     cycles, sizes = sums_lines(function)
     yield f"{cycles.capitalize()}; {sizes}."
     yield ""
-    yield "| | allocation | at | conflict cycles before / padded / chosen | LDS bytes | decision |"
-    yield "| --: | --- | --- | --: | --: | --- |"
-    for numbered in function.allocations:
-        yield _allocation_row(numbered, contents)
-    for numbered in function.allocations:
-        yield from _accesses(numbered, contents)
+    rows = [AllocationRow(each, contents) for each in function.allocations]
+    titles = [_allocation_title(column) for column in columns.ALLOCATION_COLUMNS]
+    yield from _table(columns.ALLOCATION_COLUMNS, titles, rows)
+    for row in rows:
+        yield from _accesses(row)
 
 
-def _allocation_row(numbered: NumberedAllocation, contents: Contents) -> str:
-    report = numbered.report
-    cycles = sizes = "not known"
-    counts = (report.before, report.padded, report.chosen)
-    known = [count for count in counts if count is not None]
-    if len(known) == len(counts):
-        least = "at least " if report.unknown else ""
-        cycles = least + " / ".join(f"{count.conflict_cycles:,}" for count in known)
-        sizes = " / ".join(f"{count.lds_bytes:,}" for count in known)
-        if report.is_proposed:
-            cycles += " (proposed)"
-    elif report.lds_bytes is not None:
-        sizes = f"{report.lds_bytes:,}"
-    place = short_location(report.location, contents.inputs)
-    cells = (
-        str(numbered.number),
-        _code(shown_type(report)),
-        _escaped(place),
-        cycles,
-        sizes,
-        _escaped(report.decision),
-    )
-    return f"| {' | '.join(cells)} |"
+def _allocation_title(column: Column[AllocationRow]) -> str:
+    cycles = column.unit is Unit.CONFLICT_CYCLES
+    return f"{column.title} before / padded / chosen" if cycles else column.title
 
 
-def _accesses(numbered: NumberedAllocation, contents: Contents) -> Iterator[str]:
-    report = numbered.report
-    if numbered.accesses:
+def _table(
+    table: Sequence[Column[Row]], titles: Sequence[str], rows: Sequence[Row]
+) -> Iterator[str]:
+    yield f"|{''.join(f' {title} |' if title else ' |' for title in titles)}"
+    yield f"| {' | '.join('--:' if column.unit.is_number else '---' for column in table)} |"
+    for row in rows:
+        yield f"| {' | '.join(_cell(column, row) for column in table)} |"
+
+
+def _cell(column: Column[Row], row: Row) -> str:
+    shown = column.shown(row)
+    if column.unit is Unit.CODE:
+        return _code(shown)
+    return _escaped(shown) if column.unit is Unit.WORDS else shown
+
+
+def _accesses(row: AllocationRow) -> Iterator[str]:
+    report, contents = row.report, row.contents
+    if row.accesses:
         yield ""
-        yield f"{numbered.number}. {_code(shown_type(report))}"
+        yield f"{row.number}. {_code(shown_type(report))}"
         yield ""
-        yield (
-            "| | access | at | instructions | lanes' pattern | runs | before | padded | "
-            f"{chosen_word(report)} |"
-        )
-        yield "| --: | --- | --- | --- | --- | --: | --: | --: | --: |"
-    for access in numbered.accesses:
-        group = access.group
-        cells = (
-            str(access.number),
-            shown_access(group),
-            _escaped(group_place(group, contents.inputs)),
-            _code(shown_instructions(report, group)),
-            _code(str(group.pattern)),
-            f"{group.runs:,}",
-            *(f"{count:,}" for count in cycles_of(report, group)),
-        )
-        yield f"| {' | '.join(cells)} |"
+        titles = [column.heading(report) for column in columns.ACCESS_COLUMNS]
+        yield from _table(columns.ACCESS_COLUMNS, titles, row.accesses)
     notes = notes_of(report, contents.inputs)
     if notes:
         yield ""
-        yield from (f"* {numbered.number}. {_escaped(note)}" for note in notes)
+        yield from (f"* {row.number}. {_escaped(note)}" for note in notes)
     if contents.bank_maps:
-        for access in numbered.accesses:
+        for access in row.accesses:
             yield from _bank_maps(access.number, report, access.group)
 
 

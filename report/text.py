@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rich import box
@@ -13,22 +14,27 @@ from rich.table import Table
 from rich.text import Text
 
 from ..bank_model.bank_map import BankMap
+from . import columns
+from .columns import (
+    AccessRow,
+    AllocationRow,
+    Column,
+    PerLayout,
+    Place,
+    Row,
+    Unit,
+    chosen_word,
+    layout_words,
+    shown_value,
+)
 from .conflict_report import AccessGroup, AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
     Contents,
-    NumberedAllocation,
     ReportedFunction,
-    chosen_word,
-    cycles_of,
     function_heading,
-    group_place,
     heading,
     notes_of,
-    short_location,
-    shown_access,
-    shown_instructions,
-    shown_type,
     sums_lines,
 )
 
@@ -78,51 +84,73 @@ def _print_function(console: Console, function: ReportedFunction, contents: Cont
         console.print(f"  {line}")
     for allocation in function.allocations:
         console.print()
-        _print_allocation(console, allocation, contents)
+        _print_allocation(console, AllocationRow(allocation, contents))
     console.print()
 
 
-def _print_allocation(console: Console, numbered: NumberedAllocation, contents: Contents) -> None:
-    report = numbered.report
-    line = Text(f"{numbered.number}. {shown_type(report)}", style="bold")
-    if report.location:
-        line.append(f"  {short_location(report.location, contents.inputs)}", style="not bold")
-    console.print(line)
-    console.print(Padding(Text(report.decision), _INDENT))
-    if report.before is not None and report.padded is not None and report.chosen is not None:
-        sizes = (report.before.lds_bytes, report.padded.lds_bytes, report.chosen.lds_bytes)
-        shown = " / ".join(f"{size:,}" for size in sizes)
-        console.print(f"   LDS bytes before / padded / {chosen_word(report)}: {shown}")
-    if numbered.accesses:
-        console.print(Padding(_access_table(numbered, contents), _INDENT))
+def _print_allocation(console: Console, row: AllocationRow) -> None:
+    report, contents = row.report, row.contents
+    console.print(_first_line(columns.ALLOCATION_COLUMNS, row, ". "))
+    for _, text in _lines(columns.ALLOCATION_COLUMNS, row, Place.LINE):
+        console.print(Padding(Text(text), _INDENT))
+    for title, text in _lines(columns.ALLOCATION_COLUMNS, row, Place.TITLED_LINE):
+        console.print(f"   {title}: {text}")
+    if row.accesses:
+        console.print(Padding(_access_table(row), _INDENT))
     for note in notes_of(report, contents.inputs):
         style = "yellow" if report.unknown else ""
         console.print(Padding(Text(note, style=style), _INDENT))
     if contents.bank_maps:
-        for access in numbered.accesses:
+        for access in row.accesses:
             _print_bank_maps(console, access.number, report, access.group)
 
 
-def _access_table(numbered: NumberedAllocation, contents: Contents) -> Table:
-    report = numbered.report
+def _first_line(table: Sequence[Column[Row]], row: Row, separator: str) -> Text:
+    heads = [column.shown(row) for column in table if column.place is Place.HEAD]
+    line = Text(separator.join(heads), style="bold")
+    for column in table:
+        beside = column.shown(row) if column.place is Place.SIDE else ""
+        line.append(f"  {beside}" if beside else "", style="not bold")
+    return line
+
+
+def _lines(table: Sequence[Column[Row]], row: Row, place: Place) -> Iterator[tuple[str, str]]:
+    """The titles and values of a row that have a line each, at `place`."""
+    allocation = row.allocation
+    for column in table:
+        value = column.value(row)
+        if column.place is not place or (isinstance(value, PerLayout) and not value.figures):
+            continue
+        title = column.heading(allocation)
+        if isinstance(value, PerLayout):
+            title += f" {' / '.join(layout_words(allocation))}"
+        yield title, column.brief(row) if column.brief else shown_value(value)
+
+
+def _access_table(row: AllocationRow) -> Table:
+    """Words in one wide column, and a column for each figure."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("access", overflow="fold", ratio=1)
-    for name in ("runs", "before", "padded", chosen_word(report)):
-        table.add_column(name, justify="right", no_wrap=True)
-    for access in numbered.accesses:
-        group = access.group
-        what = Text(f"{shown_access(group)}: {shown_instructions(report, group)}", style="bold")
-        place = group_place(group, contents.inputs)
-        what.append(f"  {place}" if place else "", style="not bold")
-        what.append(f"\n{group.pattern.short}", style="not bold")
-        table.add_row(
-            str(access.number),
-            what,
-            f"{group.runs:,}",
-            *(Text(f"{n:,}", style="red" if n else "green") for n in cycles_of(report, group)),
-        )
+    figures = [column for column in columns.ACCESS_COLUMNS if column.unit.is_number]
+    words = [column for column in columns.ACCESS_COLUMNS if not column.unit.is_number]
+    for position, column in enumerate(figures):
+        table.add_column(column.heading(row.report), justify="right", no_wrap=True)
+        if position == 0:
+            table.add_column(words[0].heading(row.report), overflow="fold", ratio=1)
+    for access in row.accesses:
+        what = _first_line(words, access, ": ")
+        for _, text in _lines(words, access, Place.LINE):
+            what.append(f"\n{text}", style="not bold")
+        for title, text in _lines(words, access, Place.TITLED_LINE):
+            what.append(f"\n{title}: {text}", style="not bold")
+        number, *others = (_figure(column, access) for column in figures)
+        table.add_row(number, what, *others)
     return table
+
+
+def _figure(column: Column[AccessRow], row: AccessRow) -> Text:
+    value = column.value(row)
+    costs = column.unit is Unit.CONFLICT_CYCLES
+    return Text(shown_value(value), style=("red" if value else "green") if costs else "")
 
 
 def _print_bank_maps(

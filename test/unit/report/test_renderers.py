@@ -18,6 +18,8 @@ from iree.compiler.api import Session
 from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
 from bankwise.bank_model.targets import target
+from bankwise.report import columns
+from bankwise.report.columns import AccessRow, AllocationRow, Column, Unit
 from bankwise.report.conflict_report import functions_in, report_function
 from bankwise.report.contents import Contents, SelectionError, number_report
 from bankwise.report.html import html_report
@@ -220,3 +222,35 @@ def test_equal_maps_share_a_picture() -> None:
     other = gallery.picture(bank_map(machine, 0, 1))
     assert other is not first
     assert (first.number, other.number) == (1, 2)
+
+
+def test_a_new_column_is_one_entry_and_in_every_format(
+    contents: Contents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lanes = Column[AccessRow](
+        "lanes", lambda row: 1234, Unit.COUNT, lambda row: {"lanes_used": 1234}
+    )
+    owner = Column[AccessRow]("owner", lambda row: "a wave", data=lambda row: {"owner": "a wave"})
+    rows = Column[AllocationRow](
+        "rows", lambda row: 5678, Unit.COUNT, lambda row: {"row_count": 5678}
+    )
+    accesses = (*columns.ACCESS_COLUMNS, lanes, owner)
+    monkeypatch.setattr(columns, "ACCESS_COLUMNS", accesses)
+    monkeypatch.setattr(columns, "ALLOCATION_COLUMNS", (*columns.ALLOCATION_COLUMNS, rows))
+    text = text_report(contents)
+    assert "proposed   lanes" in text
+    assert "1,234" in text
+    assert "owner: a wave" in text
+    assert "   rows: 5,678" in text
+    markdown = markdown_report(contents)
+    assert "| proposed | lanes | owner |" in markdown
+    assert "| 1,234 | a wave |" in markdown
+    assert "| decision | rows |" in markdown
+    page = html_report(contents)
+    assert "<th>lanes</th><th>owner</th>" in page
+    assert '<td class="n">1,234</td><td>a wave</td>' in page
+    assert '<td class="n">5,678</td>' in page
+    (allocation, *_) = json.loads(json_report(contents))["functions"][0]["allocations"]
+    assert allocation["row_count"] == 5678
+    assert allocation["accesses"][0]["lanes_used"] == 1234
+    assert allocation["accesses"][0]["owner"] == "a wave"
