@@ -12,13 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .iree_plugin.compile import CompileError, compile
+    from .iree_plugin.compile import compile
     from .iree_plugin.pipeline_edit import PipelineEdit
+    from .iree_plugin.stepped_compile import CompileError
 
 __all__ = ["CompileError", "PipelineEdit", "__version__", "compile"]
 
 _HOMES = {
-    "CompileError": ".iree_plugin.compile",
+    "CompileError": ".iree_plugin.stepped_compile",
     "PipelineEdit": ".iree_plugin.pipeline_edit",
     "compile": ".iree_plugin.compile",
 }

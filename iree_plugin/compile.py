@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from iree.compiler.api import Output, Session, Source
 
-from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
-from ..passes.base import PassContext
 from ..passes.decisions import DecisionLog
-from .compile_settings import MITIGATIONS
+from .compile_settings import MITIGATIONS, CompileSettings
 from .embedding import OutputFormat, output_bytes
-from .first_phases import run_first_phases
-from .mitigation import mitigation_edits
-from .pipeline_edit import PipelineEdit, installed_plugins
-from .replay import PassRunner, ReplayError
-from .stepped_compile import SteppedCompile
+from .pipeline_edit import PipelineEdit
+from .stepped_compile import CompileError, SteppedCompile
 from .temporary_files import temporary_directory
-
-
-class CompileError(RuntimeError):
-    """A compile failed; the message holds the compiler's diagnostics, one a line."""
 
 
 def compile(
@@ -59,20 +49,45 @@ def compile(
     """
     _check_flags(flags)
     _check_edits(edits)
-    _check_mitigation(mitigation)
+    settings = settings_of(flags, mitigation)
     _check_source(source)
     session = Session()
     try:
-        try:
-            session.set_flags(*flags)
-        except ValueError as error:
-            # Some of iree-compile's flags exist only on a process's command line.
-            if edits or decisions is not None:
-                raise CompileError(str(error)) from error
+        if not takes_flags(session, flags, alone=bool(edits) or decisions is not None):
             return _compile_in_child(source, flags, mitigation)
-        return _compile_in_session(session, source, flags, mitigation, edits, decisions)
+        with SteppedCompile(session, settings, edits, decisions, console=False) as compilation:
+            result = compilation.run(open_source(session, source))
+            output = Output.open_membuffer()
+            result.write(output, OutputFormat.VM_BYTECODE)
+            return output_bytes(output)
     finally:
         session.close()
+
+
+def settings_of(flags: Sequence[str], mitigation: str) -> CompileSettings:
+    """The settings of a compile that is asked for in Python; ValueError for an unknown mode."""
+    if mitigation not in MITIGATIONS:
+        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
+        raise ValueError(f"mitigation is {mitigation!r}; it can be {known}")
+    return CompileSettings(mitigation=mitigation, process_flags=tuple(flags))
+
+
+def takes_flags(session: Session, flags: Sequence[str], *, alone: bool) -> bool:
+    """Gives a session its flags; returns False where only a process's command line takes them.
+
+    Args:
+        alone: whether the compile can happen in this process alone.
+
+    Raises:
+        CompileError: it cannot, and the session does not take the flags.
+    """
+    try:
+        session.set_flags(*flags)
+    except ValueError as error:
+        if alone:
+            raise CompileError(str(error)) from error
+        return False
+    return True
 
 
 def _check_flags(flags: Sequence[str]) -> None:
@@ -90,12 +105,6 @@ def _check_edits(edits: Sequence[PipelineEdit]) -> None:
                 f"edits holds {edit!r}, which is no PipelineEdit; make one with "
                 "bankwise.PipelineEdit.before, .after or .replace"
             )
-
-
-def _check_mitigation(given: str) -> None:
-    if given not in MITIGATIONS:
-        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
-        raise ValueError(f"mitigation is {given!r}; it can be {known}")
 
 
 def _check_source(source: str | os.PathLike[str]) -> None:
@@ -116,38 +125,6 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
-@contextlib.contextmanager
-def collecting_compile(
-    session: Session,
-    flags: Sequence[str],
-    mitigation: str,
-    edits: Sequence[PipelineEdit],
-    decisions: DecisionLog | None,
-) -> Iterator[tuple[SteppedCompile, list[str]]]:
-    """A compile, and the diagnostics that its passes emit; a failed pass is a CompileError."""
-    messages: list[str] = []
-
-    def collect(diagnostic: Diagnostic) -> None:
-        messages.append(str(diagnostic))
-
-    context = PassContext(
-        sink=DiagnosticSink(collect), log=decisions if decisions is not None else DecisionLog()
-    )
-    compilation = SteppedCompile(
-        session=session,
-        context=context,
-        edits=lambda: [*mitigation_edits(mitigation), *installed_plugins(), *edits],
-        flags=flags,
-        runner=PassRunner(session, context),
-    )
-    try:
-        yield compilation, messages
-    except ReplayError as error:
-        raise CompileError("\n".join(messages or [str(error)])) from error
-    finally:
-        compilation.close()
-
-
 def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
     """A path, or MLIR text, as the compiler reads it; OSError where it cannot be read."""
     if _is_text(source):
@@ -155,30 +132,6 @@ def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
         return Source.wrap_buffer(session, text, buffer_name="<text>")
     _check_source(source)
     return Source.open_file(session, os.fspath(source))
-
-
-def _compile_in_session(
-    session: Session,
-    source: str | os.PathLike[str],
-    flags: Sequence[str],
-    mitigation: str,
-    edits: Sequence[PipelineEdit],
-    decisions: DecisionLog | None,
-) -> bytes:
-    with collecting_compile(session, flags, mitigation, edits, decisions) as (
-        compilation,
-        messages,
-    ):
-        opened = open_source(session, source)
-        first = compilation.invocation()
-        first.send_diagnostics(messages.append)
-        started = run_first_phases(first, opened, console_diagnostics=False)
-        result = compilation.finish(first) if started else None
-        if result is None:
-            raise CompileError("\n".join(messages))
-        output = Output.open_membuffer()
-        result.write(output, OutputFormat.VM_BYTECODE)
-        return output_bytes(output)
 
 
 def _compile_in_child(

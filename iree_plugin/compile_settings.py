@@ -37,6 +37,16 @@ PHASES = (
 )
 """The compile phases in order, as `--compile-to` spells them."""
 
+BEFORE_CODEGEN = "executable-configurations"
+"""The phase after which every device function carries its codegen configuration."""
+AFTER_LLVM = "executable-targets"
+"""The phase after which device code is in the LLVM dialect."""
+
+
+def has_codegen(start: str, end: str) -> bool:
+    """Returns whether a compile from after phase `start` up to phase `end` includes codegen."""
+    return PHASES.index(start) <= PHASES.index(BEFORE_CODEGEN) < PHASES.index(end)
+
 
 @dataclass(frozen=True)
 class CompileSettings:

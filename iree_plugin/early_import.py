@@ -55,8 +55,7 @@ def _load(spec: ModuleSpec, package: ModuleType) -> None:
         spec.loader.exec_module(package)
     # MLIR's bindings import a dialect's module when they first make a view of an op of it.
     for module in (
-        f"{__package__}.stepped_compile",
-        f"{__package__}.mitigation",
+        f"{__package__}.codegen_replay",
         *(f"{_PACKAGE}.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
     ):
         with contextlib.suppress(ImportError):

@@ -26,8 +26,8 @@ from importlib import resources
 from pathlib import Path
 
 from .atomic_file import OutputError, write_output
+from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN
 from .embedding import compiler_tool, compiler_version
-from .first_phases import PHASE_BEFORE_CODEGEN
 from .pipeline_edit import LOWERED, NativePass
 from .temporary_files import temporary_directory
 
@@ -255,8 +255,8 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
         command = [
             str(compiler_tool("iree-compile")),
             str(source),
-            f"--compile-from={PHASE_BEFORE_CODEGEN}",
-            "--compile-to=executable-targets",
+            f"--compile-from={BEFORE_CODEGEN}",
+            f"--compile-to={AFTER_LLVM}",
             "--mlir-print-ir-after-all",
             "--mlir-disable-threading",
             "--mlir-elide-elementsattrs-if-larger=1",

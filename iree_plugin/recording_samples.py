@@ -11,9 +11,9 @@ from itertools import product
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
+from .compile_settings import BEFORE_CODEGEN
 from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
 from .embedding import SteppedInvocation
-from .first_phases import PHASE_BEFORE_CODEGEN
 from .pipeline_edit import LOWERED
 from .recording import Recording, RecordingKey, pipeline_options, record
 
@@ -95,7 +95,7 @@ class RecordingRequest:
             invocation = SteppedInvocation(session)
             text = _SAMPLES[self.pipeline].replace("SIZE", _WAVE_SIZES[self.backend])
             parsed = invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
-            invocation.set_phases(end=PHASE_BEFORE_CODEGEN)
+            invocation.set_phases(end=BEFORE_CODEGEN)
             if not parsed or not invocation.execute():
                 raise RuntimeError(f"the sample for {self} does not compile")
             module = invocation.export()

@@ -1,215 +1,285 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One IREE compile, stopped before codegen so that Python passes can take part in it.
+"""The way of every compile: IREE's phases, stopped before codegen so that Python passes take part.
 
-Stock compiles to phase `executable-configurations`. Each GPU function's own pipeline, recorded
-from the installed compiler, then runs here with our passes spliced in, and the function is marked
-`#iree_codegen.no_pipeline`. Stock goes on from that phase to the end.
+    source --(stock's phases)--> configured module --(CodegenReplay)--> module without pipelines
+           --(stock's phases)--> result
+
+Only the middle part needs MLIR's bindings, NumPy and our passes. It is imported when it is used: a
+tool can load it in a thread while the compiler's library runs the phases before it without the
+interpreter's lock (`early_import`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from iree.compiler import ir
-from iree.compiler.api import Session
+from iree.compiler.api import Session, Source
 
-from ..passes.base import FunctionPass, PassContext
-from ..passes.hint_ownership import has_hints
-from .compile_settings import PHASES, joined_flags
-from .device_functions import DeviceFunction, children, device_functions
-from .embedding import SteppedInvocation
-from .first_phases import PHASE_BEFORE_CODEGEN, has_codegen
-from .pipeline_edit import PipelineEdit, PipelineStep
-from .recording import Recording, RecordingError, RecordingStore
-from .replay import PassRunner, RecoverableFailure, ReplayError
-from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
-from .splicing import splice
-from .unverified_lds import AFTER_LLVM, report_unverified_lds
+from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
+from .embedding import Pipeline, SteppedInvocation
 
-# Flags that cannot change which passes a device function goes through.
-_HARMLESS_FLAG = re.compile(
-    r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
-    r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
-    r"iree-gpu-test-target)"
-)
+if TYPE_CHECKING:
+    from iree.compiler import ir
+
+    from ..dialect_utils.diagnostics import Diagnostic
+    from ..passes.base import PassContext
+    from ..passes.decisions import DecisionLog
+    from .codegen_replay import CodegenReplay
+    from .pipeline_edit import PipelineEdit
+    from .replay import IrPrinting, PassRunner
 
 
-def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags among `flags` on which a codegen pipeline may depend, sorted.
+class CompileError(RuntimeError):
+    """A compile failed; the message holds the compiler's diagnostics, one a line, unless they have
+    been printed."""
 
-    A value that follows its flag as a word of its own is joined to it.
-    """
-    joined = joined_flags(flags)
-    return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
+
+class DriverError(RuntimeError):
+    """An input, directory or option that cannot be used."""
 
 
 @dataclass
 class SteppedCompile:
-    """A compile whose codegen pipelines are edited.
+    """Compiles sources in one session; to be used in a `with` statement, which closes it.
 
     Attributes:
         session: the compiler session; its flags are set.
-        context: shared with every Python pass.
-        edits: returns what to splice into the recorded pipelines; called when codegen starts, so
-            that the passes can be imported while the compiler runs its first phases.
-        flags: the compile's flags, to tell which recording applies.
-        runner: runs the spliced pipelines.
-        recordings: where the pipelines come from.
-        verify: whether the compiler verifies the IR between passes.
-        dump_phases_to: directory for the IR after each phase, or empty.
-        no_lds_unseen: whether LDS that our passes do not see is an error.
+        settings: how to compile, and between which phases. What is read and written is the
+            caller's affair.
+        edits: passes to splice in beside those of the mitigation and of installed plugins.
+        decisions: filled with what each LDS allocation got, and why.
+        console: whether diagnostics are printed; otherwise a CompileError holds them.
+
+    Raises:
+        DriverError: the settings' phases, or the directory for dumps, cannot be used.
     """
 
     session: Session
-    context: PassContext
-    edits: Callable[[], Sequence[PipelineEdit]]
-    flags: Sequence[str]
-    runner: PassRunner
-    recordings: RecordingStore = field(default_factory=RecordingStore)
-    verify: bool = True
-    dump_phases_to: str = ""
-    no_lds_unseen: bool = False
-    _replayed: set[str] = field(default_factory=set)
-    _given_up: list[FunctionCopy] = field(default_factory=list)
-    """Hold what functions had become when an optional pass failed, for Python's ops in it."""
+    settings: CompileSettings
+    edits: Sequence[PipelineEdit] = ()
+    decisions: DecisionLog | None = None
+    console: bool = True
+    _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
+    _replays: list[CodegenReplay] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _check_phases(self.settings)
+        if self.settings.dump_ir is not None:
+            _make_directory(self.settings.dump_ir)
+
+    def __enter__(self) -> SteppedCompile:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
 
     def close(self) -> None:
-        """Ends all invocations; written outputs stay."""
+        """Ends all invocations; written outputs stay, and another source can be compiled."""
         while self._open:
             self._open.pop().close()
+        self._replays.clear()
 
-    def invocation(self) -> SteppedInvocation:
-        """A new invocation of the session, closed with this compile."""
-        invocation = SteppedInvocation(self.session, verify=self.verify)
-        if self.dump_phases_to:
-            invocation.dump_phases_to(self.dump_phases_to)
-        self._open.append(invocation)
-        return invocation
-
-    def finish(
-        self, first: SteppedInvocation, *, start: str = "start", end: str = "end"
-    ) -> SteppedInvocation | None:
-        """Goes on with the compile from `start` to `end` whose first phases `first` has run.
-
-        Args:
-            first: an invocation on which `run_first_phases` has returned True.
-
-        Returns:
-            The invocation that holds the result, or None after a diagnostic.
+    def run(self, source: Source) -> SteppedInvocation:
+        """Compiles `source` and returns the invocation that holds the result, until `close`.
 
         Raises:
-            ReplayError: a pass failed; its diagnostics have been emitted.
+            CompileError: the compiler, or a pass, has reported an error.
+            DriverError: everything was to be verified, and swizzle hints were dropped.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        if not has_codegen(start, end):
+        settings = self.settings
+        if settings.compile_mode != "std":
+            return self._run_whole(source)
+        first = self._first_phases(source)
+        if not has_codegen(settings.compile_from, settings.compile_to):
             return first
-        # Ours from here on; the first invocation stays open, for the diagnostics it prints.
-        module = first.export()
-        first.import_op(module)
-        if end == "end" and all(op.name == "util.global" for op in children(module)):
+        module = self._module_of(first)
+        if settings.compile_to == "end" and self._is_empty(module):
             module.location.emit_error("the module is empty: there is nothing to compile")
-            return None
-        self.replay_module(module)
-        start = PHASE_BEFORE_CODEGEN
-        if self.no_lds_unseen and PHASES.index(AFTER_LLVM) < PHASES.index(end):
-            lowered = self.invocation()
-            lowered.import_op(module)
-            lowered.set_phases(start, AFTER_LLVM)
-            if not lowered.execute():
-                return None
-            module, start = lowered.export(), AFTER_LLVM
-            lowered.import_op(module)
-            if not report_unverified_lds(module, self._replayed):
-                return None
-        second = self.invocation()
-        second.import_op(module)
-        second.set_phases(start, end)
-        return second if second.execute() else None
+            raise self._failure()
+        self.replay(module)
+        start = BEFORE_CODEGEN
+        if settings.verify_lds and PHASES.index(AFTER_LLVM) < PHASES.index(settings.compile_to):
+            module = self._verified(self.resume(module, start, AFTER_LLVM))
+            start = AFTER_LLVM
+        result = self.resume(module, start, settings.compile_to)
+        if settings.verify_lds and self._dropped_hints():
+            raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
+        return result
 
-    def replay_module(self, module: ir.Operation) -> None:
-        """Runs the edited pipeline of every GPU function of a configured module."""
-        flags = codegen_flags(self.flags)
-        functions = list(device_functions(module))
-        edits = self.edits() if functions else []
-        text = ""
-        for function in functions:
-            key = function.recording_key(flags)
-            recording = self.recordings.find(key)
-            if recording is None:
-                text = text or module.get_asm(use_local_scope=True)
-                try:
-                    recording = self.recordings.get(key, text, function.name)
-                except RecordingError as error:
-                    self._leave_to_stock(function, str(error))
-                    continue
-            self._replay(function, recording, edits)
-            function.mark_done()
-            self._replayed.add(function.name)
+    def parse(self, source: Source) -> SteppedInvocation:
+        """Reads `source` and verifies it; its invocation receives all later diagnostics too.
 
-    def _replay(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
-    ) -> None:
-        """Runs the edited pipeline; where an optional pass fails, another from the beginning.
-
-        That is the same for the function without swizzle hints, if it came with any, and else
-        stock's with the other edits.
+        Raises:
+            CompileError: the source is not valid.
         """
-        if not any(edit.optional for edit in edits):
-            self._run_edited(function, recording, edits)
-            return
-        before = FunctionCopy.of(function.op)
+        first = self._invocation()
+        if self.settings.remarks_filter:
+            first.setup_remarks(self.settings.remarks_filter, self.settings.remarks_file)
+        if not self.console:
+            first.send_diagnostics(self._messages.append)
+        self._check(first.parse(source, console_diagnostics=self.console))
+        return first
+
+    def configured_module(self, source: Source) -> ir.Operation:
+        """Compiles `source` to where its device functions carry their codegen configurations.
+
+        Raises:
+            CompileError: the compiler has reported an error.
+        """
+        return self._module_of(self._first_phases(source))
+
+    def replay(self, module: ir.Operation) -> None:
+        """Runs the edited pipelines of the GPU functions of a configured module.
+
+        Raises:
+            CompileError: a pass failed.
+            PipelineEditError: an edit does not fit a pipeline.
+        """
+        from .codegen_replay import CodegenReplay
+        from .replay import ReplayError
+
+        replay = CodegenReplay(self._runner, self.settings, self.edits)
+        self._replays.append(replay)
         try:
-            with taken_back_on_failure(self.context):
-                self._run_edited(function, recording, edits)
-        except RecoverableFailure as failed:
-            before.restore(function.op)
-            self._given_up.append(before)
-            for step in (step for edit in edits for step in edit.passes):
-                if isinstance(step, FunctionPass):
-                    step.forget(function.op)
-            hinted = has_hints(function.op)
-            if hinted and not drop_hints(function.op):
-                failed.failure.location.emit_error(failed.failure.message)
-                raise ReplayError(str(failed)) from None
-            what = (
-                f"the swizzle hints of function @{function.name} are dropped"
-                if hinted
-                else f"function @{function.name} is compiled as iree-compile would compile it"
-            )
-            self.context.sink.warning(
-                failed.failure.location,
-                f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
-            )
-            rest = edits if hinted else [edit for edit in edits if not edit.optional]
-            self._replay(function, recording, rest)
+            replay.run(module)
+        except ReplayError as error:
+            raise self._failure(str(error)) from error
 
-    def _run_edited(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
-    ) -> None:
-        codegen, lowering = splice(recording, edits, function.pipeline)
-        optional = [
-            step
-            for edit in edits
-            if edit.optional
-            for step in edit.passes
-            if isinstance(step, FunctionPass)
-        ]
-        self.runner.run(function.op, codegen, optional)
-        if _lowers_early(function.op, lowering):
-            self.runner.run(function.op, lowering, optional)
+    def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
+        """Compiles `module` from after phase `start` up to phase `end`.
 
-    def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
-        self.context.sink.warning(
-            function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
-        )
+        Raises:
+            CompileError: the compiler has reported an error.
+        """
+        invocation = self._invocation()
+        invocation.import_op(module)
+        invocation.set_phases(start, end)
+        self._check(invocation.execute())
+        return invocation
+
+    @cached_property
+    def context(self) -> PassContext:
+        """What the passes of all sources share."""
+        from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr
+        from ..passes.base import PassContext
+        from ..passes.decisions import DecisionLog
+
+        def collect(diagnostic: Diagnostic) -> None:
+            self._messages.append(str(diagnostic))
+
+        sink = DiagnosticSink(print_to_stderr if self.console else collect, self.settings.remarks)
+        return PassContext(sink, DecisionLog() if self.decisions is None else self.decisions)
+
+    @cached_property
+    def _runner(self) -> PassRunner:
+        from .replay import IrDumps, PassRunner
+
+        directory = self.settings.dump_ir
+        dumps = None if directory is None else IrDumps(Path(directory))
+        return PassRunner(self.session, self.context, _printing(self.settings), dumps)
+
+    def _invocation(self) -> SteppedInvocation:
+        invocation = SteppedInvocation(self.session, verify=self.settings.verify)
+        self._open.append(invocation)
+        if self.settings.dump_phases_to:
+            invocation.dump_phases_to(self.settings.dump_phases_to)
+        return invocation
+
+    def _run_whole(self, source: Source) -> SteppedInvocation:
+        """The modes without device codegen: stock alone."""
+        settings = self.settings
+        invocation = self.parse(source)
+        invocation.set_phases(settings.compile_from, settings.compile_to)
+        pipeline = Pipeline.VM if settings.compile_mode == "vm" else Pipeline.PRECOMPILE
+        self._check(invocation.execute(pipeline))
+        return invocation
+
+    def _first_phases(self, source: Source) -> SteppedInvocation:
+        """Compiles up to codegen, or to the last phase if that comes first."""
+        start, end = self.settings.compile_from, self.settings.compile_to
+        first = self.parse(source)
+        if has_codegen(start, end):
+            end = BEFORE_CODEGEN
+        if start != end:
+            first.set_phases(start, end)
+            self._check(first.execute())
+        return first
+
+    def _module_of(self, invocation: SteppedInvocation) -> ir.Operation:
+        """The module, ours from here on; its invocation stays open for the diagnostics."""
+        module = invocation.export()
+        invocation.import_op(module)
+        return module
+
+    def _verified(self, lowered: SteppedInvocation) -> ir.Operation:
+        """The module after phase `AFTER_LLVM`, in which our passes have seen all LDS."""
+        from .unverified_lds import report_unverified_lds
+
+        module = self._module_of(lowered)
+        self._check(report_unverified_lds(module, self._replays[-1].replayed))
+        return module
+
+    def _is_empty(self, module: ir.Operation) -> bool:
+        from .device_functions import children
+
+        return all(op.name == "util.global" for op in children(module))
+
+    def _dropped_hints(self) -> bool:
+        """Whether a swizzle that was counted on has been dropped; a warning has said so."""
+        from ..passes.decisions import Action
+
+        return any(decision.action is Action.DROP for decision in self.context.log)
+
+    def _check(self, succeeded: bool) -> None:
+        if not succeeded:
+            raise self._failure()
+
+    def _failure(self, otherwise: str = "") -> CompileError:
+        return CompileError("\n".join(self._messages) or otherwise)
 
 
-def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
-    """Returns whether the first part of the LLVM lowering runs here rather than in stock.
+def open_file(session: Session, path: str) -> Source:
+    """The input at `path`, `-` for stdin; DriverError where it cannot be opened."""
+    if path != "-":
+        # The compiler's own message for a missing file names no path.
+        try:
+            with Path(path).open("rb"):
+                pass
+        except OSError as error:
+            raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
+    return Source.open_file(session, path)
 
-    It does when a spliced pass has work there.
-    """
-    return any(isinstance(step, FunctionPass) and step.has_work(function) for step in lowering)
+
+def _check_phases(settings: CompileSettings) -> None:
+    start, end = settings.compile_from, settings.compile_to
+    for flag, phase in (("--compile-from", start), ("--compile-to", end)):
+        if phase not in PHASES:
+            raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {', '.join(PHASES)})")
+    if PHASES.index(start) >= PHASES.index(end):
+        raise DriverError(f"--compile-from={start} must precede --compile-to={end}")
+
+
+def _make_directory(path: str) -> None:
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DriverError(f"cannot make directory '{path}': {error.strerror}") from None
+
+
+def _printing(settings: CompileSettings) -> IrPrinting:
+    from .replay import IrPrinting
+
+    given = {flag.lstrip("-") for flag in settings.process_flags}
+    return IrPrinting(
+        before=frozenset(settings.print_before),
+        after=frozenset(settings.print_after),
+        before_all="mlir-print-ir-before-all" in given,
+        after_all="mlir-print-ir-after-all" in given,
+        module_scope="mlir-print-ir-module-scope" in given,
+    )

@@ -10,9 +10,6 @@ from iree.compiler import ir
 
 from .device_functions import GPU_BACKENDS
 
-AFTER_LLVM = "executable-targets"
-"""The phase after which device code is in the LLVM dialect."""
-
 _LDS_ADDRESS_SPACE = 3
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 

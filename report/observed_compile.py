@@ -18,16 +18,11 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.diagnostics import DiagnosticSink
-from ..iree_plugin.compile_driver import open_file
-from ..iree_plugin.compile_settings import CompileSettings
+from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import GPU_BACKENDS, device_functions
-from ..iree_plugin.first_phases import PHASE_BEFORE_CODEGEN, run_first_phases
-from ..iree_plugin.mitigation import mitigation_edits
-from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, installed_plugins
-from ..iree_plugin.replay import PassRunner, ReplayError
-from ..iree_plugin.stepped_compile import SteppedCompile
-from ..iree_plugin.unverified_lds import AFTER_LLVM, lds_arrays
+from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
+from ..iree_plugin.stepped_compile import SteppedCompile, open_file
+from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
 from .conflict_report import (
@@ -75,60 +70,31 @@ def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
     ]
 
 
-def observe_compile(settings: CompileSettings) -> list[FunctionReport] | None:
+def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
     """Compiles through codegen and reports on every device function.
 
     `settings` are those of `bankwise-compile`; only the input, the mitigation, `compile_from`,
     `verify` and the flags matter. The process's flags have been set.
 
-    Returns:
-        None when the compiler has reported an error.
-
     Raises:
+        CompileError: the compiler has reported an error, which has been printed.
         DriverError: the input cannot be read.
         PipelineEditError: a plugin's edit does not fit a pipeline.
     """
     assert settings.input is not None
     session = Session()
-    source = open_file(session, settings.input)
     observer = ObserveLds()
-    edits = [
-        *mitigation_edits(settings.mitigation),
-        *installed_plugins(),
-        *observing_edits(observer),
-    ]
     log = DecisionLog()
-    context = PassContext(sink=DiagnosticSink(), log=log)
-    compilation = SteppedCompile(
-        session=session,
-        context=context,
-        edits=lambda: edits,
-        flags=settings.process_flags,
-        runner=PassRunner(session, context),
-        verify=settings.verify,
-    )
-    try:
-        first = compilation.invocation()
-        if not run_first_phases(first, source, start=settings.compile_from):
-            return None
-        # Ours from here on; the first invocation stays open, for the diagnostics it prints.
-        module = first.export()
-        first.import_op(module)
+    source = open_file(session, settings.input)
+    with SteppedCompile(session, settings, observing_edits(observer), log) as compilation:
+        module = compilation.configured_module(source)
         replayed = {each.op for each in device_functions(module)}
         others = [_Other.of(each) for each in _variant_functions(module) if each not in replayed]
-        compilation.replay_module(module)
+        compilation.replay(module)
         seen = [with_decisions(report, log) for report in observer.seen.values()]
         if any(other.may_use_lds for other in others):
-            rest = compilation.invocation()
-            rest.import_op(module)
-            rest.set_phases(PHASE_BEFORE_CODEGEN, AFTER_LLVM)
-            if not rest.execute():
-                return None
+            compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
         return [*seen, *(other.report() for other in others)]
-    except ReplayError:
-        return None
-    finally:
-        compilation.close()
 
 
 # Functions whose pipelines are not replayed.

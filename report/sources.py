@@ -12,9 +12,9 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..bank_model.targets import known_targets, target
-from ..iree_plugin.compile_driver import DriverError
 from ..iree_plugin.embedding import SteppedInvocation
 from ..iree_plugin.opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
+from ..iree_plugin.stepped_compile import DriverError
 from .conflict_report import (
     FunctionReport,
     computes_on_tensors,

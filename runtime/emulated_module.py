@@ -14,17 +14,15 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
-from ..iree_plugin.compile import CompileError, collecting_compile, compile_in_child, open_source
-from ..iree_plugin.compile_driver import compile_to_module
-from ..iree_plugin.compile_settings import CompileSettings
-from ..iree_plugin.embedding import SteppedInvocation
-from ..iree_plugin.first_phases import run_first_phases
+from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
+from ..iree_plugin.compile_driver import decisions_written
+from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings
 from ..iree_plugin.pipeline_edit import PipelineEdit
-from ..iree_plugin.stepped_compile import SteppedCompile
+from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
 
-_LAST_PHASE_OF_HOST_PROGRAM = "executable-targets"
+_LAST_PHASE_OF_HOST_PROGRAM = AFTER_LLVM
 _PHASE_THAT_WRITES_ASSEMBLY = "hal"
 
 
@@ -73,53 +71,50 @@ def compile_for_emulation(
 
     Raises:
         CompileError: the input does not compile.
+        ValueError: an unknown mitigation.
         OSError: the source cannot be read.
         AssemblyError: the compiler's assembly cannot be read.
     """
+    settings = _up_to_host_program(settings_of(flags, mitigation))
     with _dumping_session() as (session, directory):
-        dump = _dump_flag(directory)
-        try:
-            session.set_flags(*flags, dump)
-        except ValueError as error:
-            # Some of iree-compile's flags exist only on a process's command line.
-            if edits or decisions is not None:
-                raise CompileError(str(error)) from error
-            host = _compile_in_child(session, source, [*flags, dump], mitigation)
+        given = [*flags, _dump_flag(directory)]
+        if takes_flags(session, given, alone=bool(edits) or decisions is not None):
+            with SteppedCompile(session, settings, edits, decisions, console=False) as compilation:
+                host = _compile(compilation, open_source(session, source))
         else:
-            with collecting_compile(session, flags, mitigation, edits, decisions) as compiling:
-                host = _compile(*compiling, open_source(session, source))
+            host = _compile_in_child(session, source, given, mitigation)
         return EmulatedModule(host, *_read_kernels(directory), session)
 
 
-def compile_as_set(settings: CompileSettings) -> EmulatedModule | None:
+def compile_as_set(settings: CompileSettings) -> EmulatedModule:
     """Compiles as a command line says, and keeps what the emulator needs.
 
     The process's flags have been set. Diagnostics go to the console.
 
-    Returns:
-        None when the compiler has reported an error.
-
     Raises:
-        DriverError, OutputError: `compile_driver.compile_to_output` raises them too.
+        CompileError, DriverError, OutputError, PipelineEditError: `compile_to_output` documents
+            them.
         AssemblyError: the compiler's assembly cannot be read.
     """
+    assert settings.input is not None
     with _dumping_session() as (session, directory):
         session.set_flags(_dump_flag(directory))
-        phases = replace(settings, compile_to=_LAST_PHASE_OF_HOST_PROGRAM)
-        host = compile_to_module(session, phases)
-        last = SteppedInvocation(session, verify=settings.verify)
-        last.invocation.enable_console_diagnostics()
-        written = host is not None and _write_assembly(last, host)
-        last.close()
-        if host is None or not written:
-            session.close()
-            return None
+        source = open_file(session, settings.input)
+        with (
+            SteppedCompile(session, _up_to_host_program(settings)) as compilation,
+            decisions_written(compilation),
+        ):
+            host = _compile(compilation, source)
         for flag in settings.process_flags:
             # The session's flag took the place of the user's own, in part or as a whole.
             name, _, wanted = flag.lstrip("-").partition("=")
             if name in (_DUMP_FLAG, "iree-hal-dump-executable-files-to"):
                 shutil.copytree(directory, wanted, dirs_exist_ok=True)
         return EmulatedModule(host, *_read_kernels(directory), session)
+
+
+def _up_to_host_program(settings: CompileSettings) -> CompileSettings:
+    return replace(settings, compile_to=_LAST_PHASE_OF_HOST_PROGRAM)
 
 
 _DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
@@ -141,27 +136,11 @@ def _dumping_session() -> Iterator[tuple[Session, Path]]:
             raise
 
 
-def _compile(compilation: SteppedCompile, messages: list[str], source: Source) -> ir.Operation:
-    first = compilation.invocation()
-    first.send_diagnostics(messages.append)
-    phase = _LAST_PHASE_OF_HOST_PROGRAM
-    started = run_first_phases(first, source, end=phase, console_diagnostics=False)
-    translated = compilation.finish(first, end=phase) if started else None
-    if translated is None:
-        raise CompileError("\n".join(messages))
-    host = translated.export()
-    last = compilation.invocation()
-    last.send_diagnostics(messages.append)
-    if not _write_assembly(last, host):
-        raise CompileError("\n".join(messages))
+def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
+    """The host program; the executables of a copy of it are serialized, which dumps assembly."""
+    host = compilation.run(source).export()
+    compilation.resume(host.clone(), _LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
     return host
-
-
-def _write_assembly(invocation: SteppedInvocation, host: ir.Operation) -> bool:
-    """Serializes the executables of a copy of `host`; returns False after a diagnostic."""
-    invocation.import_op(host.clone())
-    invocation.set_phases(_LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
-    return invocation.execute()
 
 
 def _compile_in_child(
@@ -175,16 +154,8 @@ def _compile_in_child(
         ]
         compile_in_child(source, [*flags, *phases], mitigation, directory / "last.mlir")
         (path,) = directory.glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
-        messages: list[str] = []
-        invocation = SteppedInvocation(session)
-        try:
-            invocation.send_diagnostics(messages.append)
-            opened = Source.open_file(session, str(path))
-            if not invocation.parse(opened, console_diagnostics=False):
-                raise CompileError("\n".join(messages))
-            return invocation.export()
-        finally:
-            invocation.close()
+        with SteppedCompile(session, CompileSettings(), console=False) as reading:
+            return reading.parse(Source.open_file(session, str(path))).export()
 
 
 def _read_kernels(directory: Path) -> tuple[dict[str, Kernel], dict[str, str]]:

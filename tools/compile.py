@@ -48,15 +48,18 @@ def _run(settings: CompileSettings) -> int:
     if settings.input is None:
         return fail(PROGRAM, "no input file; name one, or `-` for stdin")
 
-    from ..iree_plugin.compile_driver import DriverError, compile_to_output
+    from ..iree_plugin.compile_driver import compile_to_output
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
 
     try:
-        compiled = compile_to_output(settings)
+        compile_to_output(settings)
+    except CompileError:
+        return 1
     except (DriverError, OutputError, ValueError) as error:
         return fail(PROGRAM, str(error))
     except OSError as error:
         return fail(PROGRAM, file_error(error))
-    return 0 if compiled else 1
+    return 0
 
 
 def entry_point() -> None:

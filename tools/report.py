@@ -49,8 +49,8 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
     flags = settings.compile.process_flags if settings.compile else ()
     embedding.set_process_flags(PROGRAM, list(flags))
 
-    from ..iree_plugin.compile_driver import DriverError
     from ..iree_plugin.pipeline_edit import PipelineEditError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
     from ..report.contents import Contents, SelectionError, number_report, why_failed
 
     try:
@@ -69,6 +69,8 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
             bank_maps=settings.bank_map,
         )
         write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))
+    except CompileError:
+        return 1
     except (DriverError, PipelineEditError, SelectionError) as error:
         return fail(PROGRAM, str(error))
     found = [report for _, report in reports]
@@ -93,8 +95,7 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | Non
         return report_files(settings.inputs, settings.target, split_input=settings.split_input)
     from ..report.observed_compile import observe_compile
 
-    seen = observe_compile(settings.compile)
-    return None if seen is None else [(settings.inputs[0], report) for report in seen]
+    return [(settings.inputs[0], report) for report in observe_compile(settings.compile)]
 
 
 def _rendered(contents: Contents, settings: ReportSettings) -> str:

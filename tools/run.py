@@ -136,7 +136,8 @@ def _emulate(
     from ..bank_model.targets import UnknownTargetError
     from ..emulator.assembly import AssemblyError
     from ..emulator.errors import EmulationError
-    from ..iree_plugin.compile_driver import DriverError
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
     from ..runtime.emulated_device import EmulatedDevice
     from ..runtime.emulated_module import compile_as_set
     from ..runtime.host_program import HostProgram, HostProgramError
@@ -144,10 +145,7 @@ def _emulate(
 
     defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
     try:
-        compiled = compile_as_set(_set_up_compiler(settings, defaults))
-        if compiled is None:
-            raise _CompilerSaidWhy
-        with compiled as module:
+        with compile_as_set(_set_up_compiler(settings, defaults)) as module:
             emulated = EmulatedDevice(module.kernels, settings.workgroups)
             program = HostProgram(module.host, emulated, Parameters.load(settings.parameters))
             names = [signature.name for signature in program.signatures]
@@ -155,8 +153,11 @@ def _emulate(
             _check_outputs(settings, program.signature(function).results)
             outputs = program.call(function, inputs)
             assembly = module.assembly
+    except CompileError:
+        raise _CompilerSaidWhy from None
     except (
-        *(AssemblyError, DriverError, EmulationError, HostProgramError, UnknownTargetError),
+        *(AssemblyError, DriverError, EmulationError, HostProgramError, PipelineEditError),
+        UnknownTargetError,
     ) as error:
         raise _CannotRun(str(error)) from None
     print(f"EXEC @{function}")
@@ -296,17 +297,19 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
         raise UsageError(f"--device={device}: name the chip, as --iree-rocm-target=gfx942")
-    from ..iree_plugin.compile_driver import DriverError, compile_to_output
+    from ..iree_plugin.compile_driver import compile_to_output
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
 
     compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
     with temporary_directory("bankwise-") as directory:
         vmfb = directory / "module.vmfb"
         try:
-            compiled = compile_to_output(replace(compile_settings, output=str(vmfb)))
-        except DriverError as error:
+            compile_to_output(replace(compile_settings, output=str(vmfb)))
+        except CompileError:
+            raise _CompilerSaidWhy from None
+        except (DriverError, PipelineEditError) as error:
             raise _CannotRun(str(error)) from None
-        if not compiled:
-            raise _CompilerSaidWhy
         return vmfb.read_bytes()
 
 

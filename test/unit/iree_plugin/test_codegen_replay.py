@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What of a command line decides which recording applies."""
 
-from bankwise.iree_plugin.stepped_compile import codegen_flags
+from bankwise.iree_plugin.codegen_replay import codegen_flags
 
 
 def test_targets_and_dumps_do_not_change_a_pipeline() -> None:

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The device codegen of a compile, run here so that Python passes can take part in it.
+
+Each GPU function's own pipeline, recorded from the installed compiler, runs with our passes spliced
+in, and the function is marked `#iree_codegen.no_pipeline`, so that stock does not run it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ..passes.base import FunctionPass
+from ..passes.hint_ownership import has_hints
+from .compile_settings import CompileSettings, joined_flags
+from .device_functions import DeviceFunction, device_functions
+from .mitigation import mitigation_edits, verifying_edits
+from .pipeline_edit import PipelineEdit, PipelineStep, installed_plugins
+from .recording import Recording, RecordingError, RecordingStore
+from .replay import PassRunner, RecoverableFailure, ReplayError
+from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
+from .splicing import splice
+
+# Flags that cannot change which passes a device function goes through.
+_HARMLESS_FLAG = re.compile(
+    r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
+    r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
+    r"iree-gpu-test-target)"
+)
+
+
+def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """The flags among `flags` on which a codegen pipeline may depend, sorted.
+
+    A value that follows its flag as a word of its own is joined to it.
+    """
+    joined = joined_flags(flags)
+    return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
+
+
+@dataclass
+class CodegenReplay:
+    """The codegen of one module's GPU functions, each by its own pipeline with edits made.
+
+    Attributes:
+        runner: runs the spliced pipelines.
+        settings: what the compile was asked for.
+        more_edits: what to splice in after the edits of the mitigation and of installed plugins.
+        recordings: where the pipelines come from.
+        replayed: the names of the functions whose pipelines have run here.
+    """
+
+    runner: PassRunner
+    settings: CompileSettings
+    more_edits: Sequence[PipelineEdit] = ()
+    recordings: RecordingStore = field(default_factory=RecordingStore)
+    replayed: set[str] = field(default_factory=set)
+    _given_up: list[FunctionCopy] = field(default_factory=list)
+    """Hold what functions had become when an optional pass failed, for Python's ops in it."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Runs the edited pipeline of every GPU function of a configured module.
+
+        Raises:
+            ReplayError: a pass failed; its diagnostics have been emitted.
+            PipelineEditError: an edit does not fit a pipeline.
+        """
+        flags = codegen_flags(self.settings.process_flags)
+        functions = list(device_functions(module))
+        edits = self._edits() if functions else []
+        text = ""
+        for function in functions:
+            key = function.recording_key(flags)
+            recording = self.recordings.find(key)
+            if recording is None:
+                text = text or module.get_asm(use_local_scope=True)
+                try:
+                    recording = self.recordings.get(key, text, function.name)
+                except RecordingError as error:
+                    self._leave_to_stock(function, str(error))
+                    continue
+            self._replay(function, recording, edits)
+            function.mark_done()
+            self.replayed.add(function.name)
+
+    def _edits(self) -> list[PipelineEdit]:
+        return [
+            *(verifying_edits() if self.settings.verify_lds else []),
+            *mitigation_edits(self.settings.mitigation),
+            *installed_plugins(),
+            *self.more_edits,
+        ]
+
+    def _replay(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Runs the edited pipeline; where an optional pass fails, another from the beginning.
+
+        The second pipeline is the same for the function without its swizzle hints, if it came with
+        any; else it is stock's with the edits that are not optional.
+        """
+        if not any(edit.optional for edit in edits):
+            self._run_edited(function, recording, edits)
+            return
+        before = FunctionCopy.of(function.op)
+        try:
+            with taken_back_on_failure(self.runner.context):
+                self._run_edited(function, recording, edits)
+        except RecoverableFailure as failed:
+            before.restore(function.op)
+            self._given_up.append(before)
+            for step in (step for edit in edits for step in edit.passes):
+                if isinstance(step, FunctionPass):
+                    step.forget(function.op)
+            hinted = has_hints(function.op)
+            if hinted and not drop_hints(function.op):
+                failed.failure.location.emit_error(failed.failure.message)
+                raise ReplayError(str(failed)) from None
+            what = (
+                f"the swizzle hints of function @{function.name} are dropped"
+                if hinted
+                else f"function @{function.name} is compiled as iree-compile would compile it"
+            )
+            self.runner.context.sink.warning(
+                failed.failure.location,
+                f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
+            )
+            rest = edits if hinted else [edit for edit in edits if not edit.optional]
+            self._replay(function, recording, rest)
+
+    def _run_edited(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        codegen, lowering = splice(recording, edits, function.pipeline)
+        optional = [
+            step
+            for edit in edits
+            if edit.optional
+            for step in edit.passes
+            if isinstance(step, FunctionPass)
+        ]
+        self.runner.run(function.op, codegen, optional)
+        if _lowers_early(function.op, lowering):
+            self.runner.run(function.op, lowering, optional)
+
+    def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
+        self.runner.context.sink.warning(
+            function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
+        )
+
+
+def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
+    """Returns whether the first part of the LLVM lowering runs here rather than in stock.
+
+    It does when a spliced pass has work there.
+    """
+    return any(isinstance(step, FunctionPass) and step.has_work(function) for step in lowering)
