@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from ..emulator.chips import EMULATED_CHIPS
-from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings, joined_flags
+from ..iree_plugin.compile_settings import MITIGATIONS
+from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
 from .compile_arguments import unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, value_of
 
-_EMULATED = tuple(f"emulated-{chip}" for chip in EMULATED_CHIPS)
-DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", *_EMULATED)
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
     *("input", "mitigation", "remarks", "decisions", "dump_ir", "verify_lds", "compile_from"),
@@ -23,46 +21,6 @@ _HONOURED = (
     "process_flags",
 )
 _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """What `bankwise-run` was asked for.
-
-    `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
-    emulate, None for whole grids. `list_devices` is the driver whose devices are listed, empty for
-    all, None where none are.
-    """
-
-    module: str
-    function: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    expected: tuple[str, ...]
-    device: str
-    allocators: tuple[str, ...]
-    parameters: tuple[str, ...]
-    list_devices: str | None
-    list_drivers: bool
-    counters: bool
-    counters_json: str | None
-    annotate: bool
-    workgroups: int | None
-    max_elements: int
-    thresholds: dict[str, float]
-    relative: float
-    exact: bool
-    compile: CompileSettings
-
-    @property
-    def compile_flags(self) -> tuple[str, ...]:
-        """The flags for LLVM's parser, values joined to their flags."""
-        return joined_flags(self.compile.process_flags)
-
-    @property
-    def is_source(self) -> bool:
-        """Whether the module is MLIR to compile first."""
-        return self.module == "-" or self.module.endswith((".mlir", ".mlirbc"))
 
 
 def parse_arguments(argv: Sequence[str]) -> RunSettings:
@@ -144,7 +102,7 @@ def _unquoted(flag: str) -> str:
 def _checked_device(device: str) -> str:
     """The device; a real one may be a URI with a path behind its driver."""
     driver, separator, _ = device.partition("://")
-    if separator and driver in ("auto", *_EMULATED):
+    if separator and driver in ("auto", *EMULATED):
         raise UsageError(f"--device={device}: '{driver}' has no devices to choose from")
     check_choice("--device", driver, DEVICES)
     return device

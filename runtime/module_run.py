@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-run` does: a function of a module file runs on a GPU, or on the emulator.
+
+A machine that only runs compiled modules has no compiler, and a usage error is answered at once:
+the compiler and the emulator are imported where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from ..emulator.chips import EMULATED_CHIPS
+from ..iree_plugin.compile_settings import CompileSettings, joined_flags
+from ..iree_plugin.temporary_files import temporary_directory
+
+if TYPE_CHECKING:
+    from .emulated_device import DispatchRecord
+
+Array = npt.NDArray[Any]
+
+PROGRAM = "bankwise-run"
+
+EMULATED = tuple(f"emulated-{chip}" for chip in EMULATED_CHIPS)
+DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", *EMULATED)
+_GPU_FLAGS = {
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    "hip": ("--iree-hal-target-device=hip",),
+    "local": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=host",
+    ),
+}
+
+
+class RunError(RuntimeError):
+    """Why a module cannot be run, in one line; empty where the compiler has printed it."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What `bankwise-run` was asked for.
+
+    `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
+    emulate, None for whole grids. `list_devices` is the driver whose devices are listed, empty for
+    all, None where none are.
+    """
+
+    module: str
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    expected: tuple[str, ...]
+    device: str
+    allocators: tuple[str, ...]
+    parameters: tuple[str, ...]
+    list_devices: str | None
+    list_drivers: bool
+    counters: bool
+    counters_json: str | None
+    annotate: bool
+    workgroups: int | None
+    max_elements: int
+    thresholds: dict[str, float]
+    relative: float
+    exact: bool
+    compile: CompileSettings
+
+    @property
+    def compile_flags(self) -> tuple[str, ...]:
+        """The flags for LLVM's parser, values joined to their flags."""
+        return joined_flags(self.compile.process_flags)
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the module is MLIR to compile first."""
+        return self.module == "-" or self.module.endswith((".mlir", ".mlirbc"))
+
+
+@dataclass(frozen=True)
+class ModuleRun:
+    """What a function gave.
+
+    Attributes:
+        records: one for each dispatch that was emulated, in order.
+        assembly: the text of each emulated kernel's file, by the kernel's name.
+    """
+
+    function: str
+    outputs: Sequence[Array]
+    records: Sequence[DispatchRecord] = ()
+    assembly: Mapping[str, str] = field(default_factory=dict)
+
+
+def resolve_device(settings: RunSettings) -> tuple[str, str]:
+    """Returns the device to use, and why it is the emulator where that was not asked for."""
+    if settings.device != "auto":
+        return settings.device, ""
+    from .runtime_device import device_answers
+
+    reason = device_answers("hip")
+    if not reason:
+        return "hip", ""
+    arch = _rocm_target(settings, "gfx942")
+    return f"emulated-{arch}", f"no hip device answers: {reason}"
+
+
+def run_module(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> ModuleRun:
+    """Runs the function on a device that `resolve_device` has returned.
+
+    Raises:
+        RunError: the module cannot be compiled or run.
+        RuntimeDeviceError, ParameterError: a device or a file of parameters cannot be used.
+        OSError: a file cannot be read.
+    """
+    run = _run_on_emulator if device.startswith("emulated-") else _run_on_gpu
+    return run(settings, device, inputs)
+
+
+def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
+    """The counters of all dispatches as JSON-ready data."""
+    from ..emulator.counters import totals
+
+    return {
+        "version": 1,
+        "dispatches": [
+            {
+                "kernel": record.kernel.name,
+                "arch": record.kernel.arch,
+                "workgroups": list(record.workgroups),
+                "emulated_workgroups": record.emulated,
+                "first_and_last_agree": record.agree,
+                "lds_bytes": record.kernel.lds_bytes,
+                "seconds": round(record.seconds, 3),
+                "counters": dict(totals(record.kernel, record.counters)),
+            }
+            for record in records
+        ],
+    }
+
+
+def _rocm_target(settings: RunSettings, default: str) -> str:
+    for flag in reversed(settings.compile_flags):
+        name, _, value = flag.partition("=")
+        if name in ("--iree-rocm-target", "--iree-hip-target"):
+            return value
+    return default
+
+
+def _run_on_emulator(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> ModuleRun:
+    if not settings.is_source:
+        raise RunError(
+            f"'{settings.module}': the emulator runs assembly, which a compiled module no longer "
+            "holds; give the .mlir"
+        )
+    arch = device.removeprefix("emulated-")
+    if _rocm_target(settings, arch) != arch:
+        raise RunError(
+            f"--iree-rocm-target={_rocm_target(settings, arch)} contradicts --device={device}"
+        )
+    from ..bank_model.targets import UnknownTargetError
+    from ..emulator.assembly import AssemblyError
+    from ..emulator.errors import EmulationError
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
+    from .emulated_device import EmulatedDevice
+    from .emulated_module import compile_as_set
+    from .host_program import HostProgram, HostProgramError
+    from .parameters import Parameters
+
+    defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
+    try:
+        with compile_as_set(_set_up_compiler(settings, defaults)) as module:
+            emulated = EmulatedDevice(module.kernels, settings.workgroups)
+            program = HostProgram(module.host, emulated, Parameters.load(settings.parameters))
+            names = [signature.name for signature in program.signatures]
+            function = settings.function or _only(names)
+            _check_outputs(settings, program.signature(function).results)
+            outputs = program.call(function, inputs)
+            return ModuleRun(function, outputs, emulated.records, module.assembly)
+    except CompileError:
+        raise RunError from None
+    except (
+        *(AssemblyError, DriverError, EmulationError, HostProgramError, PipelineEditError),
+        UnknownTargetError,
+    ) as error:
+        raise RunError(str(error)) from None
+
+
+def _run_on_gpu(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> ModuleRun:
+    from .parameters import Parameters
+    from .runtime_device import run_on_device
+
+    vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()
+    function, outputs = run_on_device(
+        vmfb,
+        device,
+        settings.function,
+        inputs,
+        allocators=settings.allocators,
+        parameters=Parameters.load(settings.parameters),
+    )
+    _check_outputs(settings, len(outputs))
+    return ModuleRun(function, outputs)
+
+
+def _compiled(settings: RunSettings, device: str) -> bytes:
+    """The module compiled for a real device."""
+    kind = device.partition("://")[0].split("-")[0]
+    given = {flag.split("=")[0] for flag in settings.compile_flags}
+    if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
+        raise RunError(f"--device={device}: name the chip, as --iree-rocm-target=gfx942")
+    from ..iree_plugin.compile_driver import compile_to_output
+    from ..iree_plugin.pipeline_edit import PipelineEditError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError
+
+    compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
+    with temporary_directory("bankwise-") as directory:
+        vmfb = directory / "module.vmfb"
+        try:
+            compile_to_output(replace(compile_settings, output=str(vmfb)))
+        except CompileError:
+            raise RunError from None
+        except (DriverError, PipelineEditError) as error:
+            raise RunError(str(error)) from None
+        return vmfb.read_bytes()
+
+
+def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileSettings:
+    """Gives the process the compile's flags, and of `defaults` those that the user did not give.
+
+    All flags of `iree-compile` can be given so; a session takes only some of them.
+    """
+    from ..iree_plugin import embedding
+
+    given = {flag.split("=")[0] for flag in settings.compile_flags}
+    flags = [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
+    embedding.set_process_flags(PROGRAM, flags)
+    return replace(settings.compile, process_flags=tuple(flags))
+
+
+def _check_outputs(settings: RunSettings, results: int) -> None:
+    """Refuses more destinations than the function has results."""
+    given = len(settings.outputs)
+    if given > results:
+        has = "one result" if results == 1 else f"{results} results"
+        raise RunError(f"{given} --output flags are given, the function has {has}")
+
+
+def _only(names: Sequence[str]) -> str:
+    if not names:
+        raise RunError("the module exports no function that could be run")
+    if len(names) != 1:
+        raise RunError(f"name a function with --function; the module exports {', '.join(names)}")
+    return names[0]
