@@ -6,8 +6,12 @@ from __future__ import annotations
 import base64
 import io
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..bank_model.bank_map import BankMap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Cells = tuple[tuple[tuple[int, ...], ...], ...]
 """What a picture shows: for each bank, for each of its words, the lanes that want it."""
@@ -56,9 +60,7 @@ def draw(cells: Cells, wave_size: int, number: int = 1, form: str = "svg") -> Pi
     # matplotlib takes a second to load; only pictures need it.
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.collections import PatchCollection
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
     banks = len(cells)
     cycles = max(1, *map(len, cells))
@@ -70,6 +72,23 @@ def draw(cells: Cells, wave_size: int, number: int = 1, form: str = "svg") -> Pi
     axes = figure.add_axes(
         (left / width, bottom / height, 1 - (left + right) / width, 1 - (top + bottom) / height)
     )
+    _draw_lanes(axes, cells, wave_size)
+    _frame_conflicts(axes, cells)
+    _label(axes, banks, cycles)
+    buffer = io.BytesIO()
+    # Texts stay texts, and nothing of the file depends on the time or on chance.
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bankwise"}):
+        figure.savefig(buffer, format=form, metadata=nothing if form == "svg" else None, dpi=150)
+    return Picture(number, buffer.getvalue(), round(width * 96), round(height * 96))
+
+
+def _draw_lanes(axes: Axes, cells: Cells, wave_size: int) -> None:
+    """Draws a coloured cell for each word, with the number of its first lane."""
+    import matplotlib as mpl
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
     colours = mpl.colormaps["viridis"]
     rectangles: list[Rectangle] = []
     fills: list[tuple[float, float, float, float]] = []
@@ -93,6 +112,13 @@ def draw(cells: Cells, wave_size: int, number: int = 1, form: str = "svg") -> Pi
     axes.add_collection(
         PatchCollection(rectangles, facecolors=fills, edgecolors="white", linewidths=0.6)
     )
+
+
+def _frame_conflicts(axes: Axes, cells: Cells) -> None:
+    """Frames the banks that deliver more than one word."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
     frames = [
         Rectangle((bank + 0.04, 0.04), 0.92, len(words) - 0.08)
         for bank, words in enumerate(cells)
@@ -101,19 +127,9 @@ def draw(cells: Cells, wave_size: int, number: int = 1, form: str = "svg") -> Pi
     axes.add_collection(
         PatchCollection(frames, facecolors="none", edgecolors=_CONFLICT, linewidths=1.8)
     )
-    _label(axes, banks, cycles)
-    buffer = io.BytesIO()
-    # Texts stay texts, and nothing of the file depends on the time or on chance.
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bankwise"}):
-        figure.savefig(buffer, format=form, metadata=nothing if form == "svg" else None, dpi=150)
-    return Picture(number, buffer.getvalue(), round(width * 96), round(height * 96))
 
 
-def _label(axes: object, banks: int, cycles: int) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(axes, Axes)
+def _label(axes: Axes, banks: int, cycles: int) -> None:
     axes.set_xlim(0, banks)
     axes.set_ylim(cycles, 0)
     axes.set_xticks([bank + 0.5 for bank in range(banks)], map(str, range(banks)), fontsize=7)

@@ -12,9 +12,9 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..bank_model.targets import known_targets, target
-from ..iree_plugin.embedding import SteppedInvocation
+from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
-from ..iree_plugin.stepped_compile import DriverError
+from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
 from .conflict_report import (
     FunctionReport,
     computes_on_tensors,
@@ -30,7 +30,7 @@ ASK_FOR_A_COMPILE = (
 
 def report_files(
     paths: Sequence[str], arch: str | None = None, *, split_input: bool = False
-) -> list[tuple[str, FunctionReport]] | None:
+) -> list[tuple[str, FunctionReport]]:
     """The reports on all functions of all files, as (path, report).
 
     Args:
@@ -38,10 +38,8 @@ def report_files(
         arch: count for this architecture instead of the functions' own targets.
         split_input: read the parts between `// -----` as modules of their own.
 
-    Returns:
-        None when a file does not parse, which has been printed.
-
     Raises:
+        CompileError: a file that is not valid; why has been printed.
         DriverError: a file that cannot be read.
     """
     texts = [(path, _read(path)) for path in paths]
@@ -51,8 +49,6 @@ def report_files(
         split = split_input and not text.startswith(_BYTECODE_MAGIC)
         for part in split_text(text, SPLIT_MARKER.encode()) if split else [text]:
             found = _report_part(session, path, part, arch)
-            if found is None:
-                return None
             reports += [(path, report) for report in found]
     return reports
 
@@ -66,19 +62,14 @@ def _read(path: str) -> bytes:
 
 def _report_part(
     session: Session, path: str, text: bytes, arch: str | None
-) -> list[FunctionReport] | None:
+) -> list[FunctionReport]:
     # Text is read up to a final zero, bytecode up to the length of the buffer.
     end = b"" if text.startswith(_BYTECODE_MAGIC) else b"\0"
     name = STDIN_NAME if path == "-" else path
     source = Source.wrap_buffer(session, text + end, buffer_name=name)
-    invocation = SteppedInvocation(session)
-    try:
-        if not invocation.parse(source):
-            return None
-        module = invocation.export()
+    with SteppedCompile(session, CompileSettings()) as reading:
+        module = reading.parse(source).export()
         return [_report(function, arch) for function in functions_in(module)]
-    finally:
-        invocation.close()
 
 
 def how_to_name_the_gpu(report: FunctionReport) -> str:

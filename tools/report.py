@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError, target
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from ..report.formats import rendered
 from .endings import fail
 from .report_arguments import ReportSettings, help_text, parse_report_arguments
 from .usage import UsageError
@@ -55,8 +56,6 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 
     try:
         reports = _reports(settings)
-        if reports is None:
-            return 1
         if settings.check_proofs:
             from ..report.proofs import with_checked_proofs
 
@@ -87,8 +86,8 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
     return 0
 
 
-def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | None:
-    """(file, report) of every function; None after a diagnostic."""
+def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
+    """(file, report) of every function."""
     if settings.compile is None:
         from ..report.sources import report_files
 
@@ -99,24 +98,11 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]] | Non
 
 
 def _rendered(contents: Contents, settings: ReportSettings) -> str:
-    if settings.format == "json":
-        from ..report.json_document import json_report
-
-        return json_report(contents)
-    if settings.format == "markdown":
-        from ..report.markdown import markdown_report
-
-        return markdown_report(contents)
-    if settings.format == "html":
-        from ..report.html import html_report
-
-        return html_report(contents)
-    from ..report.text import PLAIN_WIDTH, text_report
-
     if settings.output == "-" and sys.stdout.isatty():
-        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-        return text_report(contents, width=width, colour="NO_COLOR" not in os.environ)
-    return text_report(contents)
+        width = shutil.get_terminal_size((100, 24)).columns
+        colour = "NO_COLOR" not in os.environ
+        return rendered(contents, settings.format, terminal_width=width, colour=colour)
+    return rendered(contents, settings.format)
 
 
 def entry_point() -> None:

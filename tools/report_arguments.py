@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from ..bank_model.targets import known_targets
 from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings
+from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
-
-FORMATS = ("text", "json", "markdown", "html")
 
 HELP = """\
 OVERVIEW: Bank conflicts of every LDS allocation and access, before and after a layout is chosen
