@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bankwise.bench.architecture_picture import PICTURE, imported, picture, rooms
 from bankwise.passes.registry import PASSES
 
 ROOT = Path(__file__).parents[2]
@@ -30,17 +31,6 @@ BELOW["tools"] = {*BELOW} - {"tools"}
 
 def modules(room: str) -> Iterator[Path]:
     yield from sorted((ROOT / room).rglob("*.py"))
-
-
-def imported(path: Path) -> Iterator[tuple[str, ...]]:
-    """The modules of this package that a file imports, as paths from its root."""
-    package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1]
-            module = (*base, *(node.module.split(".") if node.module else ()))
-            # `from . import x` names modules, or what a package itself has.
-            yield from ((*module, name.name) for name in node.names)
 
 
 @pytest.mark.parametrize("room", BELOW)
@@ -69,4 +59,25 @@ def test_a_pass_imports_no_other_pass() -> None:
 
 
 def test_every_room_has_its_rules() -> None:
-    assert {each.parent.name for each in ROOT.glob("*/__init__.py")} == {*BELOW}
+    assert {*rooms()} == {*BELOW}
+
+
+def test_the_picture_shows_the_imports() -> None:
+    command = "python -m bankwise.bench.architecture_picture"
+    assert PICTURE.read_text() == picture(), f"`{command}` draws it anew"
+
+
+def test_the_docs_name_files_that_exist() -> None:
+    texts = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    # A path has a folder: names alone are those of the reader's files.
+    named = {
+        (text.name, path)
+        for text in texts
+        for path in re.findall(r"`([a-z]\w*/[\w/-]*(?:\.(?:py|md|json|mlir))?)`", text.read_text())
+        if path.split("/")[0] in {*rooms(), "docs", "test", "examples"}
+    }
+    assert len(named) > 50
+    assert not {(text, path) for text, path in named if not (ROOT / path).exists()} - PLANNED
+
+
+PLANNED = {("architecture.md", "dialect_utils/memory/lds_ops.py")}
