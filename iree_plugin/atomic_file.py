@@ -111,7 +111,7 @@ def write_output(path: str, data: bytes) -> None:
 
 
 def is_stream_or_device(path: str) -> bool:
-    """Whether `path` is stdout, a device or a pipe, which a file cannot replace."""
+    """Returns whether `path` is stdout, a device or a pipe, which a file cannot replace."""
     if path in _STDOUT:
         return True
     try:

@@ -33,7 +33,7 @@ _HARMLESS_FLAG = re.compile(
 
 
 def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags among `flags` on which a codegen pipeline may depend, sorted.
+    """Returns the flags among `flags` on which a codegen pipeline may depend, sorted.
 
     A value that follows its flag as a word of its own is joined to it.
     """

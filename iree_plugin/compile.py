@@ -65,7 +65,7 @@ def compile(
 
 
 def settings_of(flags: Sequence[str], mitigation: str) -> CompileSettings:
-    """The settings of a compile that is asked for in Python; ValueError for an unknown mode."""
+    """Returns the settings of a compile from Python; raises ValueError for an unknown mode."""
     if mitigation not in MITIGATIONS:
         known = ", ".join(f"'{name}'" for name in MITIGATIONS)
         raise ValueError(f"mitigation is {mitigation!r}; it can be {known}")
@@ -126,7 +126,7 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
 
 
 def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
-    """A path, or MLIR text, as the compiler reads it; OSError where it cannot be read."""
+    """Opens a path, or MLIR text, for the compiler; raises OSError if it cannot be read."""
     if _is_text(source):
         text = str(source).encode() + b"\0"
         return Source.wrap_buffer(session, text, buffer_name="<text>")

@@ -81,7 +81,7 @@ class CompileSettings:
 
 
 def joined_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags, each with the value that follows it as a word of its own: `--flag=value`."""
+    """Joins each flag with a value that follows it as a word of its own: `--flag=value`."""
     joined: list[str] = []
     for word in flags:
         if joined and not word.startswith("-"):

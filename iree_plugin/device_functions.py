@@ -31,7 +31,7 @@ class DeviceFunction:
     pipeline: str
 
     def recording_key(self, flags: tuple[str, ...]) -> RecordingKey:
-        """What the function's pipeline depends on, under the compile's codegen `flags`."""
+        """Returns what the function's pipeline depends on, under the compile's codegen `flags`."""
         text = str(self.op.attributes[TRANSLATION_INFO])
         options = () if self.pipeline == LOWERED else pipeline_options(text)
         return RecordingKey(self.backend, self.pipeline, options, flags)
@@ -78,7 +78,7 @@ def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
 
 
 def children(parent: ir.Operation) -> list[ir.Operation]:
-    """The ops directly inside `parent`.
+    """Returns the ops directly inside `parent`.
 
     A walk, because it hands out plain operations: iterating over a block makes op views, and for
     these MLIR imports the Python module of each op's dialect.

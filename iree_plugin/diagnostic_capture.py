@@ -51,7 +51,7 @@ class CapturedInvocation(SteppedInvocation):
         self._verify = verify
 
     def parse(self, source: Source, *, console_diagnostics: bool = False) -> bool:
-        """Parses and verifies `source`; False after a diagnostic."""
+        """Parses and verifies `source`; returns False after a diagnostic."""
         if console_diagnostics:
             self.invocation.enable_console_diagnostics()
         self.invocation._sources.append(source)

@@ -84,7 +84,7 @@ def compiler_version() -> str:
 
 
 def compiler_tool(name: str) -> Path:
-    """The path of a program of the compiler's wheel, such as `iree-compile`."""
+    """Returns the path of a program of the compiler's wheel, such as `iree-compile`."""
     from iree.compiler import _mlir_libs
 
     return Path(_mlir_libs.__path__[0]) / name
@@ -115,12 +115,12 @@ def _enumerate(function: str) -> list[str]:
 
 
 def target_backends() -> list[str]:
-    """The registered HAL target backends."""
+    """Returns the registered HAL target backends."""
     return _enumerate("ireeCompilerEnumerateRegisteredHALTargetBackends")
 
 
 def compiler_plugins() -> list[str]:
-    """The compiler plugins that the library holds."""
+    """Returns the compiler plugins that the library holds."""
     return _enumerate("ireeCompilerEnumeratePlugins")
 
 
@@ -184,7 +184,7 @@ class SteppedInvocation:
         _library.ireeCompilerInvocationEnableCallbackDiagnostics(self._pointer, 0, receive, None)
 
     def parse(self, source: Source, *, console_diagnostics: bool = True) -> bool:
-        """Parses and verifies `source`; False after a diagnostic."""
+        """Parses and verifies `source`; returns False after a diagnostic."""
         if console_diagnostics:
             self.invocation.enable_console_diagnostics()
         return self.invocation.parse_source(source)
@@ -206,7 +206,7 @@ class SteppedInvocation:
         return self.invocation.export_module()
 
     def execute(self, pipeline: Pipeline = Pipeline.STD) -> bool:
-        """Runs a compile pipeline over the set phases; False after a diagnostic."""
+        """Runs a pipeline over the set phases; returns False after a diagnostic."""
         return _library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline))
 
     def run_passes(self, pipeline: str) -> bool:
@@ -236,7 +236,7 @@ class SteppedInvocation:
 
 @contextlib.contextmanager
 def function_passes(session: Session, function: ir.Operation) -> Iterator[SteppedInvocation]:
-    """An invocation on one function, to run native passes on it alone."""
+    """Opens an invocation on one function, to run native passes on it alone."""
     invocation = SteppedInvocation(session)
     try:
         invocation.import_op(function)
@@ -246,7 +246,7 @@ def function_passes(session: Session, function: ir.Operation) -> Iterator[Steppe
 
 
 def output_bytes(output: Output) -> bytes:
-    """The content of a memory output."""
+    """Returns the content of a memory output."""
     contents = c_void_p()
     size = ctypes.c_uint64()
     ctypes_dl._handle_error(

@@ -52,7 +52,7 @@ def mitigation_edits(mitigation: str) -> list[PipelineEdit]:
 
 
 def verifying_edits() -> list[PipelineEdit]:
-    """The edits that fail a compile with bank conflicts; made before those of a mitigation.
+    """Returns the edits that fail a compile with bank conflicts; they are made first.
 
     They look at the resolved offsets, which go to the backend as they are.
     """
@@ -127,7 +127,7 @@ MODES: dict[str, Callable[[], Sequence[PipelineEdit]]] = {
 
 
 def _aligned() -> list[PipelineEdit]:
-    """Stated alignment; comes first, while the pass that it stands behind is there."""
+    """Returns the edit that states alignments, made while the pass that it follows is there."""
     return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, AlignLdsAccesses())]
 
 
@@ -138,7 +138,7 @@ def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:
 def _swizzled_early(
     *, defer_to_padding: bool, beside: str = "", without: str = ""
 ) -> list[PipelineEdit]:
-    """Swizzles of what a pipeline allocates at first, before its loops are hoisted or prefetched.
+    """Returns edits that swizzle what a pipeline allocates at first, before it prefetches.
 
     `beside` and `without` are those of the edits.
     """
@@ -152,8 +152,8 @@ def _swizzled_early(
 
 
 def _swizzled_late(*, defer_to_padding: bool) -> list[PipelineEdit]:
-    """Swizzles of what distribution allocates, for reductions across subgroups, and of LDS in
-    functions that come lowered."""
+    """Returns edits that swizzle what distribution allocates, for reductions across subgroups, and
+    the LDS of functions that come lowered."""
     flatten = FlattenSwizzleHints()
     late = SwizzleLdsAllocs(defer_to_padding=defer_to_padding, unhinted_only=True)
     last = SwizzleLdsAllocs(unhinted_only=True)
@@ -166,7 +166,8 @@ def _swizzled_late(*, defer_to_padding: bool) -> list[PipelineEdit]:
 
 
 def _hints_resolved() -> list[PipelineEdit]:
-    """Our treatment of hints in place of stock's, or before it where hints may be stock's own."""
+    """Returns the edits that treat hints: in place of stock's passes, or before them where
+    hints may be stock's own."""
     resolve = ResolveSwizzleHints(one_layout=True)
     resolve_own = ResolveSwizzleHints(only_own=True, one_layout=True)
     return [

@@ -86,7 +86,7 @@ def _generics(function: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_copy(generic: ir.Operation) -> bool:
-    """Whether it copies one memref to another, element by element in the same places."""
+    """Returns whether the op copies one memref to another, every element to its own place."""
     operands = list(generic.operands)
     if len(operands) != 2 or not all(isinstance(o.type, ir.MemRefType) for o in operands):
         return False

@@ -13,6 +13,14 @@ from collections.abc import Iterator
 from iree.compiler import ir
 from iree.compiler.passmanager import PassManager
 
+from ..passes.pipeline_text import (
+    Piece,
+    PipelineTextError,
+    cut_pipeline,
+    native_passes,
+    parse_pipeline,
+)
+
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _POSITION = re.compile(r"MLIR Textual PassPipeline Parser:\d+:\d+: error: (.*)")
 _ADDED = re.compile(r"failed to add `.*` with options `.*`( to inner pipeline)?")
@@ -46,8 +54,23 @@ def check_native_pipeline(text: str) -> None:
         raise NativePassError(_one_line("".join(printed) + str(error))) from None
 
 
+def read_pipeline(text: str) -> tuple[str, tuple[Piece, ...]]:
+    """Returns the anchor and the pieces of a textual pipeline of our passes and the compiler's.
+
+    Raises:
+        PipelineTextError: the pipeline cannot be read or run.
+    """
+    root = parse_pipeline(text)
+    for element, anchor in native_passes(root):
+        try:
+            check_native_pass(text[element.start : element.stop], anchor)
+        except NativePassError as error:
+            raise PipelineTextError(str(error), element.start) from None
+    return root.anchor, tuple(cut_pipeline(text, root))
+
+
 def is_native_pass(name: str) -> bool:
-    """Whether the compiler has a pass or a named pipeline `name`."""
+    """Returns whether the compiler has a pass or a named pipeline `name`."""
     if not _NAME.fullmatch(name):
         return False
     try:
@@ -90,7 +113,7 @@ def _printed_to_stderr(printed: list[str]) -> Iterator[None]:
 
 
 def _one_line(report: str) -> str:
-    """The part of the compiler's report that says what is wrong."""
+    """Returns the part of the compiler's report that says what is wrong."""
     position = _POSITION.search(report)
     if position:
         return position[1]

@@ -125,7 +125,7 @@ class _Run:
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def process(self, part: _Part) -> bytes | None:
-        """The printed result of one part, or None after a diagnostic."""
+        """Returns the printed result of one part, or None after a diagnostic."""
         if self.settings.verify_diagnostics:
             return self._process_expecting(part)
         self.context.sink = DiagnosticSink(
@@ -236,7 +236,7 @@ class _Run:
 
 
 def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Operation]:
-    """The function-like ops at the end of `path`, or every `func.func`."""
+    """Returns the function-like ops at the end of `path`, or every `func.func`."""
     if path is None:
         found: list[ir.Operation] = []
 

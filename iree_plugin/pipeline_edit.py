@@ -103,7 +103,7 @@ class PipelineEdit:
         return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
 
     def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:
-        """The pipeline with this edit made.
+        """Returns the pipeline with this edit made.
 
         Raises:
             PipelineEditError: the anchor is ambiguous, or missing though required.
@@ -131,7 +131,7 @@ class PipelineEdit:
 
 
 def installed_plugins() -> list[PipelineEdit]:
-    """The edits of every installed distribution's `bankwise.plugins` entry points.
+    """Returns the edits of every installed distribution's `bankwise.plugins` entry points.
 
     Raises:
         PipelineEditError: a plugin cannot be loaded or yields something else than edits.

@@ -80,22 +80,22 @@ class Recording:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the compiler printed passes, as it does for every function that it lowers."""
+        """Returns whether the compiler printed passes, which it does for functions it lowers."""
         return bool(self.lowering) and bool(self.codegen or self.key.pipeline == LOWERED)
 
     @cached_property
     def codegen_steps(self) -> tuple[NativePass, ...]:
-        """`codegen` as pipeline steps."""
+        """The passes of `codegen` as pipeline steps."""
         return tuple(NativePass.parse(text) for text in self.codegen)
 
     @cached_property
     def lowering_steps(self) -> tuple[NativePass, ...]:
-        """`lowering` as pipeline steps."""
+        """The passes of `lowering` as pipeline steps."""
         return tuple(NativePass.parse(text) for text in self.lowering)
 
 
 def dump_recordings(version: str, recordings: Iterable[Recording]) -> str:
-    """A data file's text for the recordings of one compiler version.
+    """Returns a data file's text for the recordings of one compiler version.
 
     Many keys share a pipeline: each distinct list of passes is written once, and named by index.
     """
@@ -122,7 +122,7 @@ def dump_recordings(version: str, recordings: Iterable[Recording]) -> str:
 
 
 def load_recordings(text: str, version: str) -> list[Recording]:
-    """The recordings of a data file, or none when it is for another compiler version.
+    """Returns the recordings of a data file, or none when it is for another compiler version.
 
     Raises:
         ValueError: the text is not what `dump_recordings` writes.
@@ -190,7 +190,7 @@ class RecordingStore:
         return found
 
     def find(self, key: RecordingKey) -> Recording | None:
-        """The stored recording for `key`, if there is one."""
+        """Returns the stored recording for `key`, if there is one."""
         if key in self._packaged:
             return self._packaged[key]
         try:
@@ -200,7 +200,7 @@ class RecordingStore:
         return next((recording for recording in cached if recording.key == key), None)
 
     def get(self, key: RecordingKey, configured_module: str, function: str) -> Recording:
-        """The recording for `key`, taken from `configured_module` when none is stored.
+        """Returns the recording for `key`, taken from `configured_module` when none is stored.
 
         Args:
             key: what the pipeline depends on.

@@ -131,7 +131,7 @@ class RecordingRequest:
 
 
 def packaged_requests() -> Iterator[RecordingRequest]:
-    """The recordings that the package ships: all common option values on both backends."""
+    """Returns the recordings that the package ships: all common option values on both backends."""
     for backend, stages, keep_conflicts in product(_TARGETS, (0, 2, 3), (False, True)):
         base = (
             f"prefetch_num_stages = {stages}, "

@@ -55,7 +55,7 @@ class IrPrinting:
     module_scope: bool = False
 
     def applies_to(self, name: str) -> tuple[bool, bool]:
-        """Whether to print before and after the pass `name`."""
+        """Returns whether to print before and after the pass `name`."""
         return self.before_all or name in self.before, self.after_all or name in self.after
 
 
@@ -179,7 +179,7 @@ class PassRunner:
 
 
 def _as_failure(error: Exception, op: ir.Operation, step: FunctionPass) -> PassFailure:
-    """What `error` means for the user: a pass's own failure, or a mistake in the pass."""
+    """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass."""
     if isinstance(error, PassFailure):
         return error
     last = traceback.extract_tb(error.__traceback__)[-1]

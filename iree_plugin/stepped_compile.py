@@ -192,7 +192,7 @@ class SteppedCompile:
         return invocation
 
     def _run_whole(self, source: Source) -> SteppedInvocation:
-        """The modes without device codegen: stock alone."""
+        """Compiles by a mode without device codegen, which is stock's alone."""
         settings = self.settings
         invocation = self.parse(source)
         invocation.set_phases(settings.compile_from, settings.compile_to)
@@ -212,13 +212,13 @@ class SteppedCompile:
         return first
 
     def _module_of(self, invocation: SteppedInvocation) -> ir.Operation:
-        """The module, ours from here on; its invocation stays open for the diagnostics."""
+        """Returns the module, ours from here on; its invocation stays open for the diagnostics."""
         module = invocation.export()
         invocation.import_op(module)
         return module
 
     def _verified(self, lowered: SteppedInvocation) -> ir.Operation:
-        """The module after phase `AFTER_LLVM`, in which our passes have seen all LDS."""
+        """Returns the module after phase `AFTER_LLVM`, in which our passes have seen all LDS."""
         from .unverified_lds import report_unverified_lds
 
         module = self._module_of(lowered)
@@ -231,7 +231,7 @@ class SteppedCompile:
         return all(op.name == "util.global" for op in children(module))
 
     def _dropped_hints(self) -> bool:
-        """Whether a swizzle that was counted on has been dropped; a warning has said so."""
+        """Returns whether a swizzle that was counted on has been dropped; a warning has said so."""
         from ..passes.decisions import Action
 
         return any(decision.action is Action.DROP for decision in self.context.log)
@@ -245,7 +245,7 @@ class SteppedCompile:
 
 
 def open_file(session: Session, path: str) -> Source:
-    """The input at `path`, `-` for stdin; DriverError where it cannot be opened."""
+    """Opens the input at `path`, `-` for stdin; raises DriverError where it cannot."""
     if path != "-":
         # The compiler's own message for a missing file names no path.
         try:

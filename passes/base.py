@@ -84,7 +84,7 @@ class FunctionPass(ABC):
 
     def __str__(self) -> str:
         options = [
-            f"{f.name.replace('_', '-')}={_format_value(getattr(self, f.name))}"
+            f"{f.name.replace('_', '-')}={option_text(getattr(self, f.name))}"
             for f in dataclasses.fields(self)
         ]
         return f"{self.name}{{{' '.join(options)}}}" if options else self.name
@@ -107,7 +107,8 @@ def _parse_value(pass_name: str, key: str, kind: Any, text: str) -> Any:
     raise PassOptionError(f"{pass_name}: option '{key}' expects {expected}, got '{text}'")
 
 
-def _format_value(value: Any) -> str:
+def option_text(value: Any) -> str:
+    """The value of an option as its text has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value.value if isinstance(value, Enum) else value)

@@ -26,7 +26,7 @@ class AllocationRow:
 
     @property
     def number(self) -> int:
-        """Its number in the report."""
+        """The number of the row in the report."""
         return self.numbered.number
 
     @property
@@ -52,7 +52,7 @@ class AccessRow:
 
     @property
     def number(self) -> int:
-        """Its number in the report."""
+        """The number of the row in the report."""
         return self.numbered.number
 
     @property
@@ -72,7 +72,7 @@ class Unit(Enum):
 
     @property
     def is_number(self) -> bool:
-        """Whether the column is aligned to the right."""
+        """Returns whether the column is aligned to the right."""
         return self not in (Unit.WORDS, Unit.CODE)
 
 
@@ -104,7 +104,7 @@ class PerLayout:
     proposed: bool = False
 
     def parts(self) -> list[tuple[str, int | None]]:
-        """The figures one by one, each in words and as a number."""
+        """Returns the figures one by one, each in words and as a number."""
         if not self.figures:
             return [(self.otherwise, None)] * 3
         least = "at least " if self.least else ""
@@ -150,26 +150,26 @@ class Column(Generic[Row]):
     brief: Callable[[Row], str] | None = None
 
     def heading(self, allocation: AllocationReport) -> str:
-        """The heading in a table on one allocation."""
+        """Returns the heading in a table on one allocation."""
         return self.title.format(chosen=chosen_word(allocation))
 
     def shown(self, row: Row) -> str:
-        """The value of a row in words."""
+        """Returns the value of a row in words."""
         return shown_value(self.value(row))
 
 
 def shown_value(value: Value) -> str:
-    """A value in words; numbers have separators between thousands."""
+    """Returns a value in words; numbers have separators between thousands."""
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def chosen_word(allocation: AllocationReport) -> str:
-    """The heading of the chosen layout."""
+    """Returns the heading of the chosen layout."""
     return "proposed" if allocation.is_proposed else "chosen"
 
 
 def layout_words(allocation: AllocationReport) -> tuple[str, str, str]:
-    """The headings of the three figures of a `PerLayout`."""
+    """Returns the headings of the three figures of a `PerLayout`."""
     return "before", "padded", chosen_word(allocation)
 
 
@@ -177,7 +177,7 @@ def layout_words(allocation: AllocationReport) -> tuple[str, str, str]:
 
 
 def shown_type(allocation: AllocationReport) -> str:
-    """The type, with the logical tile where that has another shape."""
+    """Returns the type, with the logical tile where that has another shape."""
     if allocation.tile is None:
         return allocation.type
     shape = "x".join(map(str, allocation.tile.shape))
@@ -248,7 +248,7 @@ ALLOCATION_COLUMNS: tuple[Column[AllocationRow], ...] = (
 
 
 def _place(row: AccessRow) -> str:
-    """The first place of the accesses, and how many more there are."""
+    """Returns the first place of the accesses, and how many more there are."""
     locations = row.group.locations
     first = short_location(locations[0], row.contents.inputs) if locations else ""
     more = len(locations) - 1
@@ -262,7 +262,7 @@ def _access(row: AccessRow) -> str:
 
 
 def _instructions(row: AccessRow) -> str:
-    """The machine instructions before, and after where they are others."""
+    """Returns the machine instructions before, and after where they are others."""
     allocation = row.allocation
     assert allocation.before is not None
     assert allocation.chosen is not None

@@ -70,7 +70,7 @@ class AccessGroup:
         return self.weight * self.issues
 
     def costs(self, count: LayoutCount) -> tuple[AccessCost, ...]:
-        """The members' costs under a counted layout, without weights."""
+        """Returns the members' costs under a counted layout, without weights."""
         return tuple(count.costs[member] for member in self.members)
 
     def conflict_cycles(self, count: LayoutCount) -> int:
@@ -129,16 +129,16 @@ class AllocationReport:
 
     @property
     def is_proposed(self) -> bool:
-        """Whether `chosen` is only a proposal."""
+        """Returns whether `chosen` is only a proposal."""
         return self.undecided and self.proposal is not None
 
     @property
     def has_conflicts(self) -> bool:
-        """Whether the IR as it stands has conflict cycles, or may have."""
+        """Returns whether the IR as it stands has conflict cycles, or may have."""
         return bool(self.unknown) or self.standing is None or self.standing.conflict_cycles > 0
 
     def bank_map(self, group: AccessGroup, layout: Layout) -> BankMap | None:
-        """The worst phase of the group's accesses under `layout`.
+        """Returns the worst phase of the group's accesses under `layout`.
 
         None where no lane is ever active.
         """
@@ -176,19 +176,19 @@ class FunctionReport:
 
     @property
     def has_conflicts(self) -> bool:
-        """Whether the function as it stands has conflict cycles, or may have."""
+        """Returns whether the function as it stands has conflict cycles, or may have."""
         return (
             self.unread or self.uncompiled or any(each.has_conflicts for each in self.allocations)
         )
 
     @property
     def is_device_code(self) -> bool:
-        """Whether the function says how it is launched, or has LDS."""
+        """Returns whether the function says how it is launched, or has LDS."""
         return self.launch is not None or bool(self.allocations)
 
 
 def functions_in(module: ir.Operation) -> list[ir.Operation]:
-    """The functions with a body inside `module`, in the order of the text."""
+    """Returns the functions with a body inside `module`, in the order of the text."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -202,13 +202,13 @@ def functions_in(module: ir.Operation) -> list[ir.Operation]:
 
 
 def function_name(function: ir.Operation) -> str:
-    """The function's symbol; empty without one."""
+    """Returns the function's symbol; empty without one."""
     attributes = function.attributes
     return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
 
 
 def function_location(function: ir.Operation) -> str:
-    """The function's `file:line:column`; empty without one."""
+    """Returns the function's `file:line:column`; empty without one."""
     return str(SourceLocation.of(function.location) or "")
 
 
@@ -268,7 +268,7 @@ def report_function(
 
 
 def _model(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target | str:
-    """The bank model of `arch`, or of the function's own target, or why there is none."""
+    """Returns the bank model of `arch`, or of the function's own target, or why there is none."""
     if arch is None:
         model = lds_model(function, None)
         return model if isinstance(model, str) else model[0]
@@ -281,7 +281,7 @@ def _model(function: ir.Operation, launch: Launch | None, arch: str | None) -> T
 
 
 def _stock_bytes(allocations: Sequence[ReadAllocation]) -> int:
-    """LDS bytes of all allocations together if stock pads them."""
+    """Returns the LDS bytes of all allocations together if stock pads them."""
     return sum(
         (each.lds_bytes or 0)
         if each.tile is None
@@ -365,7 +365,7 @@ def _counted(
 def group_accesses(
     tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
 ) -> tuple[AccessGroup, ...]:
-    """The accesses by kind, width, weight and pattern, in the order of each group's first."""
+    """Groups accesses by kind, width, weight and pattern, in the order of the groups' first."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, access in enumerate(accesses):
         relative = access.elements - _first_element(access)
@@ -398,7 +398,7 @@ def group_accesses(
 
 
 def _joinable(groups: Sequence[AccessGroup], tile: LdsTile) -> list[str]:
-    """A remark on accesses that the backend may join: neighbours that make an aligned wider one.
+    """Returns remarks on neighbouring accesses that the backend may join to an aligned wider one.
 
     Resolving a swizzle may split a vector; where its parts stay side by side, LLVM joins them.
     """
@@ -430,13 +430,13 @@ def _is_aligned(access: LdsAccess, elements: int) -> bool:
 
 
 def _first_element(access: LdsAccess) -> int:
-    """The element of the first active lane."""
+    """Returns the element of the first active lane."""
     used = access.elements if access.active is None else access.elements[access.active]
     return int(used.flat[0]) if used.size else 0
 
 
 def shown_layout(layout: Layout, tile: LdsTile) -> str:
-    """A layout in a few words; padding in bytes, as the passes' remarks have it."""
+    """Returns a layout in a few words, with padding in bytes as in the passes' remarks."""
     if isinstance(layout, PaddedLayout):
         return f"padded by {layout.padding_elements * tile.element_bits // 8} bytes a row"
     return f"swizzled with {layout}" if isinstance(layout, SwizzledLayout) else str(layout)
@@ -450,7 +450,7 @@ def _decision(
     choice: LayoutChoice | None,
     dropped: str | None,
 ) -> str:
-    """What stands or is proposed, and why, in one line."""
+    """Returns what stands or is proposed, and why, in one line."""
     parts: list[str] = []
     if dropped is not None:
         parts.append(f"its swizzle hints cannot be resolved and count as dropped: {dropped}")

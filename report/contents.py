@@ -62,7 +62,7 @@ class Contents:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no function at all."""
+        """Returns whether there is no function at all."""
         return not self.functions
 
     @property
@@ -218,7 +218,7 @@ def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:
 
 
 def function_heading(function: ReportedFunction) -> str:
-    """Target and launch in a few words, or why there is nothing to show."""
+    """Returns target and launch in a few words, or why there is nothing to show."""
     report = function.report
     if report.note or not function.allocations:
         return report.note or NO_ALLOCATIONS
@@ -231,7 +231,7 @@ def function_heading(function: ReportedFunction) -> str:
 
 
 def heading(contents: Contents) -> str:
-    """What the report is on."""
+    """Returns what the report is on."""
     how = ""
     if contents.mitigation:
         how = f", compiled with --bankwise-mitigation={contents.mitigation}"
@@ -239,7 +239,7 @@ def heading(contents: Contents) -> str:
 
 
 def sums_lines(function: ReportedFunction) -> tuple[str, str]:
-    """Conflict cycles and LDS bytes of its allocations in a line each."""
+    """Returns conflict cycles and LDS bytes of its allocations in a line each."""
     sums = Sums.of([each.report for each in function.allocations])
     if sums.nothing_known:
         return "conflict cycles of a workgroup: not known", f"LDS bytes: {sums.standing[1]:,}"

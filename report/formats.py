@@ -21,7 +21,7 @@ FORMATS = tuple(_RENDERERS)
 def rendered(
     contents: Contents, form: str, *, terminal_width: int = 0, colour: bool = False
 ) -> str:
-    """The report in one of `FORMATS`.
+    """Returns the report in one of `FORMATS`.
 
     Args:
         terminal_width: the columns of the terminal that text goes to, or 0 where it goes to none.

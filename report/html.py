@@ -65,7 +65,7 @@ footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 
 
 def html_report(contents: Contents) -> str:
-    """The whole document."""
+    """Returns the whole document."""
     gallery = Gallery()
     body = "\n".join(_body(contents, gallery))
     title = escape(f"Bank conflicts of {contents.title}")
@@ -149,7 +149,7 @@ def _table(
 
 
 def _cell(column: Column[Row], row: Row) -> str:
-    """The cell of a column in a row, or the three cells of conflict cycles per layout."""
+    """Returns the cell of a column in a row, or the three cells of conflict cycles per layout."""
     value = column.value(row)
     shown = escape(shown_value(value))
     if column.unit is Unit.CODE:

@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 
 def json_report(contents: Contents) -> str:
-    """The whole document."""
+    """Returns the whole document."""
     document = {
         "version": SCHEMA_VERSION,
         "tool": f"bankwise-report {__version__}",

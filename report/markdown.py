@@ -23,7 +23,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
 
 
 def markdown_report(contents: Contents) -> str:
-    """The whole document."""
+    """Returns the whole document."""
     return "\n".join(_lines(contents)) + "\n"
 
 
@@ -105,7 +105,7 @@ def _bank_maps(number: int, report: AllocationReport, group: AccessGroup) -> Ite
 
 
 def _code(text: str) -> str:
-    """Inline code; a table needs its bars escaped even there."""
+    """Returns inline code; a table needs its bars escaped even there."""
     shown = " ".join(text.split()).replace("|", "\\|")
     ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
     if not ticks:

@@ -62,7 +62,7 @@ class ObserveLds(FunctionPass):
 
 
 def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
-    """The edits that let `observer` look at every replayed function."""
+    """Returns the edits that let `observer` look at every replayed function."""
     every = CODEGEN_PIPELINES | {LOWERED}
     return [
         PipelineEdit.before(_PREFETCH, observer, pipelines=every),
@@ -101,7 +101,7 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
 
 
 def _variant_functions(module: ir.Operation) -> list[ir.Operation]:
-    """The device functions of all executable variants."""
+    """Returns the device functions of all executable variants."""
     return [function for function in functions_in(module) if _variant_of(function) is not None]
 
 
@@ -141,11 +141,11 @@ class _Other:
 
     @property
     def may_use_lds(self) -> bool:
-        """Whether the function runs on a GPU."""
+        """Returns whether the function runs on a GPU."""
         return self.backend in GPU_BACKENDS
 
     def report(self) -> FunctionReport:
-        """What is known of it after stock has lowered it to the LLVM dialect."""
+        """Returns what is known of it after stock has lowered it to the LLVM dialect."""
         if not self.may_use_lds:
             note = f"not a GPU dispatch (backend {self.backend or 'unknown'})"
             return FunctionReport(self.name, self.location, note=note)
@@ -163,7 +163,7 @@ class _Other:
 
 
 def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
-    """The report with the reasons that the passes gave in `log`."""
+    """Returns the report with the reasons that the passes gave in `log`."""
     open_decisions = [d for d in log if d.function == report.name and log.stands(d)]
     allocations: list[AllocationReport] = []
     for allocation in report.allocations:
@@ -177,7 +177,7 @@ def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
 
 
 def _is_about(decision: Decision, allocation: AllocationReport) -> bool:
-    """Whether a decision is on this allocation, or on an equal one with the same outcome."""
+    """Returns whether a decision is on this allocation, or on an equal one that got the same."""
     if allocation.tile is None or allocation.standing is None:
         return decision.allocation == allocation.type
     element = re.sub(r"^\w+<(?:[\d?]+x)*|>$", "", allocation.type)
@@ -193,7 +193,7 @@ def _is_about(decision: Decision, allocation: AllocationReport) -> bool:
 
 
 def _line(allocation: AllocationReport, decision: Decision | None) -> str:
-    """The decision in one line: what stands, then the pass's reason."""
+    """Returns the decision in one line: what stands, then the pass's reason."""
     line = allocation.decision
     standing = allocation.standing
     if decision is None or standing is None:

@@ -45,7 +45,7 @@ class Gallery:
     pictures: dict[tuple[Cells, int], Picture] = field(default_factory=dict)
 
     def picture(self, found: BankMap) -> Picture:
-        """The picture of a map, drawn when it is first asked for."""
+        """Returns the picture of a map, drawn when it is first asked for."""
         cells: Cells = tuple(tuple(word.lanes for word in words) for words in found.words_by_bank)
         wave_size = sum(map(len, found.instruction.phases))
         key = (cells, wave_size)

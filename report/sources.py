@@ -31,7 +31,7 @@ ASK_FOR_A_COMPILE = (
 def report_files(
     paths: Sequence[str], arch: str | None = None, *, split_input: bool = False
 ) -> list[tuple[str, FunctionReport]]:
-    """The reports on all functions of all files, as (path, report).
+    """Returns the reports on all functions of all files, as (path, report).
 
     Args:
         paths: MLIR text or bytecode; `-` is stdin.
@@ -73,14 +73,14 @@ def _report_part(
 
 
 def how_to_name_the_gpu(report: FunctionReport) -> str:
-    """The flag that gives a function a GPU, with the GPUs that have waves of its size."""
+    """Returns the flag that gives a function a GPU, with the GPUs that have waves of its size."""
     waves = report.launch.subgroup_size if report.launch else 0
     fitting = [arch for arch in known_targets() if target(arch).wave_size == waves]
     return f"name one with --target= ({', '.join(fitting or known_targets())})"
 
 
 def _report(function: ir.Operation, arch: str | None) -> FunctionReport:
-    """The report on one function, with a note where nothing could be counted at all."""
+    """Returns the report on one function, with a note where nothing could be counted at all."""
     report = report_function(function, arch)
     if report.allocations and not report.arch:
         return replace(

@@ -47,7 +47,7 @@ _INDENT = (0, 0, 0, 3)
 
 
 def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = False) -> str:
-    """The report as text; with `colour`, with the escape codes of a terminal."""
+    """Returns the report as text; with `colour`, with the escape codes of a terminal."""
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -115,7 +115,7 @@ def _first_line(table: Sequence[Column[Row]], row: Row, separator: str) -> Text:
 
 
 def _lines(table: Sequence[Column[Row]], row: Row, place: Place) -> Iterator[tuple[str, str]]:
-    """The titles and values of a row that have a line each, at `place`."""
+    """Returns the titles and values of a row that have a line each, at `place`."""
     allocation = row.allocation
     for column in table:
         value = column.value(row)
@@ -128,7 +128,7 @@ def _lines(table: Sequence[Column[Row]], row: Row, place: Place) -> Iterator[tup
 
 
 def _access_table(row: AllocationRow) -> Table:
-    """Words in one wide column, and a column for each figure."""
+    """Returns a table with all words in one wide column, and a column for each figure."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=True)
     figures = [column for column in columns.ACCESS_COLUMNS if column.unit.is_number]
     words = [column for column in columns.ACCESS_COLUMNS if not column.unit.is_number]
@@ -177,7 +177,7 @@ def _print_bank_map(console: Console, title: str, found: BankMap) -> None:
 
 
 def caption(found: BankMap, group: AccessGroup) -> str:
-    """Which phase it is, and what it takes."""
+    """Returns which phase it is, and what it takes."""
     cycles = "1 cycle" if found.cycles == 1 else f"{found.cycles} cycles"
     phases = len(found.instruction.phases)
     issue = f"{group.issue_name} {found.issue}" if group.issues > 1 else ""

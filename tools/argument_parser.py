@@ -24,5 +24,5 @@ class ArgumentParser(argparse.ArgumentParser):
         self.add_argument("--version", action="version", version=f"{program} {__version__}")
 
     def error(self, message: str) -> NoReturn:
-        """Instead of argparse's usage and exit code 2."""
+        """Raises UsageError, where argparse prints its usage and exits with 2."""
         raise UsageError(message)

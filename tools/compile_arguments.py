@@ -178,7 +178,7 @@ def _take_input(words: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def unhonoured_flags(settings: CompileSettings, honoured: Sequence[str]) -> Iterator[str]:
-    """The flags that were given, but those that set an attribute in `honoured`.
+    """Returns the flags that were given, but those that set an attribute in `honoured`.
 
     For tools that compile and have another output than `bankwise-compile`.
     """

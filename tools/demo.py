@@ -27,14 +27,14 @@ TABLE_WIDTH = 130
 
 @dataclass(frozen=True)
 class Compiled:
-    """What one compile left behind."""
+    """What one compile has left behind."""
 
     summary: AssemblySummary
     decisions: list[Decision]
 
     @property
     def conflict_cycles(self) -> int:
-        """Of one workgroup, by the model."""
+        """Those of one workgroup, by the model."""
         return sum(d.conflict_cycles_after or 0 for d in self.decisions)
 
 

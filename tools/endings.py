@@ -18,9 +18,20 @@ def fail(program: str, message: str, code: int = 1) -> int:
 
 
 def file_error(error: OSError) -> str:
-    """An OSError as the rest of such a line: which file, if it says so, and what is wrong."""
+    """Returns what such a line says of an OSError: the file, if it names one, and what is wrong."""
     place = f"'{error.filename}': " if error.filename else ""
     return f"{place}{error.strerror or error}"
+
+
+def fail_with_file(program: str, error: OSError) -> int:
+    """Prints an OSError that names a file; returns the exit code.
+
+    Raises:
+        OSError: it names none, as where the standard output takes no more.
+    """
+    if not error.filename:
+        raise error
+    return fail(program, file_error(error))
 
 
 def stop_output() -> int:

@@ -16,23 +16,20 @@ from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.native_passes import (
     NativePassError,
-    check_native_pass,
     is_native_pass,
     nest_for_module,
+    read_pipeline,
 )
 from ..iree_plugin.opt_driver import SPLIT_MARKER, OptError, OptSettings, optimize
 from ..iree_plugin.replay import IrPrinting
-from ..passes.base import FunctionPass, PassOptionError
+from ..passes.base import FunctionPass, PassOptionError, option_text
 from ..passes.pipeline_text import (
     NativeText,
     OurPass,
     Piece,
     PipelineTextError,
-    cut_pipeline,
     is_ours,
     join_native,
-    native_passes,
-    parse_pipeline,
 )
 from ..passes.registry import UnknownPassError, make_pass, registered_passes
 from .endings import fail
@@ -125,7 +122,7 @@ def _run(arguments: Sequence[str]) -> int:
         if pieces:
             raise UsageError("--pass-pipeline can't be used with individual pass options")
         try:
-            anchor, pieces = _read_pipeline(line.pipeline)
+            anchor, pieces = read_pipeline(line.pipeline)
         except PipelineTextError as error:
             print_in_pipeline(line.pipeline, error)
             return 1
@@ -139,7 +136,7 @@ _PRINT_OP = "mlir-print-op-on-diagnostic"
 
 
 def _library_flags(line: _CommandLine) -> list[str]:
-    """The flags for LLVM's option parser; where diagnostics are compared, no op is printed.
+    """Returns the flags for LLVM's option parser; where diagnostics are compared, no op is printed.
 
     mlir-opt, too, switches the note "see current operation" off then, whatever the flag says.
     """
@@ -147,21 +144,6 @@ def _library_flags(line: _CommandLine) -> list[str]:
         return line.library_flags
     others = [word for word in line.library_flags if flag_of(word).lstrip("-") != _PRINT_OP]
     return [*others, f"--{_PRINT_OP}=false"]
-
-
-def _read_pipeline(text: str) -> tuple[str, tuple[Piece, ...]]:
-    """The anchor and the pieces of a textual pipeline.
-
-    Raises:
-        PipelineTextError: the pipeline cannot be read or run.
-    """
-    root = parse_pipeline(text)
-    for element, anchor in native_passes(root):
-        try:
-            check_native_pass(text[element.start : element.stop], anchor)
-        except NativePassError as error:
-            raise PipelineTextError(str(error), element.start) from None
-    return root.anchor, tuple(cut_pipeline(text, root))
 
 
 def print_in_pipeline(text: str, error: PipelineTextError) -> None:
@@ -288,7 +270,7 @@ def _native_shorthand(word: str, name: str, options: str | None) -> str:
 
 
 def pass_list() -> str:
-    """Every pass of ours with its summary and its options, one line each."""
+    """Returns every pass of ours with its summary and its options, one line each."""
     return "".join(f"{line}\n" for each in registered_passes().values() for line in _describe(each))
 
 
@@ -299,19 +281,13 @@ def _describe(kind: type[FunctionPass]) -> Iterator[str]:
     for option in dataclasses.fields(kind):
         value = getattr(default, option.name)
         flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"
-        yield f"    {flag:<36} - default: {_text(value)}"
+        yield f"    {flag:<36} - default: {option_text(value)}"
 
 
 def _values(kind: type) -> str:
     if issubclass(kind, Enum):
         return "|".join(str(member.value) for member in kind)
     return {bool: "bool", int: "int", str: "string"}[kind]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value.value if isinstance(value, Enum) else value)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 
 
 def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
-    """(file, report) of every function."""
+    """Returns the file and the report of every function."""
     if settings.compile is None:
         from ..report.sources import report_files
 

@@ -21,7 +21,7 @@ from ..runtime.module_run import (
     resolve_device,
     run_module,
 )
-from .endings import fail, file_error
+from .endings import fail, fail_with_file
 from .run_arguments import parse_arguments
 from .usage import UsageError
 
@@ -75,9 +75,7 @@ def _run(settings: RunSettings) -> int:
     ) as error:
         return fail(PROGRAM, str(error))
     except OSError as error:
-        if not error.filename:  # Standard output takes no more.
-            raise
-        return fail(PROGRAM, file_error(error))
+        return fail_with_file(PROGRAM, error)
 
 
 def _list(settings: RunSettings) -> int:

@@ -24,7 +24,7 @@ _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
 
 
 def parse_arguments(argv: Sequence[str]) -> RunSettings:
-    """The settings that `argv` asks for.
+    """Returns the settings that `argv` asks for.
 
     Raises:
         UsageError: a flag that cannot be used; the message names it.
@@ -68,7 +68,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
 
 
 def expand_flag_files(argv: Sequence[str], within: tuple[str, ...] = ()) -> Iterator[str]:
-    """The words of a command line, and in place of each `--flagfile` those of the file.
+    """Returns the words of a command line, and in place of each `--flagfile` those of the file.
 
     Raises:
         UsageError: a file that cannot be read, or that reads itself.
@@ -100,7 +100,7 @@ def _unquoted(flag: str) -> str:
 
 
 def _checked_device(device: str) -> str:
-    """The device; a real one may be a URI with a path behind its driver."""
+    """Returns the device; a real one may be a URI with a path behind its driver."""
     driver, separator, _ = device.partition("://")
     if separator and driver in ("auto", *EMULATED):
         raise UsageError(f"--device={device}: '{driver}' has no devices to choose from")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
-from .endings import fail, file_error
+from .endings import fail, fail_with_file
 from .signals import WORDS, Interrupted, exit_code, raised_signals
 from .sweep_arguments import KERNEL_SETS, SweepSettings, parse_arguments
 from .usage import UsageError
@@ -39,7 +39,7 @@ class _Stop:
 
     @staticmethod
     def by(interrupt: KeyboardInterrupt) -> _Stop:
-        """The stop by a signal."""
+        """Returns the stop by a signal."""
         if isinstance(interrupt, Interrupted):
             return _Stop(str(interrupt), interrupt.exit_code)
         return _Stop(WORDS[signal.SIGINT], exit_code(signal.SIGINT))
@@ -53,9 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, OutputError) as error:
         return fail(PROGRAM, str(error))
     except OSError as error:
-        if not error.filename:  # Standard output takes no more.
-            raise
-        return fail(PROGRAM, file_error(error))
+        return fail_with_file(PROGRAM, error)
 
 
 def _run(settings: SweepSettings, words: Sequence[str]) -> int:
@@ -120,7 +118,7 @@ def _measure(settings: SweepSettings, chosen: Sequence[Case], file: RowsFile[Row
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on stderr, if that is a terminal."""
+    """Shows a bar on stderr, if that is a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -45,7 +45,7 @@ class SweepSettings:
 
 
 def parse_arguments(argv: Sequence[str]) -> SweepSettings:
-    """The settings that `argv` asks for.
+    """Returns the settings that `argv` asks for.
 
     Raises:
         UsageError: a flag that cannot be used; the message names it.

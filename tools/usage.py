@@ -16,7 +16,7 @@ def flag_of(word: str) -> str:
 
 
 def value_of(word: str, following: Iterator[str]) -> str:
-    """What stands behind the `=` of a flag, or else the next word.
+    """Returns what stands behind the `=` of a flag, or else the next word.
 
     Raises:
         UsageError: there is no value.
@@ -29,7 +29,7 @@ def value_of(word: str, following: Iterator[str]) -> str:
 
 
 def switch_of(word: str) -> bool:
-    """Whether a flag is on: `--flag`, `--flag=true`, `--flag=0`.
+    """Returns whether a flag is on: `--flag`, `--flag=true`, `--flag=0`.
 
     Raises:
         UsageError: its value is no truth value.
