@@ -62,6 +62,14 @@ def encoded_source(
     return vector_source(operand, kind, flush)
 
 
+def encoded_sources(instruction: Instruction, kind: str, first: int, stop: int) -> list[Source]:
+    """Reads the operands from `first` up to `stop` of a VALU instruction as sources of `kind`."""
+    return [
+        encoded_source(instruction, operand, number, kind)
+        for number, operand in enumerate(instruction.operands[first:stop])
+    ]
+
+
 def _dpp_source(instruction: Instruction, operand: Operand, kind: str, flush: bool) -> Source:
     if bits_of(kind) == 64:
         raise UnknownInstructionError(instruction, "no model of DPP on 64-bit operands")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import Instruction
-from .encodings import base_name, encoded_source
+from .encodings import base_name, encoded_source, encoded_sources
 from .errors import UnknownInstructionError
 from .machine import WaveGroup
 from .operands import ResultForm, vector_destination
@@ -97,10 +97,7 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     plain = Instruction(
         instruction.mnemonic, instruction.operands, {}, instruction.line, instruction.text
     )
-    first, second = (
-        encoded_source(plain, operand, number, "f32")
-        for number, operand in enumerate(instruction.operands[1:3])
-    )
+    first, second = encoded_sources(plain, "f32", 1, 3)
     register = instruction.operands[0].register
 
     def step(group: WaveGroup) -> None:

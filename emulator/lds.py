@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntFlag
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ from .undefined import NEVER_WRITTEN, Origins, Undefined, UndefinedBytes
 LaneMask = npt.NDArray[np.bool_]
 WaveIds = npt.NDArray[np.intp]
 Indices = npt.NDArray[np.int64]
+CountT = TypeVar("CountT", int, npt.NDArray[np.int64])
 
 _REMEMBERED_PATTERNS = 16
 _WAVE_BITS = 16
@@ -73,9 +75,8 @@ class _Touched:
     highest: Indices
 
 
-@dataclass(frozen=True, eq=False)
-class LdsCycles:
-    """The LDS cycles of one issue of an instruction for each workgroup, [workgroups].
+class LdsCycles(NamedTuple, Generic[CountT]):
+    """The LDS cycles of one issue of an instruction: of a wave, or [workgroups] of each workgroup.
 
     Attributes:
         conflicts: the cycles beyond one per phase.
@@ -83,9 +84,9 @@ class LdsCycles:
         floor: the fewest cycles that the data volume takes.
     """
 
-    conflicts: Indices
-    all: Indices
-    floor: Indices
+    conflicts: CountT
+    all: CountT
+    floor: CountT
 
 
 @dataclass(eq=False)
@@ -120,7 +121,7 @@ class LdsAccess:
     place: ByteAccess
     touched: dict[int, _Touched]
     defined_at: int = -1
-    cycles: LdsCycles | None = None
+    cycles: LdsCycles[Indices] | None = None
 
     @property
     def granule(self) -> int:

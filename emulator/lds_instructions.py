@@ -133,15 +133,6 @@ _TRANSPOSED: Mapping[str, int] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class _RowCycles:
-    """The LDS cycles of one wave; `LdsCycles` documents the attributes."""
-
-    conflicts: int
-    all: int
-    floor: int
-
-
-@dataclass(frozen=True)
 class _Accessor:
     """Finds the bytes that an instruction accesses, and what the accesses cost.
 
@@ -157,7 +148,7 @@ class _Accessor:
     offsets: tuple[int, ...]
     width: int
     hardware: LdsInstruction
-    costs: dict[bytes, _RowCycles]
+    costs: dict[bytes, LdsCycles[int]]
 
     def access(self, group: WaveGroup) -> LdsAccess:
         """Resolves the addresses of `group`, and counts the cycles of this issue."""
@@ -173,7 +164,7 @@ class _Accessor:
         counters.lds_floor_cycles[pc] += found.cycles.floor
         return found
 
-    def cycles(self, access: LdsAccess, group: WaveGroup) -> LdsCycles:
+    def cycles(self, access: LdsAccess, group: WaveGroup) -> LdsCycles[npt.NDArray[np.int64]]:
         """The cycles of one issue, summed over the waves of each workgroup.
 
         Workgroups mostly repeat each other, so rows of equal addresses are counted once.
@@ -190,19 +181,18 @@ class _Accessor:
                 if len(self.costs) >= _REMEMBERED_ROWS:
                     self.costs.clear()
                 cost = self.costs[key] = self.row_cycles(row)
-            result.conflicts[owner] += cost.conflicts
-            result.all[owner] += cost.all
-            result.floor[owner] += cost.floor
+            for total, cycles in zip(result, cost, strict=True):
+                total[owner] += cycles
         return result
 
-    def row_cycles(self, row: npt.NDArray[np.int64]) -> _RowCycles:
+    def row_cycles(self, row: npt.NDArray[np.int64]) -> LdsCycles[int]:
         """The cycles of one wave with addresses `row` [64], -1 in lanes that take no part."""
         active = row >= 0
         used = np.where(active, row, 0)
         costs = phase_costs(self.hardware, used, active)
         floor = wavefront_floor(self.hardware, used, active)
         conflicts = int(np.maximum(costs - 1, 0).sum())
-        return _RowCycles(conflicts, int(costs.sum()), int(floor.sum()))
+        return LdsCycles(conflicts, int(costs.sum()), int(floor.sum()))
 
 
 _REMEMBERED_ROWS = 4096

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import floats
 from .assembly import AssemblyError, Instruction, Literal, Operand, Register
-from .encodings import base_name, encoded_destination, encoded_source, result_form
+from .encodings import base_name, encoded_destination, encoded_sources, result_form
 from .errors import UnknownInstructionError
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
 from .machine import WaveGroup
@@ -36,7 +36,7 @@ from .operands import (
     vector_source,
 )
 from .step import BuildContext, Step
-from .vector_alu import saturating
+from .vector_alu import saturating, sources_of
 
 # Two results by one lane operation.
 
@@ -117,14 +117,7 @@ def _half_bits(operand: Operand, kind: str, half: int) -> Source:
 
 
 def _packed(instruction: Instruction, op: LaneOp) -> Step:
-    count = len(op.sources)
-    if len(instruction.operands) != count + 1:
-        raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
-    operands = zip(instruction.operands[1:], op.sources, strict=True)
-    halves = [
-        _halves(instruction, operand, number, kind)
-        for number, (operand, kind) in enumerate(operands)
-    ]
+    halves = sources_of(instruction, op, _halves)
     low_sources = [low for low, _ in halves]
     high_sources = [high for _, high in halves]
     form = result_form(instruction, op.result)
@@ -249,10 +242,7 @@ def _dot(instruction: Instruction, name: str, dot: DotProduct) -> Step:
     if "op_sel" in instruction.modifiers or "op_sel_hi" in instruction.modifiers:
         raise UnknownInstructionError(instruction, "no model of op_sel on a dot product")
     form = result_form(instruction, dot.result)
-    left, right = (
-        encoded_source(instruction, operand, number, "b32")
-        for number, operand in enumerate(instruction.operands[1:3])
-    )
+    left, right = encoded_sources(instruction, "b32", 1, 3)
     addend = vector_source(instruction.operands[0 if accumulates else 3], dot.result)
     destination = encoded_destination(instruction, dot.result, 2)
     negations = [

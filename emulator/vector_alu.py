@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import floats
-from .assembly import EXEC, VCC, AssemblyError, Instruction, Register
+from .assembly import EXEC, VCC, AssemblyError, Instruction, Operand, Register
 from .chips import LANES
-from .encodings import base_name, encoded_destination, encoded_source, result_form
+from .encodings import base_name, encoded_destination, encoded_source, encoded_sources, result_form
 from .errors import UnknownInstructionError
 from .lane_ops import LANE_OPS, LaneOp, exponent_field
 from .machine import LaneMask, WaveGroup
@@ -31,6 +31,8 @@ from .operands import (
 )
 from .select_bits import bits_view, select
 from .step import BuildContext, Step
+
+T = TypeVar("T")
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
@@ -46,20 +48,13 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 
 def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
     """The step of an instruction that has a row in `LANE_OPS`."""
-    count = len(op.sources)
-    if len(instruction.operands) != count + 1:
-        raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
-    operands = zip(instruction.operands[1:], op.sources, strict=True)
-    sources = [
-        encoded_source(instruction, operand, number, kind)
-        for number, (operand, kind) in enumerate(operands)
-    ]
+    sources = sources_of(instruction, op, encoded_source)
     function = op.function
     if op.result[0] != "f" and result_form(instruction, op.result).clamp:
         if not op.saturates:
             raise UnknownInstructionError(instruction, "clamp on an integer result")
         function = saturating(op)
-    destination = encoded_destination(instruction, op.result, count, op.keeps_high)
+    destination = encoded_destination(instruction, op.result, len(sources), op.keeps_high)
 
     def step(group: WaveGroup) -> None:
         values = [source(group) for source in sources]
@@ -69,6 +64,21 @@ def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
             destination(group, function(*values))
 
     return step
+
+
+def sources_of(
+    instruction: Instruction, op: LaneOp, read: Callable[[Instruction, Operand, int, str], T]
+) -> list[T]:
+    """What `read` makes of each source: of the instruction, the operand, its number and type.
+
+    Raises:
+        AssemblyError: the instruction has other operands than its row says.
+    """
+    count = len(op.sources)
+    if len(instruction.operands) != count + 1:
+        raise AssemblyError(f"{len(instruction.operands)} operands where {count + 1} are expected")
+    operands = zip(instruction.operands[1:], op.sources, strict=True)
+    return [read(instruction, operand, i, kind) for i, (operand, kind) in enumerate(operands)]
 
 
 def saturating(op: LaneOp) -> Callable[..., Array]:
@@ -91,10 +101,7 @@ def _accumulate(kind: str) -> Callable[[Instruction], Step]:
     """Makes the step of v_fmac, whose destination is the addend of its multiply-add too."""
 
     def make(instruction: Instruction) -> Step:
-        left, right = (
-            encoded_source(instruction, operand, number, kind)
-            for number, operand in enumerate(instruction.operands[1:3])
-        )
+        left, right = encoded_sources(instruction, kind, 1, 3)
         addend = vector_source(instruction.operands[0], kind)
         destination = encoded_destination(instruction, kind, 2)
 
@@ -172,10 +179,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
         return _compare_class(instruction, kind, writes_exec)
     function = (_FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
     target = instruction.operands[0].register
-    left, right = (
-        encoded_source(instruction, operand, number, kind)
-        for number, operand in enumerate(instruction.operands[1:3])
-    )
+    left, right = encoded_sources(instruction, kind, 1, 3)
 
     def step(group: WaveGroup) -> None:
         a, b = left(group), right(group)
@@ -236,10 +240,7 @@ def _class_number(a: Array) -> Array:
 def _select(instruction: Instruction) -> Step:
     """The step of v_cndmask_b32: the second source where the mask is set, else the first."""
     destination = encoded_destination(instruction, "b32", 2)
-    no, yes = (
-        encoded_source(instruction, operand, number, "b32")
-        for number, operand in enumerate(instruction.operands[1:3])
-    )
+    no, yes = encoded_sources(instruction, "b32", 1, 3)
     mask = lane_mask_source(instruction.operands[3])
 
     def step(group: WaveGroup) -> None:
@@ -279,10 +280,7 @@ def _carrying(
         if result_form(instruction, "u32").clamp:
             raise UnknownInstructionError(instruction, "clamp on a sum with carry")
         carry_out = instruction.operands[1].register
-        left, right = (
-            encoded_source(instruction, operand, number, "u32")
-            for number, operand in enumerate(instruction.operands[2:4])
-        )
+        left, right = encoded_sources(instruction, "u32", 2, 4)
         takes_carry = len(instruction.operands) > 4
         carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
         destination = encoded_destination(instruction, "u32", 2)
@@ -435,10 +433,7 @@ def _bitop3(kind: str) -> Callable[[Instruction], Step]:
         # The complement of a table with few zeros has few ones.
         invert = table.bit_count() > 4
         rows = [row for row in range(8) if (table >> row & 1) != invert]
-        sources = [
-            encoded_source(instruction, operand, number, kind)
-            for number, operand in enumerate(instruction.operands[1:4])
-        ]
+        sources = encoded_sources(instruction, kind, 1, 4)
         destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
 
         def step(group: WaveGroup) -> None:
