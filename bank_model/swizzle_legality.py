@@ -60,7 +60,8 @@ class AccessFootprint(NamedTuple):
     The offset is congruent to `residue` modulo `multiple`; `multiple` 0 means that it equals
     `residue`, 1 that nothing is known. An access that is `whole` cannot be split, and moves by
     multiples of `alignment` elements only: that is what its instruction needs
-    (`required_alignment.py`). Of other accesses the rewriter restates how they are aligned.
+    (`dialect_utils/memory/lds_ops.py`). Of other accesses the rewriter restates how they are
+    aligned.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -80,6 +80,23 @@ class PassFailure(Exception):
         self.message = message
 
 
+class Refusal(Exception):
+    """Raised where a pass finds that it cannot understand an allocation, or must not change it.
+
+    Whoever decides on the allocation catches it, once, and says it to the user.
+
+    Attributes:
+        reason: what is in the way, without the allocation's name: "its shape is dynamic".
+        location: the `file:line:column` to blame; empty for the allocation itself.
+    """
+
+    def __init__(self, reason: str, location: ir.Location | str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        is_text = isinstance(location, str)
+        self.location = location if is_text else str(SourceLocation.of(location) or "")
+
+
 def print_to_stderr(diagnostic: Diagnostic) -> None:
     """The default consumer of diagnostics."""
     print(diagnostic, file=sys.stderr)

@@ -11,13 +11,21 @@ import re
 
 from iree.compiler import ir
 
+from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from .diagnostics import Refusal
+from .operations import operations_in
 
 HINT_NAME = "iree_codegen.swizzle_hint"
 PERMUTED_ELEMENTS = "bankwise.permuted_elements"
 """Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
 elements that the order was made for. Present only where copies of the buffer behind each other
 would not repeat the order."""
+STOWED_SWIZZLE = "iree_codegen.swizzle"
+"""The attribute in which prefetching pipelines keep hints on the allocation itself."""
+
+Chain = tuple[Swizzle, ...]
+"""Swizzles between an allocation and its users, from the allocation outwards."""
 
 _ATTRIBUTE = re.compile(r"#iree_codegen\.(\w+)<([-\d\s,]+)>")
 
@@ -25,21 +33,20 @@ PARSERS: dict[str, type[Swizzle]] = {each.NAME: each for each in (XorShuffle, Ro
 """The class of each swizzle attribute, by its name; it takes the attribute's numbers in order."""
 
 
-class UnknownSwizzleError(ValueError):
-    """An attribute that is no swizzle of the dialect, as this version knows it."""
-
-
 def parse_swizzle(attribute: ir.Attribute) -> Swizzle:
     """Returns the swizzle that `attribute` stands for.
 
     Raises:
-        UnknownSwizzleError: the attribute is none of `PARSERS`.
-        InvalidParameterError: its parameters describe no permutation of rows.
+        Refusal: the attribute is none of `PARSERS`, or its parameters describe no permutation of
+            rows.
     """
     match = _ATTRIBUTE.fullmatch(str(attribute))
     if match is None or match[1] not in PARSERS:
-        raise UnknownSwizzleError(f"unknown swizzle attribute {attribute}")
-    return PARSERS[match[1]](*(int(text) for text in match[2].split(",")))
+        raise Refusal(f"unknown swizzle attribute {attribute}")
+    try:
+        return PARSERS[match[1]](*(int(text) for text in match[2].split(",")))
+    except InvalidParameterError as error:
+        raise Refusal(str(error)) from error
 
 
 def swizzle_attribute(swizzle: Swizzle, context: ir.Context | None = None) -> ir.Attribute:
@@ -57,7 +64,27 @@ def hint_swizzle(hint: ir.Operation | ir.OpView) -> Swizzle:
     return parse_swizzle(hint.attributes["swizzle"])
 
 
-def hint_chain(value: ir.Value) -> tuple[Swizzle, ...]:
+def stowed_attributes(allocation: ir.Operation) -> tuple[ir.Attribute, ...]:
+    """The swizzle attributes that are stowed on an allocation, from it outwards."""
+    if STOWED_SWIZZLE not in allocation.attributes:
+        return ()
+    attribute = allocation.attributes[STOWED_SWIZZLE]
+    return tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+
+
+def stowed_swizzles(allocation: ir.Operation) -> Chain:
+    """The swizzles that are stowed on an allocation; none for one without.
+
+    Raises:
+        Refusal: as `parse_swizzle` does.
+    """
+    try:
+        return tuple(map(parse_swizzle, stowed_attributes(allocation)))
+    except Refusal as refusal:
+        raise Refusal(f"{STOWED_SWIZZLE}: {refusal}") from refusal
+
+
+def hint_chain(value: ir.Value) -> Chain:
     """The swizzles of the hints that directly produce `value`, from the innermost outwards.
 
     `%h0 = swizzle_hint %a[S0]; %h1 = swizzle_hint %h0[S1]` gives (S0, S1) for `%h1`, and () for
@@ -85,12 +112,5 @@ def unhinted(value: ir.Value) -> ir.Value:
 
 def hints_in(function: ir.Operation) -> list[ir.Operation]:
     """All hint ops inside `function`, each after the hints that its operand comes from."""
-    hints: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if is_hint(operation):
-            hints.append(operation.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect)
-    return hints
+    # Dominance puts a hint behind its operand's wherever both are in the order of the text.
+    return operations_in(function, HINT_NAME)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from ..dialect_utils.memory.lds_accesses import lds_allocations
+from ..dialect_utils.memory.flow import lds_allocations
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 

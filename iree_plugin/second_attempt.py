@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Diagnostic
-from ..dialect_utils.memory.lds_accesses import GATHER, STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import hints_in
+from ..dialect_utils.memory.lds_ops import GATHER
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, hints_in
 from ..passes.base import PassContext
 from .replay import RecoverableFailure
 

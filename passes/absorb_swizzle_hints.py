@@ -24,23 +24,22 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import Swizzle, chain_period
-from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.memory.allocations import REORDERING_FREE_VIEWS, VIEWS, allocations_in
-from ..dialect_utils.memory.lds_accesses import STOWED_SWIZZLE
+from ..bank_model.swizzles import chain_period
+from ..dialect_utils.diagnostics import PassFailure, Refusal
+from ..dialect_utils.memory.flow import Use, follow, uses_of
+from ..dialect_utils.memory.lds_ops import ALLOC, GATHER, is_view_in_order
+from ..dialect_utils.memory.memref_types import type_of
+from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import (
     PERMUTED_ELEMENTS,
-    UnknownSwizzleError,
+    STOWED_SWIZZLE,
+    Chain,
     hint_swizzle,
     hints_in,
     is_hint,
 )
 from .base import PassContext
 from .hint_ownership import HintPass
-
-_NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
-_GATHER = "amdgpu.gather_to_lds"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class AbsorbSwizzleHints(HintPass):
             return
         with function.context:
             order = {hint: number for number, hint in enumerate(hints_in(function))}
-            plans = [_plan(allocation, order) for allocation in allocations_in(function)]
+            plans = [_plan(allocation, order) for allocation in operations_in(function, ALLOC)]
             absorbed = {hint for plan in plans for hint in plan.hints}
             for hint in order:
                 if hint not in absorbed:
@@ -107,16 +106,16 @@ class _Access:
     hints: tuple[ir.Operation, ...]
 
     @property
-    def chain(self) -> tuple[Swizzle, ...]:
-        """The swizzles from the allocation outwards: `<64, 8>` and `<64, 8, 64, 1>` are equal."""
-        return tuple(_swizzle(hint) for hint in self.hints)
+    def chain(self) -> Chain:
+        """The swizzles of the hints: `<64, 8>` and `<64, 8, 64, 1>` are equal."""
+        try:
+            return tuple(map(hint_swizzle, self.hints))
+        except Refusal as refusal:
+            raise PassFailure(self.hints[-1].location, refusal.reason) from None
 
 
-def _swizzle(hint: ir.Operation) -> Swizzle:
-    try:
-        return hint_swizzle(hint)
-    except (UnknownSwizzleError, InvalidParameterError) as error:
-        raise PassFailure(hint.location, str(error)) from None
+_Way = tuple[tuple[ir.Operation, ...], str | None]
+"""The hints on the way from an allocation, and the view behind which only a part of it is left."""
 
 
 def _plan(allocation: ir.Operation, order: dict[ir.Operation, int]) -> _Plan:
@@ -124,30 +123,29 @@ def _plan(allocation: ir.Operation, order: dict[ir.Operation, int]) -> _Plan:
     accesses: list[_Access] = []
     unused: list[_Access] = []
     met: list[ir.Operation] = []
-    pending: list[tuple[ir.Value, tuple[ir.Operation, ...], str | None]] = [
-        (allocation.results[0], (), None)
-    ]
-    while pending:
-        value, hints, part = pending.pop()
-        for use in list(value.uses):
-            user = use.owner.operation
-            if is_hint(user):
-                _check_hint(user, allocation, part)
-                met.append(user)
-                through = (*hints, user)
-                pending.append((user.results[0], through, None))
-                if not len(list(user.results[0].uses)):
-                    unused.append(_Access(user, through))
-            elif user.name in VIEWS and use.operand_number == 0:
-                changed = None if user.name in REORDERING_FREE_VIEWS else user.name
-                pending.append((user.results[0], hints, part or changed))
-            elif user.name not in _NO_ACCESS:
-                accesses.append(_Access(user, hints))
+
+    def onward(use: Use, target: ir.Value, state: _Way) -> _Way | None:
+        hints, part = state
+        if is_hint(use.user):
+            _check_hint(use.user, allocation, part)
+            met.append(use.user)
+            through = (*hints, use.user)
+            if not uses_of(target):
+                unused.append(_Access(use.user, through))
+            return through, None
+        if use.is_carried:
+            accesses.append(_Access(use.user, hints))
+            return None
+        return hints, part or (None if is_view_in_order(use.user) else use.user.name)
+
+    start: _Way = ((), None)
+    for use, (hints, _) in follow(allocation.results[0], start, onward):
+        accesses.append(_Access(use.user, hints))
     if not met:
         return _Plan(allocation, (), (), None)
     met.sort(key=lambda hint: order[hint])
     access = _representative(accesses or unused, met, order)
-    gathers = any(access.operation.name == _GATHER for access in accesses)
+    gathers = any(access.operation.name == GATHER for access in accesses)
     permuted = _permuted_elements(allocation, access.chain) if gathers else None
     chain = tuple(hint.attributes["swizzle"] for hint in access.hints)
     return _Plan(allocation, tuple(met), chain, permuted)
@@ -188,18 +186,18 @@ def _representative(
     return first
 
 
-def _text(chain: Sequence[Swizzle]) -> str:
+def _text(chain: Chain) -> str:
     return f"[{', '.join(map(str, chain))}]"
 
 
-def _permuted_elements(allocation: ir.Operation, chain: Sequence[Swizzle]) -> int | None:
+def _permuted_elements(allocation: ir.Operation, chain: Chain) -> int | None:
     """The size of an allocation whose swizzles do not repeat from one copy of it to the next.
 
     Swizzles repeat after the least common multiple of their periods. If that divides the size N,
     the element N + o of two buffers in a row goes to N + S(o): the order that `gather_to_lds`
     wrote in each. Otherwise the rows of the second buffer are counted on from the first.
     """
-    kind = ir.MemRefType(allocation.results[0].type)
+    kind = type_of(allocation)
     if not chain or not kind.has_static_shape:
         return None
     size = prod(kind.shape)

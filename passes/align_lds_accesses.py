@@ -18,16 +18,16 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.dynamic_sizes import DYNAMIC
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
-from ..dialect_utils.memory.allocations import Untraceable, start_offsets
-from ..dialect_utils.memory.lds_accesses import is_lds_allocation, lds_allocations
-from ..dialect_utils.memory.stated_alignment import promised_alignment, state_alignment
+from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
+from ..dialect_utils.memory.lds_ops import Access, access_row, promised_alignment
+from ..dialect_utils.memory.memref_types import static_strides, type_of
+from ..dialect_utils.memory.stated_alignment import state_alignment
+from ..dialect_utils.operations import defining_operation, operations_in
 from .base import FunctionPass, PassContext
-
-_BUFFER_OPERAND = {"vector.load": 0, "vector.store": 1}
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,19 @@ class AlignLdsAccesses(FunctionPass):
         with function.context:
             launch = launch_of(function)
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
-
-            def visit(operation: ir.Operation) -> ir.WalkResult:
-                if operation.name in _BUFFER_OPERAND:
-                    _align(operation, bits)
-                return ir.WalkResult.ADVANCE
-
-            function.walk(visit)
+            for operation in operations_in(function):
+                row = access_row(operation)
+                if row is not None and row.states_alignment:
+                    _align(operation, row, bits)
 
 
-def _align(operation: ir.Operation, bits: IndexBits) -> None:
-    number = _BUFFER_OPERAND[operation.name]
+def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
+    number = row.buffer_operand(operation)
+    assert number is not None
     buffer = operation.operands[number]
-    allocations = _lds_allocations_of(buffer, bits)
-    strides, _ = ir.MemRefType(buffer.type).get_strides_and_offset()
-    if not allocations or DYNAMIC in strides:
+    allocations = _lds_allocations_of(buffer)
+    strides = static_strides(type_of(buffer))
+    if not allocations or strides is None:
         return
     multiple = 0
     for index, stride in zip(list(operation.operands)[number + 1 :], strides, strict=True):
@@ -77,11 +75,11 @@ def _align(operation: ir.Operation, bits: IndexBits) -> None:
     state_alignment(operation, buffer, multiple, allocations, bits, promised)
 
 
-def _lds_allocations_of(buffer: ir.Value, bits: IndexBits) -> list[ir.Operation]:
+def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
     """What `buffer` may be a part of; nothing where that may be other memory than LDS."""
-    starts = start_offsets(buffer, bits)
-    if isinstance(starts, Untraceable):
+    try:
+        owners = [defining_operation(root) for root in roots_of(buffer)]
+    except Refusal:
         return []
-    owners = [root.owner for root in starts]
-    found = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
-    return found if len(found) == len(owners) and all(map(is_lds_allocation, found)) else []
+    found = [owner for owner in owners if owner is not None and is_lds_allocation(owner)]
+    return found if len(found) == len(owners) else []

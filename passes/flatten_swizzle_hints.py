@@ -15,7 +15,10 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.memory.allocations import defining_operation, flatten_allocation, why_not_flat
+from ..dialect_utils.memory.flat_allocations import flatten_allocation
+from ..dialect_utils.memory.lds_ops import ALLOC
+from ..dialect_utils.memory.memref_types import shown_type, type_of, why_not_flat
+from ..dialect_utils.operations import defining_operation
 from ..dialect_utils.swizzle_hint import hints_in, unhinted
 from .base import FunctionPass, PassContext
 from .hint_ownership import has_hints
@@ -43,8 +46,7 @@ class FlattenSwizzleHints(FunctionPass):
             for hinted, hints in _hints_on_tiles(function):
                 reason = _why_left(hinted)
                 if reason is not None:
-                    shown = _without_space(ir.MemRefType(hinted.type))
-                    text = f"swizzle hint of {shown} is left as it is: {reason}"
+                    text = f"swizzle hint of {shown_type(hinted.type)} is left as it is: {reason}"
                     context.sink.remark(hints[0].location, text)
                     continue
                 allocation = defining_operation(hinted)
@@ -72,12 +74,6 @@ def _why_left(buffer: ir.Value) -> str | None:
         block = buffer.owner
         assert isinstance(block, ir.Block)
         return f"its operand is an argument of {block.owner.operation.name}, not a memref.alloc"
-    if allocation.name != "memref.alloc":
+    if allocation.name != ALLOC:
         return f"its operand comes from {allocation.name}, not from a memref.alloc"
-    return why_not_flat(ir.MemRefType(buffer.type))
-
-
-def _without_space(kind: ir.MemRefType) -> str:
-    """The type without its memory space."""
-    location = ir.Location.unknown()
-    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))
+    return why_not_flat(type_of(buffer))

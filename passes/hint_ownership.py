@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from ..dialect_utils.memory.lds_accesses import STOWED_SWIZZLE
-from ..dialect_utils.swizzle_hint import is_hint
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from .base import FunctionPass
 
 _MARK = "bankwise.hints"

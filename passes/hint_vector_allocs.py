@@ -28,14 +28,12 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch, lds_model
-from ..dialect_utils.memory.staged_tensors import (
-    UntraceableError,
-    accesses_of,
-    is_workgroup_alloc,
-    tile_of,
-)
+from ..dialect_utils.memory.memref_types import tile_of
+from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_layouts
+from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import HINT_PASS
@@ -53,7 +51,7 @@ class HintVectorAllocs(SwizzlingPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every workgroup allocation of `function` and emits the hints."""
         function = function.operation
-        allocations = _workgroup_allocations(function)
+        allocations = list(filter(is_workgroup_alloc, operations_in(function)))
         if not allocations:
             return
         model = lds_model(function, context.test_target)
@@ -71,14 +69,6 @@ class HintVectorAllocs(SwizzlingPass):
                 emit_hints(alloc, plan.swizzles)
             self.report(function, alloc, plan, context)
 
-    def shown_type(self, allocation: ir.Operation) -> str:
-        """The tensor's type without its memory space."""
-        tensor = allocation.results[0].type
-        if not isinstance(tensor, ir.RankedTensorType):
-            return str(tensor)
-        with allocation.context, allocation.location:
-            return str(ir.RankedTensorType.get(tensor.shape, tensor.element_type))
-
 
 @dataclass(frozen=True)
 class _Planner:
@@ -94,28 +84,16 @@ class _Planner:
         if any(is_hint(use.owner) for use in alloc.results[0].uses):
             return SwizzlePlan.kept("it has a swizzle hint already")
         try:
-            tile = tile_of(alloc)
-        except UntraceableError as error:
+            tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
+        except Refusal as error:
             return SwizzlePlan.kept(str(error))
         lds_bytes = PlainLayout().size_bytes(tile)
         try:
             accesses = accesses_of(alloc, tile, self.layouts, self.launch)
             known = KnownTile(tile, accesses, padded=lambda: self._padded(tile, accesses))
             return SwizzlePlan.of(self.policy.choose(known), lds_bytes)
-        except (UntraceableError, InvalidParameterError) as error:
+        except (Refusal, InvalidParameterError) as error:
             return SwizzlePlan.kept(str(error), lds_bytes)
 
     def _padded(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout | None:
         return self.policy.stock_rows(tile, accesses) if self.defer_to_padding else None
-
-
-def _workgroup_allocations(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_workgroup_alloc(op):
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

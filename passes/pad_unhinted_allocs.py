@@ -16,7 +16,7 @@ number it is that many bits for every allocation, as the stock pass
 `iree-codegen-gpu-reduce-bank-conflicts` pads, down to the IR it leaves.
 
 Some operations need aligned addresses in every layout
-(`dialect_utils/memory/required_alignment.py`). Rows that these access are padded by multiples of
+(`dialect_utils/memory/lds_ops.py`). Rows that these access are padded by multiples of
 what they need, by more bits than asked for if need be, or not at all; a warning says so where the
 bits were asked for.
 """
@@ -31,14 +31,14 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.memory.lds_accesses import is_hinted, lds_allocations, shown_type
+from ..dialect_utils.memory.flat_allocations import align_allocation
+from ..dialect_utils.memory.flow import is_hinted, lds_allocations
+from ..dialect_utils.memory.memref_types import shown_type, type_of
 from ..dialect_utils.memory.padded_rows import (
-    alignment_of,
     bits_of_element,
     extra_bytes,
     needed_alignment,
     pad_rows,
-    type_of,
 )
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import PAD_PASS, Action, Decision
@@ -83,17 +83,14 @@ class PadUnhintedAllocs(FunctionPass):
             return
         for allocation in lds_allocations(function.operation):
             # The allocation before it may have become longer.
-            needed = needed_alignment(allocation)
-            if needed > max(alignment_of(allocation), 1):
-                kind = ir.IntegerType.get_signless(64, allocation.context)
-                allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, needed)
+            align_allocation(allocation, needed_alignment(allocation))
 
 
 def _record(plan: PaddingPlan, function: ir.Operation, context: PassContext) -> None:
     """One remark per allocation, and a decision on each that no hint has decided on."""
     allocation = plan.allocation
     kind = type_of(allocation)
-    text = shown_type(allocation)
+    text = shown_type(kind)
     before = bits_of_element(allocation) // 8 * prod(kind.shape) if kind.has_static_shape else None
     after = before
     detail = ""

@@ -23,16 +23,14 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_confl
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.targets import Target, UnknownTargetError, target
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import gpu_target_of, lds_model
-from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
-from ..dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    is_hinted,
-    lds_allocations,
-    tile_of,
-    trace_allocation,
-)
+from ..dialect_utils.memory.lane_accesses import Overrun
+from ..dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
+from ..dialect_utils.memory.memref_types import is_row_major, tile_of, type_of
 from ..dialect_utils.memory.padded_rows import (
     PaddedRows,
     aligned_padding,
@@ -42,24 +40,21 @@ from ..dialect_utils.memory.padded_rows import (
     extra_bytes_before_hints,
     lds_bytes_of,
     padded_rows,
-    row_major_strides,
-    strides_and_offset,
-    type_of,
     why_misaligned,
 )
 
 DEFAULT_LDS_BYTES = 64 * 1024
 """The limit the stock pass assumes for a function without a target."""
 
-Tracer = Callable[[ir.Operation], AllocationAccesses | Unknown]
-"""Tells all accesses to an allocation, or why it cannot."""
+Tracer = Callable[[ir.Operation], AllocationAccesses]
+"""Tells all accesses to an allocation; raises a `Refusal` where it is no tile."""
 
 
 def unrolled_tracer(function: ir.Operation, evaluator: LaneEvaluator) -> Tracer:
     """Traces the allocations of `function` as the backend unrolls its loops, each once."""
 
     @cache
-    def trace(allocation: ir.Operation) -> AllocationAccesses | Unknown:
+    def trace(allocation: ir.Operation) -> AllocationAccesses:
         return trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
 
     return trace
@@ -165,13 +160,6 @@ class _Analysis:
 
 
 @dataclass(frozen=True)
-class _Overrun:
-    """An allocation that some load or store leaves: what it finds there must not move."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
 class _Planner:
     """Decides on all allocations of a function before the first of them is touched."""
 
@@ -196,9 +184,9 @@ class _Planner:
             wanted = elements_of_bits(allocation, padding_bits)
             padding = aligned_padding(allocation, wanted)
             more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
-            rewrite = padded_rows(allocation, padding if more <= room else wanted)
+            rewrite = _padded_rows(allocation, padding if more <= room else wanted)
             warning = _shown_change(allocation, wanted, rewrite) if padding != wanted else ""
-            if isinstance(rewrite, Unknown):
+            if isinstance(rewrite, Refusal):
                 plans.append(PaddingPlan(allocation, rewrite.reason, warning=warning))
             else:
                 room -= more
@@ -218,7 +206,7 @@ class _Planner:
         stock_extra = used_extra = 0
         for allocation in allocations:
             stock_elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
-            stock_rewrite = padded_rows(allocation, aligned_padding(allocation, stock_elements))
+            stock_rewrite = _padded_rows(allocation, aligned_padding(allocation, stock_elements))
             stock_bytes = 0
             if is_hinted(allocation):
                 stock_extra += extra_bytes_before_hints(allocation)
@@ -226,17 +214,20 @@ class _Planner:
                 stock_bytes = extra_bytes(allocation, stock_rewrite.padding_elements)
                 stock_extra += stock_bytes
             reason = _why_never(allocation) or _why_not_searched(allocation)
-            if reason is None and isinstance(stock_rewrite, Unknown):
+            if reason is None and isinstance(stock_rewrite, Refusal):
                 reason = stock_rewrite.reason
             if reason is not None:
                 plans[allocation] = PaddingPlan(allocation, reason)
                 continue
-            analysis = self._analyze(allocation)
+            try:
+                analysis = self._analyze(allocation)
+            except Refusal as refusal:
+                analysis = refusal
             if isinstance(analysis, _Analysis):
                 if stock_refusal is None and isinstance(stock_rewrite, PaddedRows):
                     analysis = analysis.beside_stock(stock_rewrite.padding_elements)
                 analyses.append(analysis)
-            elif isinstance(analysis, _Overrun):
+            elif isinstance(analysis, Overrun):
                 plans[allocation] = PaddingPlan(allocation, analysis.reason)
             elif stock_refusal is not None:
                 plans[allocation] = PaddingPlan(allocation, f"{analysis.reason}; {stock_refusal}")
@@ -269,50 +260,53 @@ class _Planner:
             )
         return None
 
-    def _accesses(
-        self, allocation: ir.Operation
-    ) -> tuple[Target, AllocationAccesses] | Unknown | _Overrun:
-        """All accesses to the allocation, or why they are not all known."""
+    def _accesses(self, allocation: ir.Operation) -> tuple[Target, AllocationAccesses]:
+        """All accesses to the allocation.
+
+        Raises:
+            Refusal: they are not all known; an `Overrun` where one leaves the allocation, so that
+                what it finds there must not move.
+        """
         if isinstance(self.model, str):
-            return Unknown(self.model)
+            raise Refusal(self.model)
         traced = self.model.unrolled(allocation)
-        if isinstance(traced, Unknown):
-            return traced
         for unknown in traced.unknown:
-            if unknown.overrun:
-                return _Overrun(f"an access leaves it: {unknown.reason}")
-        if traced.unknown:
-            return Unknown(f"an access is not known: {traced.unknown[0].reason}")
+            if isinstance(unknown, Overrun):
+                raise Overrun(f"an access leaves it: {unknown}")
+        for unknown in traced.unknown:
+            raise Refusal(f"an access is not known: {unknown}")
         return self.model.chip, traced
 
-    def _analyze(self, allocation: ir.Operation) -> _Analysis | Unknown | _Overrun:
-        known = self._accesses(allocation)
-        if isinstance(known, Unknown | _Overrun):
-            return known
-        chip, traced = known
+    def _analyze(self, allocation: ir.Operation) -> _Analysis:
+        chip, traced = self._accesses(allocation)
         accesses = _emitted(traced)
         costs = LayoutCosts(chip, traced.tile, accesses)
         try:
             legal = _legality(allocation)
             choices = padding_choices(chip, traced.tile, accesses, is_legal=legal, costs=costs)
         except InvalidParameterError as error:
-            return Unknown(f"its accesses cannot be counted: {error}")
+            raise Refusal(f"its accesses cannot be counted: {error}") from error
         return _Analysis(allocation, chip, traced, costs, choices)
 
     def _count_both(self, allocation: ir.Operation, rewrite: PaddedRows) -> tuple[int, int] | None:
         """Conflict cycles without and with a fixed padding, where they can be counted."""
-        known = self._accesses(allocation)
-        if isinstance(known, Unknown | _Overrun):
-            return None
-        chip, traced = known
-        padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
         try:
+            chip, traced = self._accesses(allocation)
+            padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
             return (
                 layout_conflicts(chip, traced.tile, PlainLayout(), accesses),
                 layout_conflicts(chip, traced.tile, padded, accesses),
             )
-        except InvalidParameterError:
+        except (Refusal, InvalidParameterError):
             return None
+
+
+def _padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows | Refusal:
+    """The padding, or why it is not possible: a plan says which of the two it met."""
+    try:
+        return padded_rows(allocation, padding_elements)
+    except Refusal as refusal:
+        return refusal
 
 
 _PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
@@ -324,7 +318,7 @@ def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
     def is_legal(layout: Layout) -> bool:
         if not isinstance(layout, PaddedLayout):
             return isinstance(layout, PlainLayout)
-        return isinstance(padded_rows(allocation, layout.padding_elements), PaddedRows)
+        return isinstance(_padded_rows(allocation, layout.padding_elements), PaddedRows)
 
     return is_legal
 
@@ -361,9 +355,7 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
     decision = analysis.solve(share)
     rewrite: PaddedRows | None = None
     if share.padding_elements:
-        planned = padded_rows(analysis.allocation, share.padding_elements)
-        assert isinstance(planned, PaddedRows)
-        rewrite = planned
+        rewrite = padded_rows(analysis.allocation, share.padding_elements)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
         return PaddingPlan(
             analysis.allocation,
@@ -402,11 +394,11 @@ def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
     return reason
 
 
-def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | Unknown) -> str:
+def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | Refusal) -> str:
     """What padding was used instead of `wanted` elements, or why none was."""
     asked = f"{wanted * bits_of_element(allocation) // 8} bytes of padding were asked for"
     why = why_misaligned(allocation, wanted)
-    if isinstance(rewrite, Unknown):
+    if isinstance(rewrite, Refusal):
         more = aligned_padding(allocation, wanted) * bits_of_element(allocation) // 8
         left = f"the allocation is not padded, because {more} bytes exceed the LDS limit"
         return f"{asked}; {why}, so that {left if why == rewrite.reason else rewrite.reason}"
@@ -423,8 +415,7 @@ def _why_never(allocation: ir.Operation) -> str | None:
         return "it has rank 0"
     if not bits_of_element(allocation):
         return f"the size of its elements of type {kind.element_type} is not known"
-    strides, offset = strides_and_offset(kind)
-    if offset != 0 or strides != row_major_strides(tuple(kind.shape)):
+    if not is_row_major(kind):
         return f"its layout {kind.layout} is not row-major"
     return None
 
@@ -433,5 +424,8 @@ def _why_not_searched(allocation: ir.Operation) -> str | None:
     """Why no padding is searched for an allocation that the stock pass might pad."""
     if type_of(allocation).rank == 1:
         return "it has rank 1, so that its rows are not known"
-    tile = tile_of(allocation)
-    return tile.reason if isinstance(tile, Unknown) else None
+    try:
+        tile_of(type_of(allocation))
+    except Refusal as refusal:
+        return refusal.reason
+    return None

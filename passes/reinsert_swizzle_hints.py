@@ -35,51 +35,37 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import Swizzle, chain_period
-from ..dialect_utils.diagnostics import PassFailure
+from ..bank_model.swizzles import chain_period
+from ..dialect_utils.diagnostics import PassFailure, Refusal
 from ..dialect_utils.index.index_bits import IndexBits
-from ..dialect_utils.memory.allocations import (
-    VIEWS,
-    Reach,
-    Untraceable,
-    allocations_in,
-    defining_operation,
+from ..dialect_utils.memory.buffer_starts import start_offsets
+from ..dialect_utils.memory.flat_allocations import (
+    collapse_shape,
+    expand_shape,
     flatten_allocation,
-    is_row_major,
-    reach_of,
-    root_allocations,
-    sources_of,
-    start_offsets,
+)
+from ..dialect_utils.memory.flow import Reach, Use, reach_of, roots_of, sources_of, uses_of
+from ..dialect_utils.memory.lds_ops import ALLOC, GATHER, access_row, view_row
+from ..dialect_utils.memory.memref_types import (
+    contiguous_type,
+    has_identity_layout,
+    is_contiguous,
+    shown_type,
+    type_of,
     why_not_flat,
 )
-from ..dialect_utils.memory.lds_accesses import GATHER, LDMATRIX, STOWED_SWIZZLE
+from ..dialect_utils.operations import defining_operation, operations_in, point_behind
 from ..dialect_utils.swizzle_hint import (
     HINT_NAME,
     PERMUTED_ELEMENTS,
-    UnknownSwizzleError,
+    STOWED_SWIZZLE,
+    Chain,
     is_hint,
-    parse_swizzle,
+    stowed_attributes,
+    stowed_swizzles,
 )
 from .base import PassContext
 from .hint_ownership import HintPass
-
-_ACCESSES = frozenset(
-    {
-        GATHER,
-        "amdgpu.transpose_load",
-        LDMATRIX,
-        "memref.load",
-        "memref.store",
-        "vector.load",
-        "vector.maskedload",
-        "vector.maskedstore",
-        "vector.store",
-        "vector.transfer_read",
-        "vector.transfer_write",
-    }
-)
-"""Operations that take a memref of any layout."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +75,7 @@ class _Stowed:
     Compared by what they do: `xor_shuffle<64, 8>` is `xor_shuffle<64, 8, 64, 1>`.
     """
 
-    chain: tuple[Swizzle, ...] = ()
+    chain: Chain = ()
     attributes: tuple[ir.Attribute, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
@@ -115,7 +101,7 @@ class ReinsertSwizzleHints(HintPass):
             return
         with function.context:
             stowed: dict[ir.Value, _Stowed] = {}
-            for allocation in allocations_in(function):
+            for allocation in operations_in(function, ALLOC):
                 if STOWED_SWIZZLE in allocation.attributes:
                     stowed[allocation.results[0]] = _stowed(allocation)
             bits = IndexBits(function)
@@ -135,14 +121,13 @@ class ReinsertSwizzleHints(HintPass):
 
 
 def _stowed(allocation: ir.Operation) -> _Stowed:
-    attribute = allocation.attributes[STOWED_SWIZZLE]
-    attributes = tuple(attribute) if isinstance(attribute, ir.ArrayAttr) else (attribute,)
+    attributes = stowed_attributes(allocation)
     if not attributes:
         raise PassFailure(allocation.location, f"{STOWED_SWIZZLE} is empty")
     try:
-        return _Stowed(tuple(map(parse_swizzle, attributes)), attributes)
-    except (UnknownSwizzleError, InvalidParameterError) as error:
-        raise PassFailure(allocation.location, f"{STOWED_SWIZZLE}: {error}") from None
+        return _Stowed(stowed_swizzles(allocation), attributes)
+    except Refusal as refusal:
+        raise PassFailure(allocation.location, refusal.reason) from None
 
 
 @dataclass(frozen=True)
@@ -151,7 +136,7 @@ class _Plan:
 
     allocation: ir.Operation
     swizzles: tuple[ir.Attribute, ...]
-    frame_uses: tuple[tuple[ir.Operation, int], ...] | None
+    frame_uses: tuple[Use, ...] | None
 
     def apply(self, wrapped: dict[ir.Value, ir.Value]) -> None:
         """Inserts the hints; `wrapped` remembers the memrefs that have got theirs."""
@@ -161,13 +146,13 @@ class _Plan:
         if self.frame_uses is None:
             _hint_allocation(self.allocation, self.swizzles)
             return
-        for user, number in self.frame_uses:
-            base = user.operands[number]
+        for use in self.frame_uses:
+            base = use.user.operands[use.number]
             if base not in wrapped:
                 wrapped[base] = _wrap(base, self.swizzles)
                 # Another allocation that meets this one finds the use wrapped already.
                 wrapped[wrapped[base]] = wrapped[base]
-            user.operands[number] = wrapped[base]
+            use.user.operands[use.number] = wrapped[base]
 
 
 def _check_reach(reach: Reach, stowed: Mapping[ir.Value, _Stowed]) -> None:
@@ -207,10 +192,7 @@ def _meets_whole(reach: Reach) -> bool:
     A hint directly on it then reaches all accesses without a view in between.
     """
     for value in reach.meetings:
-        sources = sources_of(value)
-        assert not isinstance(sources, Untraceable)
-        definitions = [defining_operation(source) for source in sources]
-        if any(each is not None and each.name in VIEWS for each in definitions):
+        if any(view_row(defining_operation(source)) for source in sources_of(value)):
             return False
         if not isinstance(value.type, ir.MemRefType) or value.type.rank != 1:
             return False
@@ -220,9 +202,9 @@ def _meets_whole(reach: Reach) -> bool:
 def _plan_whole(allocated: ir.Value, swizzles: _Stowed) -> _Plan:
     allocation = defining_operation(allocated)
     assert allocation is not None
-    kind = ir.MemRefType(allocated.type)
+    kind = type_of(allocated)
     # A flat allocation stays as it is and may be dynamic.
-    reason = None if kind.rank == 1 and is_row_major(kind) else why_not_flat(kind)
+    reason = None if kind.rank == 1 and has_identity_layout(kind) else why_not_flat(kind)
     if reason is not None:
         raise PassFailure(
             allocation.location, f"the swizzle of an allocation cannot be reinserted: {reason}"
@@ -235,7 +217,7 @@ def _plan_frames(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Ind
     allocation = defining_operation(allocated)
     assert allocation is not None
     _check_permuted(allocation, _check_frames(allocated, reach, swizzles, bits))
-    return _Plan(allocation, swizzles.attributes, reach.uses)
+    return _Plan(allocation, swizzles.attributes, reach.ends)
 
 
 def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:
@@ -262,13 +244,15 @@ def _check_frames(
     """
     frame: int | None = None
     anew = _begin_anew(allocated, reach, swizzles, bits)
-    for user, number in reach.uses:
-        base = user.operands[number]
+    for use in reach.ends:
+        user, base = use.user, use.buffer
         gathers = user.name == GATHER
         reason = _why_no_part(base, allocated, swizzles)
         if reason is None and not anew:
             reason = _why_no_frame(base, allocated, None if gathers else frame, bits)
-        if reason is None and user.name not in _ACCESSES and _wrapped_type(base) != base.type:
+        row = access_row(user)
+        takes_any_layout = row is not None and row.footprint is not None
+        if reason is None and not takes_any_layout and _wrapped_type(base) != base.type:
             reason = "its type would change"
         if reason is not None:
             raise PassFailure(
@@ -277,7 +261,7 @@ def _check_frames(
                 f"{reason}",
             )
         if not gathers and not anew:
-            frame = prod(ir.MemRefType(base.type).shape)
+            frame = prod(type_of(base).shape)
     return frame
 
 
@@ -289,11 +273,11 @@ def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Inde
         # That order begins anew with each copy of the buffer, wherever the copies are.
         return False
     period = chain_period(swizzles.chain)
-    starts = [start_offsets(user.operands[number], bits) for user, number in reach.uses]
-    return all(
-        not isinstance(start, Untraceable) and start[allocated].is_multiple_of(period)
-        for start in starts
-    )
+    try:
+        starts = [start_offsets(use.buffer, bits)[allocated] for use in reach.ends]
+    except Refusal:
+        return False
+    return all(start.is_multiple_of(period) for start in starts)
 
 
 def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str | None:
@@ -305,10 +289,10 @@ def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str 
         return "it has rank 0"
     if not kind.has_static_shape:
         return "its shape is dynamic"
-    if kind.element_type != ir.MemRefType(allocated.type).element_type:
+    if kind.element_type != type_of(allocated).element_type:
         return f"its elements are {kind.element_type}"
-    if not _is_contiguous(kind):
-        return f"{_without_space(kind)} is not contiguous"
+    if not is_contiguous(kind):
+        return f"{shown_type(kind)} is not contiguous"
     elements = prod(kind.shape)
     for swizzle in swizzles.chain:
         if elements % swizzle.row_width:
@@ -320,12 +304,13 @@ def _why_no_frame(
     base: ir.Value, allocated: ir.Value, frame: int | None, bits: IndexBits
 ) -> str | None:
     """Why a part is no frame of the allocation, of `frame` elements if that is known."""
-    elements = prod(ir.MemRefType(base.type).shape)
+    elements = prod(type_of(base).shape)
     if frame is not None and elements != frame:
         return f"it has {elements} elements, another part that is used has {frame}"
-    starts = start_offsets(base, bits)
-    if isinstance(starts, Untraceable):
-        return starts.reason
+    try:
+        starts = start_offsets(base, bits)
+    except Refusal as refusal:
+        return refusal.reason
     if not starts[allocated].is_multiple_of(elements):
         return f"it may start elsewhere than at a multiple of its {elements} elements"
     return None
@@ -338,13 +323,14 @@ def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
         block = value.owner
         assert isinstance(block, ir.Block)
         operation = block.owner.operation
-    roots = root_allocations(value)
-    if isinstance(roots, Untraceable):
+    try:
+        roots = roots_of(value)
+    except Refusal as refusal:
         raise PassFailure(
             operation.location,
             f"{operation.name} carries an allocation with a swizzle and memory that cannot be "
-            f"traced: {roots.reason}",
-        )
+            f"traced: {refusal}",
+        ) from None
     found = list(dict.fromkeys(stowed.get(root, _Stowed()) for root in roots))
     if len(found) > 1:
         raise PassFailure(
@@ -356,17 +342,13 @@ def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
 def _hint_allocation(allocation: ir.Operation, swizzles: Sequence[ir.Attribute]) -> None:
     """Puts the hints between an allocation and its users, and makes it flat."""
     allocated = allocation.results[0]
-    users = [
-        (use.owner.operation, use.operand_number)
-        for use in allocated.uses
-        if use.owner.operation.name != "memref.dealloc"
-    ]
-    if not users:
+    uses = uses_of(allocated)
+    if not uses:
         return
     hinted = _hint(allocated, swizzles, ir.InsertionPoint.after(allocation))
-    for user, number in users:
-        user.operands[number] = hinted
-    if ir.MemRefType(allocated.type).rank > 1:
+    for use in uses:
+        use.user.operands[use.number] = hinted
+    if type_of(allocated).rank > 1:
         flatten_allocation(allocation)
 
 
@@ -386,74 +368,14 @@ def _hint(buffer: ir.Value, swizzles: Sequence[ir.Attribute], point: ir.Insertio
 
 def _wrap(base: ir.Value, swizzles: Sequence[ir.Attribute]) -> ir.Value:
     """A contiguous memref behind hints on its elements in row-major order."""
-    definition = defining_operation(base)
-    if definition is None:
-        block = base.owner
-        assert isinstance(block, ir.Block)
-        point = ir.InsertionPoint.at_block_begin(block)
-    else:
-        point = ir.InsertionPoint.after(definition)
-    kind = ir.MemRefType(base.type)
+    kind = type_of(base)
     if kind.rank == 1:
-        return _hint(base, swizzles, point)
-    index = ir.IntegerType.get_signless(64)
-    dims = ir.ArrayAttr.get([ir.IntegerAttr.get(index, d) for d in range(kind.rank)])
-    reassociation = ir.ArrayAttr.get([dims])
-    collapsed = ir.Operation.create(
-        "memref.collapse_shape",
-        results=[_contiguous(kind, [prod(kind.shape)])],
-        operands=[base],
-        attributes={"reassociation": reassociation},
-        loc=base.location,
-        ip=point,
-    ).results[0]
-    return ir.Operation.create(
-        "memref.expand_shape",
-        results=[_wrapped_type(base)],
-        operands=[_hint(collapsed, swizzles, point)],
-        attributes={
-            "reassociation": reassociation,
-            "static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape)),
-        },
-        loc=base.location,
-        ip=point,
-    ).results[0]
-
-
-def _row_major_strides(shape: Sequence[int]) -> list[int]:
-    return [prod(shape[d + 1 :]) for d in range(len(shape))]
-
-
-def _is_contiguous(kind: ir.MemRefType) -> bool:
-    """Whether the elements lie in a row; the stride of a dimension of size 1 is of no account."""
-    try:
-        strides, _ = kind.get_strides_and_offset()
-    except (RuntimeError, ValueError):
-        return False
-    wanted = _row_major_strides(kind.shape)
-    return all(
-        size == 1 or stride == want
-        for size, stride, want in zip(kind.shape, strides, wanted, strict=True)
-    )
-
-
-def _contiguous(kind: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
-    """The type of `shape` that starts where `kind` starts and is contiguous."""
-    layout = None
-    if not is_row_major(kind):
-        _, offset = kind.get_strides_and_offset()
-        layout = ir.StridedLayoutAttr.get(offset, _row_major_strides(shape))
-    return ir.MemRefType.get(
-        shape, kind.element_type, layout, kind.memory_space, loc=ir.Location.unknown()
-    )
+        return _hint(base, swizzles, point_behind(base))
+    collapsed = collapse_shape(base, contiguous_type(kind, [prod(kind.shape)]))
+    hinted = _hint(collapsed, swizzles, point_behind(collapsed))
+    return expand_shape(hinted, _wrapped_type(base))
 
 
 def _wrapped_type(base: ir.Value) -> ir.MemRefType:
-    kind = ir.MemRefType(base.type)
-    return kind if kind.rank == 1 else _contiguous(kind, kind.shape)
-
-
-def _without_space(kind: ir.MemRefType) -> str:
-    """The type without its memory space."""
-    location = ir.Location.unknown()
-    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))
+    kind = type_of(base)
+    return kind if kind.rank == 1 else contiguous_type(kind, kind.shape)

@@ -23,10 +23,11 @@ from ..dialect_utils.memory.hint_resolution import (
     why_not_resolvable,
     why_several_layouts,
 )
-from ..dialect_utils.memory.hinted_buffers import BufferGroup, Chain, group_hinted_buffers
-from ..dialect_utils.memory.lds_accesses import GATHER
+from ..dialect_utils.memory.hinted_buffers import BufferGroup, group_hinted_buffers
+from ..dialect_utils.memory.lds_ops import GATHER
+from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.swizzled_accesses import AccessRewriter, RewrittenAccesses
-from ..dialect_utils.swizzle_hint import hints_in
+from ..dialect_utils.swizzle_hint import Chain, hints_in
 from .base import PassContext
 from .decisions import Action, Decision
 from .hint_ownership import HintPass, unmark_hints
@@ -112,7 +113,7 @@ class ResolveSwizzleHints(HintPass):
         load, chain = mixture
         context.sink.warning(
             load.operation.location,
-            f"{load.operation.name} reads {_allocation_text(load.buffer.type)} "
+            f"{load.operation.name} reads {shown_type(load.buffer.type)} "
             f"{_through(chain)}, and nothing writes it so: what it reads is undefined by the "
             "documentation of iree_codegen.swizzle_hint, and is here what lies there in memory",
         )
@@ -120,7 +121,7 @@ class ResolveSwizzleHints(HintPass):
     def _report_dropped(
         self, function: ir.Operation, context: PassContext, group: BufferGroup, reason: str
     ) -> None:
-        kind = _allocation_text((group.roots or [group.hints[0].results[0]])[0].type)
+        kind = shown_type((group.roots or [group.hints[0].results[0]])[0].type)
         context.sink.warning(group.location, f"swizzle hints of {kind} dropped: {reason}")
         self._log(function, context, group, Action.DROP, reason, "")
 
@@ -137,7 +138,7 @@ class ResolveSwizzleHints(HintPass):
             reason += f", {done.checked} checked at run time for where they begin"
         swizzles = " and ".join(", ".join(map(str, chain)) for chain in group.chains)
         for root in group.roots:
-            kind = _allocation_text(root.type)
+            kind = shown_type(root.type)
             context.sink.remark(
                 root.location, f"swizzle hints of {kind} resolved ({swizzles}): {reason}"
             )
@@ -158,7 +159,7 @@ class ResolveSwizzleHints(HintPass):
                 Decision(
                     pass_name=self.name,
                     function=name,
-                    allocation=_allocation_text(root.type),
+                    allocation=shown_type(root.type),
                     location=str(SourceLocation.of(root.location) or ""),
                     action=action,
                     reason=reason,
@@ -185,11 +186,3 @@ def _through(chain: Chain) -> str:
     if not chain:
         return "without a hint"
     return f"through {' of '.join(map(str, reversed(chain)))}"
-
-
-def _allocation_text(kind: ir.Type) -> str:
-    """The type without its memory space."""
-    if not isinstance(kind, ir.MemRefType):
-        return str(kind)
-    location = ir.Location.unknown()
-    return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, loc=location))

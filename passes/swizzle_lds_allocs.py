@@ -29,8 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, repeat
-from types import MappingProxyType
+from itertools import repeat
 from typing import ClassVar
 
 import numpy as np
@@ -40,70 +39,37 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.swizzle_legality import behind_swizzles, footprints_of, illegality
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.memory.allocation_layout import Chain, UnknownLayoutError, standing_layout
-from ..dialect_utils.memory.allocations import (
-    REORDERING_FREE_VIEWS,
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.memory.allocation_layout import standing_layout
+from ..dialect_utils.memory.flat_allocations import assume_no_alignment, carry_flat
+from ..dialect_utils.memory.flow import (
     Reach,
-    Untraceable,
-    assume_no_alignment,
-    carry_flat,
-    defining_operation,
+    is_hinted,
+    lds_allocations,
     reach_of,
-    root_allocations,
+    roots_of,
     sources_of,
-    why_not_flat,
 )
 from ..dialect_utils.memory.gather_sources import GatherPermuter
 from ..dialect_utils.memory.joined_accesses import emitted_accesses
 from ..dialect_utils.memory.lds_accesses import (
-    GATHER,
-    LDMATRIX,
-    STOWED_SWIZZLE,
     AllocationAccesses,
     Gather,
-    is_hinted,
-    lds_allocations,
     ordinary_accesses,
-    shown_type,
     trace_allocation,
 )
-from ..dialect_utils.swizzle_hint import is_hint
+from ..dialect_utils.memory.lds_ops import DEALLOC, GATHER, Offset, access_row, view_row
+from ..dialect_utils.memory.memref_types import type_of, why_not_flat
+from ..dialect_utils.operations import defining_operation, segments_of
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
 from .layout_policy import KnownTile, LayoutPolicy
 from .padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
 from .swizzle_plan import SwizzlePlan, SwizzlingPass, emit_hints
-
-_DEALLOCATION = "memref.dealloc"
-_VIEWS = REORDERING_FREE_VIEWS | {"memref.subview"}
-"""Views that fold into the indices of the accesses behind them."""
-_ACCESSES = frozenset(
-    {
-        "amdgpu.transpose_load",
-        LDMATRIX,
-        "memref.load",
-        "memref.store",
-        "vector.load",
-        "vector.store",
-        "vector.transfer_read",
-        "vector.transfer_write",
-    }
-)
-"""Accesses that become loads and stores at one flat offset."""
-_ONE_STRIDE = "wants rows that are one stride apart"
-_LATER = "becomes amdgpu.gather_to_lds, which can be swizzled then"
-_UNSUITED: Mapping[str, str] = MappingProxyType(
-    {
-        "gpu.subgroup_mma_load_matrix": _ONE_STRIDE,
-        "gpu.subgroup_mma_store_matrix": _ONE_STRIDE,
-        "iree_gpu.async_dma": _LATER,
-        "iree_gpu.coalesced_gather_dma": _LATER,
-    }
-)
-"""Why an access cannot take swizzled memory, where the name alone does not tell."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +117,11 @@ class SwizzleLdsAllocs(SwizzlingPass):
                 permuter.permute(gather, each.plan.swizzles)
         for each in swizzled:
             members = each.group.allocations
-            views = chain.from_iterable(reach.views for reach in each.group.reaches)
-            assume_no_alignment(list(dict.fromkeys(views)))
+            views = dict.fromkeys(view for reach in each.group.reaches for view in reach.views)
+            assume_no_alignment(list(views))
             carry_flat([member.results[0] for member in members], each.group.meetings)
             for member in members:
-                emit_hints(member, each.plan.swizzles, beside=(_DEALLOCATION,))
+                emit_hints(member, each.plan.swizzles, beside=(DEALLOC,))
             mark_hints(function)
         shares = {
             member: share
@@ -164,10 +130,6 @@ class SwizzleLdsAllocs(SwizzlingPass):
         }
         for allocation in allocations:
             self.report(function, allocation, shares[allocation], context)
-
-    def shown_type(self, allocation: ir.Operation) -> str:
-        """The memref's type without its memory space and layout."""
-        return shown_type(allocation)
 
 
 @dataclass(frozen=True)
@@ -200,9 +162,10 @@ def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
             members[member] = None
             for meeting in reaches[member].meetings:
                 meetings[meeting] = None
-                roots = root_allocations(meeting)
-                if isinstance(roots, Untraceable):
-                    foreign = foreign or f"it meets memory that cannot be traced: {roots.reason}"
+                try:
+                    roots = roots_of(meeting)
+                except Refusal as refusal:
+                    foreign = foreign or f"it meets memory that cannot be traced: {refusal}"
                     continue
                 for root in roots:
                     if root in owner:
@@ -229,7 +192,7 @@ class _Planned:
 def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
     """The gathers that store to a group, each once, with all that it stores to."""
     found: dict[ir.Operation, Gather] = {}
-    for gather in chain.from_iterable(traced.gathers for traced in traces):
+    for gather in (each for traced in traces for each in traced.gathers):
         known = found.setdefault(gather.operation, gather)
         firsts = np.union1d(known.store.firsts, gather.store.firsts)
         found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
@@ -251,40 +214,42 @@ class _Planner:
 
     def plan(self, group: _Group) -> _Planned:
         """The decision on `group`, with its reason."""
-        refusal = _why_not(group)
-        if refusal is not None:
-            return _Planned(group, SwizzlePlan.kept(refusal))
         traces: list[AllocationAccesses] = []
-        for each in group.allocations:
-            traced = trace_allocation(each, self.function, self.evaluator)
-            if isinstance(traced, Unknown):
-                return _Planned(group, SwizzlePlan.kept(traced.reason))
-            traces.append(traced)
-        return _Planned(group, self._plan_known(group, traces), tuple(traces))
+        try:
+            _check(group)
+            for each in group.allocations:
+                traces.append(trace_allocation(each, self.function, self.evaluator))
+        except Refusal as refusal:
+            return _Planned(group, SwizzlePlan.kept(refusal.reason))
+        lds_bytes = PlainLayout().size_bytes(traces[0].tile)
+        try:
+            plan = self._plan_known(group, traces, lds_bytes)
+        except Refusal as refusal:
+            plan = SwizzlePlan.kept(refusal.reason, lds_bytes)
+        return _Planned(group, plan, tuple(traces))
 
-    def _plan_known(self, group: _Group, known: Sequence[AllocationAccesses]) -> SwizzlePlan:
+    def _plan_known(
+        self, group: _Group, known: Sequence[AllocationAccesses], lds_bytes: int
+    ) -> SwizzlePlan:
         tile = known[0].tile
-        lds_bytes = PlainLayout().size_bytes(tile)
         for traced in known:
-            if traced.unknown:
-                reason = traced.unknown[0].reason
-                return SwizzlePlan.kept(f"an access is not known: {reason}", lds_bytes)
+            for unknown in traced.unknown:
+                raise Refusal(f"an access is not known: {unknown}")
         gathers = _merged_gathers(known)
         for gather in gathers:
-            reason = self.permuter.why_not(gather)
-            if reason is not None:
-                return SwizzlePlan.kept(f"{GATHER} stores to it: {reason}", lds_bytes)
+            try:
+                self.permuter.check(gather)
+            except Refusal as refusal:
+                raise Refusal(f"{GATHER} stores to it: {refusal}") from refusal
         accesses = tuple(each.access for each in ordinary_accesses(known))
         if not accesses:
             return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
         hinted = is_hinted(group.allocations[0])
         if hinted:
             standing = _standing_chain(group.allocations[0])
-            if not isinstance(standing, Unknown):
-                reason = illegality(standing, tile.elements, footprints_of(accesses))
-                standing = Unknown(f"{_HINTED}: {reason}") if reason else standing
-            if isinstance(standing, Unknown):
-                return SwizzlePlan.kept(standing.reason, lds_bytes)
+            reason = illegality(standing, tile.elements, footprints_of(accesses))
+            if reason is not None:
+                raise Refusal(f"{_HINTED}: {reason}")
             accesses = behind_swizzles(standing, tile, accesses)
         try:
             known_tile = KnownTile(
@@ -298,7 +263,7 @@ class _Planner:
             plan = SwizzlePlan.of(self.policy.choose(known_tile), lds_bytes)
             return _on_top(plan) if hinted else plan
         except InvalidParameterError as error:
-            return SwizzlePlan.kept(f"its accesses cannot be counted: {error}", lds_bytes)
+            raise Refusal(f"its accesses cannot be counted: {error}") from error
 
     def _padded(self, allocations: Sequence[ir.Operation]) -> Layout | None:
         """What padding would make of all of the allocations; None where it would differ."""
@@ -310,11 +275,7 @@ class _Planner:
         self, allocations: Sequence[ir.Operation], through_conditions: bool = False
     ) -> tuple[LdsAccess, ...]:
         """Returns what is done to the allocations, as the backend may emit it."""
-        traces: list[AllocationAccesses] = []
-        for each in allocations:
-            traced = self.unrolled(each)
-            assert not isinstance(traced, Unknown)
-            traces.append(traced)
+        traces = [self.unrolled(each) for each in allocations]
         accesses = ordinary_accesses(traces)
         return emitted_accesses(traces[0].tile, accesses, through_conditions).accesses
 
@@ -339,16 +300,16 @@ class _Planner:
 _HINTED = "it has a swizzle hint already"
 
 
-def _standing_chain(allocation: ir.Operation) -> Chain | Unknown:
+def _standing_chain(allocation: ir.Operation) -> Chain:
     """The swizzles that an allocation has already."""
     if STOWED_SWIZZLE in allocation.attributes:
-        return Unknown(_HINTED)
+        raise Refusal(_HINTED)
     try:
         layout = standing_layout(allocation).layout
-    except UnknownLayoutError as error:
-        return Unknown(f"{_HINTED}: {error}")
+    except Refusal as refusal:
+        raise Refusal(f"{_HINTED}: {refusal}") from refusal
     if not isinstance(layout, SwizzledLayout):
-        return Unknown(f"{_HINTED}, through which nothing goes")
+        raise Refusal(f"{_HINTED}, through which nothing goes")
     return layout.swizzles
 
 
@@ -362,51 +323,51 @@ def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
     return replace(plan, reason=f"{_HINTED}, {left}")
 
 
-def _why_not(group: _Group) -> str | None:
-    """Why the group keeps its layout whatever its accesses; one reason per early exit."""
+def _check(group: _Group) -> None:
+    """Makes sure that the group may get another layout, whatever its accesses.
+
+    Raises:
+        Refusal: it keeps its layout; one reason per early exit.
+    """
     if group.foreign is not None:
-        return group.foreign
+        raise Refusal(group.foreign)
     if any(map(is_hinted, group.allocations)) and group.meetings:
-        return _HINTED
-    kind = group.allocations[0].results[0].type
-    if any(each.results[0].type != kind for each in group.allocations):
-        return "it meets an allocation of another type"
-    reason = why_not_flat(ir.MemRefType(kind))
+        raise Refusal(_HINTED)
+    kind = type_of(group.allocations[0])
+    if any(type_of(each) != kind for each in group.allocations):
+        raise Refusal("it meets an allocation of another type")
+    reason = why_not_flat(kind)
     if reason is not None:
-        return reason
+        raise Refusal(reason)
     for meeting in group.meetings:
-        sources = sources_of(meeting)
-        assert not isinstance(sources, Untraceable)
-        definitions = [defining_operation(source) for source in sources]
-        if any(each is not None and each.name in _VIEWS for each in definitions):
-            return "a view of it meets other memory"
+        rows = [view_row(defining_operation(source)) for source in sources_of(meeting)]
+        if any(row is not None and row.folds for row in rows):
+            raise Refusal("a view of it meets other memory")
     for reach in group.reaches:
         for view in reach.views:
-            if view.name not in _VIEWS and not is_hint(view):
-                return f"{view.name} addresses its memory in another order"
-        for user, _ in reach.uses:
-            reason = _why_not_access(user)
-            if reason is not None:
-                return reason
-    return None
+            row = view_row(view)
+            if (row is None or not row.folds) and not is_hint(view):
+                raise Refusal(f"{view.name} addresses its memory in another order", view.location)
+        for use in reach.ends:
+            _check_access(use.user)
 
 
-def _why_not_access(user: ir.Operation) -> str | None:
-    """Why the offset of an access cannot be swizzled; None where it can, or where it is unknown."""
-    if user.name == GATHER:
-        return None
-    if user.name in _UNSUITED:
-        return f"{user.name} {_UNSUITED[user.name]}"
-    if user.name not in _ACCESSES:
-        return f"used by {user.name}"
-    if not user.name.startswith("vector.transfer"):
-        return None
+def _check_access(user: ir.Operation) -> None:
+    """Makes sure that the offset of an access can be swizzled, once it is known.
+
+    Raises:
+        Refusal: it cannot.
+    """
+    row = access_row(user)
+    if row is not None and row.why_fixed:
+        raise Refusal(f"{user.name} {row.why_fixed}", user.location)
+    if row is None or row.offset is Offset.FIXED:
+        raise Refusal(f"used by {user.name}", user.location)
+    if not row.masks_outside:
+        return
     parent = user.parent
-    segments = ir.DenseI32ArrayAttr(user.attributes["operandSegmentSizes"])
-    masked = parent is not None and parent.operation.name == "vector.mask"
-    if masked or segments[len(segments) - 1]:
-        return f"a {user.name} is masked"
+    if segments_of(user)[-1] or (parent is not None and parent.name == "vector.mask"):
+        raise Refusal(f"a {user.name} is masked", user.location)
     bounds = ir.ArrayAttr(user.attributes["in_bounds"])
     if not all(ir.BoolAttr(each).value for each in bounds):
-        return f"a {user.name} may be out of bounds"
-    return None
+        raise Refusal(f"a {user.name} may be out of bounds", user.location)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from ..bank_model.swizzle_legality import MOST_HINTS
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action, Decision
@@ -97,10 +97,6 @@ class SwizzlingPass(FunctionPass):
                 f"'{self.max_chain}'"
             )
 
-    @abstractmethod
-    def shown_type(self, allocation: ir.Operation) -> str:
-        """The allocation's type without its memory space."""
-
     def policy(self, lds: Target) -> LayoutPolicy:
         """What chooses layouts for `lds` under the pass's options."""
         return LayoutPolicy(lds, self.max_chain)
@@ -125,7 +121,8 @@ class SwizzlingPass(FunctionPass):
         context: PassContext,
     ) -> None:
         """Reports the decision on one allocation."""
-        context.sink.remark(allocation.location, plan.remark(self.shown_type(allocation)))
+        kind = shown_type(allocation.results[0].type)
+        context.sink.remark(allocation.location, plan.remark(kind))
         self._log(function, allocation, plan, context)
 
     def _log(
@@ -135,7 +132,7 @@ class SwizzlingPass(FunctionPass):
         plan: SwizzlePlan,
         context: PassContext,
     ) -> None:
-        kind = self.shown_type(allocation)
+        kind = shown_type(allocation.results[0].type)
         context.log.add(plan.decision(self.name, function, kind, allocation.location))
 
 

@@ -14,15 +14,12 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import PlainLayout, layout_conflicts
-from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.index.lane_values import LaneEvaluator, Unknown
-from ..dialect_utils.memory.lds_accesses import (
-    is_hinted,
-    lds_allocations,
-    shown_type,
-    trace_allocation,
-)
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.memory.flow import is_hinted, lds_allocations
+from ..dialect_utils.memory.lds_accesses import trace_allocation
+from ..dialect_utils.memory.memref_types import shown_type, type_of
 from .base import FunctionPass, PassContext
 from .decisions import WARN_PASS, Action, Decision
 
@@ -40,8 +37,12 @@ class WarnUnhintedAllocs(FunctionPass):
         for allocation in lds_allocations(function):
             if is_hinted(allocation):
                 continue
-            counted = _conflicts(allocation, function, context)
-            kind = shown_type(allocation)
+            counted: int | str
+            try:
+                counted = _conflicts(allocation, function, context)
+            except (Refusal, InvalidParameterError) as error:
+                counted = str(error)
+            kind = shown_type(type_of(allocation))
             if counted == 0:
                 reason = "its plain layout has no bank conflict"
             elif isinstance(counted, int):
@@ -70,18 +71,18 @@ class WarnUnhintedAllocs(FunctionPass):
             )
 
 
-def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int | str:
-    """Weighted conflict cycles of the plain layout, or why they cannot be counted."""
+def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int:
+    """Weighted conflict cycles of the plain layout.
+
+    Raises:
+        Refusal: the accesses are not known.
+        InvalidParameterError: they cannot be counted.
+    """
     model = lds_model(function, context.test_target)
     if isinstance(model, str):
-        return model
+        raise Refusal(model)
     chip, launch = model
     traced = trace_allocation(allocation, function, LaneEvaluator(launch))
-    if isinstance(traced, Unknown):
-        return traced.reason
-    if traced.unknown:
-        return traced.unknown[0].reason
-    try:
-        return layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses)
-    except InvalidParameterError as error:
-        return str(error)
+    for unknown in traced.unknown:
+        raise unknown
+    return layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses)

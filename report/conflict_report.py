@@ -37,9 +37,9 @@ from ..bank_model.layouts import (
 )
 from ..bank_model.swizzle_legality import footprints_of, illegality
 from ..bank_model.targets import AccessKind, Target, target
-from ..dialect_utils.diagnostics import SourceLocation
+from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
-from ..dialect_utils.memory.lds_reading import ReadAllocation, UnknownUse, read_allocations
+from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 
 
@@ -103,7 +103,7 @@ class AllocationReport:
     tile: LdsTile | None = None
     """The logical, unpadded tile."""
     groups: tuple[AccessGroup, ...] = ()
-    unknown: tuple[UnknownUse, ...] = ()
+    unknown: tuple[Refusal, ...] = ()
     assumptions: tuple[str, ...] = ()
     """What was taken for granted where the program does not say it."""
     remarks: tuple[str, ...] = ()
@@ -309,7 +309,7 @@ def _report(
     try:
         return _counted(read, read.tile, chip, launch, stock_pads, decided)
     except InvalidParameterError as error:
-        reason = UnknownUse(f"its accesses cannot be counted: {error}", read.location)
+        reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
         return _unreadable(replace(read, unknown=(reason, *read.unknown)))
 
 

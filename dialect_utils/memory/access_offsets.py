@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from iree.compiler import ir
@@ -12,29 +13,14 @@ from ...bank_model.swizzle_legality import AccessFootprint, Placement, placement
 from ..element_types import element_bits
 from ..index.index_bits import IndexBits
 from ..index.lane_values import LaneEvaluator, Unknown
-from .hinted_buffers import TRANSPOSE_LOAD, BufferAccess, Chain
-from .lds_accesses import LDMATRIX
-from .required_alignment import in_elements, is_indivisible, required_alignment
-
-
-def vector_type(access: BufferAccess) -> ir.VectorType | None:
-    """The type that a vector access moves; None for memref.load and store."""
-    operation = access.operation
-    if operation.name in ("vector.load", TRANSPOSE_LOAD):
-        return ir.VectorType(operation.results[0].type)
-    if operation.name == "vector.store":
-        return ir.VectorType(operation.operands[0].type)
-    return None
+from ..swizzle_hint import Chain
+from .hinted_buffers import BufferAccess
+from .lds_ops import access_row, in_elements, required_alignment
 
 
 def element_count(access: BufferAccess) -> int:
     """Elements that one lane accesses from its offset on."""
-    if access.operation.name == LDMATRIX:
-        element = ir.MemRefType(access.buffer.type).element_type
-        assert isinstance(element, ir.IntegerType | ir.FloatType)
-        return 128 // element.width
-    vector = vector_type(access)
-    return 1 if vector is None else vector.shape[0]
+    return prod(access.footprint.extents)
 
 
 def _alignment(access: BufferAccess) -> int:
@@ -58,7 +44,8 @@ class KnownOffsets:
         together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
         """
         found = self.bits.of(access.offset).congruence
-        whole = is_indivisible(access.operation)
+        row = access_row(access.operation)
+        whole = row is not None and row.is_whole
         footprint = AccessFootprint(
             element_count(access),
             found.modulus,

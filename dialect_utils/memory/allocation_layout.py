@@ -16,22 +16,16 @@ from math import prod
 
 from iree.compiler import ir
 
-from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from ...bank_model.swizzles import Swizzle, chain_period
+from ..diagnostics import Refusal
 from ..index.index_bits import IndexBits
-from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
-from .allocations import VIEWS, Untraceable, start_offsets
-from .carried_memory import carried_values
-from .lds_accesses import STOWED_SWIZZLE, stowed_swizzles
-
-Chain = tuple[Swizzle, ...]
-
-_PARTIAL_VIEWS = frozenset({"memref.reinterpret_cast", "memref.subview", "memref.transpose"})
-
-
-class UnknownLayoutError(ValueError):
-    """The IR says no single layout of the allocation, or one that cannot be read."""
+from ..operations import parents_of
+from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
+from .buffer_starts import start_offsets
+from .flow import Use, follow, uses_of
+from .lds_ops import EXPAND_SHAPE, SUBVIEW, is_view_in_order
+from .memref_types import type_of
 
 
 @dataclass(frozen=True)
@@ -50,11 +44,10 @@ def standing_layout(allocation: ir.Operation) -> StandingLayout:
     """How the elements of a static row-major `memref.alloc` lie in memory.
 
     Raises:
-        UnknownLayoutError: accesses that go through different hints, or hints on a part of the
-            allocation.
+        Refusal: accesses that go through different hints, or hints on a part of the allocation.
     """
-    shape = tuple(ir.MemRefType(allocation.results[0].type).shape)
-    chain = _stowed(allocation) or _common_chain(allocation)
+    shape = tuple(type_of(allocation).shape)
+    chain = stowed_swizzles(allocation) or _common_chain(allocation)
     if chain:
         return StandingLayout(SwizzledLayout(chain), _expanded_shape(allocation) or shape)
     unpadded = _unpadded_shape(allocation)
@@ -63,97 +56,82 @@ def standing_layout(allocation: ir.Operation) -> StandingLayout:
     return StandingLayout(PlainLayout(), shape)
 
 
-def _stowed(allocation: ir.Operation) -> Chain:
-    try:
-        return stowed_swizzles(allocation)
-    except (UnknownSwizzleError, InvalidParameterError) as error:
-        raise UnknownLayoutError(f"{STOWED_SWIZZLE}: {error}") from error
-
-
 def _common_chain(allocation: ir.Operation) -> Chain:
-    """The swizzles that all accesses go through, from the allocation outwards."""
-    chains: dict[Chain, None] = {}
+    """The swizzles that all accesses go through."""
     unused: dict[Chain, None] = {}
-    pending: list[tuple[ir.Value, Chain, bool]] = [(allocation.results[0], (), False)]
-    seen: set[tuple[ir.Value, Chain]] = set()
-    while pending:
-        value, chain, partial = pending.pop()
-        if (value, chain) in seen:
-            continue
-        seen.add((value, chain))
-        for use in value.uses:
-            user = use.owner.operation
-            carried = carried_values(user, use.operand_number)
-            if is_hint(user):
-                onward = (*chain, _swizzle_of(user))
-                if partial and not _starts_alike(user.operands[0], allocation, onward):
-                    raise UnknownLayoutError("a swizzle hint is on a part of the allocation")
-                pending.append((user.results[0], onward, False))
-                if not list(user.results[0].uses):
-                    unused[onward] = None
-            elif user.name in VIEWS and use.operand_number == 0:
-                through = partial or user.name in _PARTIAL_VIEWS
-                pending.append((user.results[0], chain, through))
-            elif carried:
-                pending += [(each, chain, partial) for each in carried]
-            elif user.name not in _NO_ACCESS:
-                chains[chain] = None
-    chains = chains or unused
+
+    def onward(use: Use, target: ir.Value, state: tuple[Chain, bool]) -> tuple[Chain, bool]:
+        chain, is_partial = state
+        if is_hint(use.user):
+            chain = (*chain, _swizzle_of(use.user))
+            if is_partial and not _starts_alike(use.buffer, allocation, chain):
+                raise Refusal("a swizzle hint is on a part of the allocation", use.user.location)
+            if not uses_of(target):
+                unused[chain] = None
+            return chain, False
+        return chain, is_partial or (use.is_view and not is_view_in_order(use.user))
+
+    accessed = follow(allocation.results[0], ((), False), onward)
+    chains = dict.fromkeys(chain for _, (chain, _) in accessed) or unused
     if len(chains) > 1:
         shown = sorted(" of ".join(map(str, chain)) or "none" for chain in chains)
-        raise UnknownLayoutError(f"its accesses go through different swizzles: {', '.join(shown)}")
+        raise Refusal(f"its accesses go through different swizzles: {', '.join(shown)}")
     return next(iter(chains), ())
 
 
-_NO_ACCESS = frozenset({"memref.dealloc", "memref.dim"})
-
-
 def _starts_alike(part: ir.Value, allocation: ir.Operation, chain: Chain) -> bool:
-    """Whether swizzles of a part are those of the allocation: they repeat up to its start."""
-    function = allocation
-    while function.parent is not None and not function.name.endswith("func"):
-        function = function.parent.operation
-    starts = start_offsets(part, IndexBits(function))
-    if isinstance(starts, Untraceable) or allocation.results[0] not in starts:
+    """Returns whether swizzles of a part are the allocation's: they repeat up to its start."""
+    function = next(each for each in parents_of(allocation) if each.name.endswith("func"))
+    try:
+        starts = start_offsets(part, IndexBits(function))
+    except Refusal:
         return False
-    return starts[allocation.results[0]].is_multiple_of(chain_period(chain))
+    start = starts.get(allocation.results[0])
+    return start is not None and start.is_multiple_of(chain_period(chain))
 
 
 def _swizzle_of(hint: ir.Operation) -> Swizzle:
     try:
         return hint_swizzle(hint)
-    except (UnknownSwizzleError, InvalidParameterError) as error:
-        raise UnknownLayoutError(f"swizzle hint: {error}") from error
+    except Refusal as refusal:
+        raise Refusal(f"swizzle hint: {refusal}", hint.location) from refusal
 
 
 def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
     """The one shape that a flat allocation, or the hints on it, are expanded to."""
-    shapes: set[tuple[int, ...]] = set()
-    pending: list[ir.Value] = [allocation.results[0]]
-    while pending:
-        for use in pending.pop().uses:
-            user = use.owner.operation
-            if is_hint(user):
-                pending.append(user.results[0])
-            elif user.name == "memref.expand_shape":
-                shapes.add(tuple(ir.MemRefType(user.results[0].type).shape))
-    elements = prod(ir.MemRefType(allocation.results[0].type).shape)
+    shapes = {tuple(kind.shape) for kind in expansions_of(allocation)}
+    elements = prod(type_of(allocation).shape)
     if len(shapes) != 1:
         return None
     (shape,) = shapes
     return shape if all(size > 0 for size in shape) and prod(shape) == elements else None
 
 
+def expansions_of(allocation: ir.Operation) -> list[ir.MemRefType]:
+    """The types that an allocation, or the hints on it, are expanded to, the nearest first.
+
+    An allocation is flattened for its hints; these give it back the shape that it had.
+    """
+    found: list[ir.MemRefType] = []
+    pending = [allocation.results[0]]
+    for value in pending:
+        for use in uses_of(value):
+            if is_hint(use.user):
+                pending += use.becomes
+            elif use.user.name == EXPAND_SHAPE:
+                found.append(type_of(use.user))
+    return found
+
+
 def _unpadded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
     """The rows without padding, if everything goes through one view of the first columns."""
-    users = [use.owner.operation for use in allocation.results[0].uses]
-    views = [user for user in users if user.name != "memref.dealloc"]
-    if len(views) != 1 or views[0].name != "memref.subview":
+    uses = uses_of(allocation.results[0])
+    if len(uses) != 1 or uses[0].user.name != SUBVIEW:
         return None
-    view = views[0]
+    view = uses[0].user
     if len(view.operands) != 1:
         return None
-    shape = tuple(ir.MemRefType(allocation.results[0].type).shape)
+    shape = tuple(type_of(allocation).shape)
     offsets, sizes, strides = (
         tuple(ir.DenseI64ArrayAttr(view.attributes[f"static_{name}"]))
         for name in ("offsets", "sizes", "strides")

@@ -13,37 +13,29 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
-from .allocations import defining_operation
-from .lds_accesses import LDMATRIX
+from ..operations import attributes_of, defining_operation, operations_in
+from .lds_ops import EXPAND_SHAPE, LDMATRIX
+from .memref_types import type_of
 
 
 def fold_expansions_into_ldmatrix(function: ir.Operation) -> None:
     """Lets every `nvgpu.ldmatrix` on the `expand_shape` of a flat buffer read the buffer itself."""
-    found: list[tuple[ir.Operation, ir.Operation]] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == LDMATRIX:
-            view = defining_operation(operation.operands[0])
-            if view is not None and _expands_flat(view):
-                found.append((operation, view))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    for operation, view in found:
-        _read_flat(operation, view)
-        if not list(view.results[0].uses):
-            view.erase()
+    for operation in operations_in(function, LDMATRIX):
+        view = defining_operation(operation.operands[0])
+        if view is not None and _expands_flat(view):
+            _read_flat(operation, view)
+            if not list(view.results[0].uses):
+                view.erase()
 
 
 def _expands_flat(view: ir.Operation) -> bool:
-    if view.name != "memref.expand_shape":
+    if view.name != EXPAND_SHAPE:
         return False
-    source, result = (ir.MemRefType(each.type) for each in (view.operands[0], view.results[0]))
-    return source.rank == 1 and result.has_static_shape
+    return type_of(view.operands[0]).rank == 1 and type_of(view).has_static_shape
 
 
 def _read_flat(operation: ir.Operation, view: ir.Operation) -> None:
-    shape = ir.MemRefType(view.results[0].type).shape
+    shape = type_of(view).shape
     _, *indices = operation.operands
     with ir.InsertionPoint(operation), operation.location:
         index = _linearized(indices, shape)
@@ -51,7 +43,7 @@ def _read_flat(operation: ir.Operation, view: ir.Operation) -> None:
             LDMATRIX,
             results=[operation.results[0].type],
             operands=[view.operands[0], index],
-            attributes={name: operation.attributes[name] for name in operation.attributes},
+            attributes=attributes_of(operation),
         )
     operation.results[0].replace_all_uses_with(made.results[0])
     operation.erase()

@@ -32,21 +32,17 @@ from iree.compiler.dialects import arith
 
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.swizzles import Swizzle, chain_period
-from ..diagnostics import PassFailure
+from ..diagnostics import PassFailure, Refusal
 from ..gpu_target import Launch
 from ..index.index_builder import EmittedIndex, IndexBuilder
 from ..index.index_ops import compute_after_operands, dimension_of
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..index.swizzle_arithmetic import xor_terms
-from ..swizzle_hint import HINT_NAME
-from .allocations import (
-    REORDERING_FREE_VIEWS,
-    VIEWS,
-    Untraceable,
-    defining_operation,
-    sources_of,
-)
-from .lds_accesses import Gather, mixed_operands, strides_of
+from ..operations import attributes_of, defining_operation, mixed_operands, parents_of, segments_of
+from .flow import FOR_BOUNDS, sources_of
+from .lds_accesses import Gather
+from .lds_ops import SUBVIEW, view_row
+from .memref_types import static_strides, type_of
 
 _LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
 _SAME_IN_A_WAVE = frozenset(
@@ -66,13 +62,11 @@ _SAME_FOR_SAME_OPERANDS = frozenset(
 _HINT = "iree_codegen.index_hint"
 
 
-def _is_arithmetic(name: str) -> bool:
-    """Whether an operation can be made again on other operands."""
-    return (
-        name.startswith(("arith.", "affine.", "index."))
-        or name in VIEWS
-        or name in ("amdgpu.fat_raw_buffer_cast", "util.assume.int", _HINT)
-    )
+def _is_arithmetic(operation: ir.Operation) -> bool:
+    """Returns whether an operation can be made again on other operands."""
+    name = operation.name
+    is_computed = name.startswith(("arith.", "affine.", "index."))
+    return is_computed or view_row(operation) is not None or name in ("util.assume.int", _HINT)
 
 
 @dataclass
@@ -86,24 +80,28 @@ class LaneDependence:
         """Whether lanes differ; a text why they may, and the value cannot be made again."""
         return compute_after_operands(value, self._known, self._undecided, self._judge)
 
-    def of_surroundings(self, operation: ir.Operation, function: ir.Operation) -> str | None:
-        """Why the lanes of a wave may not run `operation` together; None if they do."""
+    def check_surroundings(self, operation: ir.Operation, function: ir.Operation) -> None:
+        """Makes sure that the lanes of a wave run `operation` together.
+
+        Raises:
+            Refusal: they may not.
+        """
         inner = operation
-        while inner != function:
-            outer = inner.parent.operation
+        for outer in parents_of(operation):
             if len(inner.block.region.blocks) > 1:
-                return "it is in unstructured control flow"
+                raise Refusal("it is in unstructured control flow")
             deciding: Sequence[ir.Value] = ()
             if outer.name == "scf.if":
                 deciding = [outer.operands[0]]
             elif outer.name == "scf.for":
-                deciding = list(outer.operands)[:3]
+                deciding = list(outer.operands)[:FOR_BOUNDS]
             elif outer != function and outer.name != "scf.forall":
-                return f"it is inside {outer.name}"
+                raise Refusal(f"it is inside {outer.name}")
             if any(self.of(value) is not False for value in deciding):
-                return f"the lanes of a wave may differ in whether an {outer.name} runs it"
+                raise Refusal(f"the lanes of a wave may differ in whether an {outer.name} runs it")
+            if outer == function:
+                return
             inner = outer
-        return None
 
     def _is_known_uniform(self, value: ir.Value) -> bool:
         if not isinstance(value.type, ir.IndexType | ir.IntegerType):
@@ -133,7 +131,7 @@ class LaneDependence:
             return False
         if refusals:
             return refusals[0]
-        if _is_arithmetic(name):
+        if _is_arithmetic(owner.operation):
             return varies
         same = name in _SAME_FOR_SAME_OPERANDS and not varies
         return False if same else f"the result of {name}"
@@ -144,7 +142,7 @@ def _operands(value: ir.Value) -> list[ir.Value]:
     if isinstance(owner, ir.Block):
         parent = owner.owner.operation
         is_induction = parent.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
-        return list(parent.operands)[:3] if is_induction else []
+        return list(parent.operands)[:FOR_BOUNDS] if is_induction else []
     operation = owner.operation
     if operation.name in _SAME_IN_A_WAVE or len(operation.regions):
         return []
@@ -182,27 +180,31 @@ class GatherPermuter:
         """For a function whose launch is the evaluator's."""
         return GatherPermuter(function, evaluator, LaneDependence(evaluator))
 
-    def why_not(self, gather: Gather) -> str | None:
-        """Why the lanes of `gather` cannot fetch for each other; None if they can."""
+    def check(self, gather: Gather) -> None:
+        """Makes sure that the lanes of `gather` can fetch for each other.
+
+        Raises:
+            Refusal: they cannot.
+        """
         if not is_power_of_two(gather.store.count):
-            return f"its lanes store {gather.store.count} elements, which are no power of two"
+            count = gather.store.count
+            raise Refusal(f"its lanes store {count} elements, which are no power of two")
         if gather.store.partial:
-            return "some lanes of a wave take no part in it"
-        reason = self.dependence.of_surroundings(gather.operation, self.function)
-        if reason is not None:
-            return reason
+            raise Refusal("some lanes of a wave take no part in it")
+        self.dependence.check_surroundings(gather.operation, self.function)
         for number in range(_source_operands(gather.operation)):
             differs = self.dependence.of(gather.operation.operands[number])
             if isinstance(differs, str):
-                return f"its source depends on {differs}"
-        if isinstance(_displacements(gather.memref), str):
-            return f"it stores to {_displacements(gather.memref)}"
-        return None
+                raise Refusal(f"its source depends on {differs}")
+        try:
+            _displacements(gather.memref)
+        except Refusal as refusal:
+            raise Refusal(f"it stores to {refusal}") from refusal
 
     def permute(self, gather: Gather, chain: Sequence[Swizzle]) -> None:
         """Lets `gather` fetch for the places that `chain` gives its elements.
 
-        The chain is one that `why_not_stored_directly` accepts, and `why_not` has no objection.
+        The chain is one that `why_not_stored_directly` accepts, and `check` has no objection.
 
         Raises:
             PassFailure: the emitted lane numbers are not the expected ones.
@@ -251,8 +253,7 @@ class GatherPermuter:
 
 def _source_operands(gather: ir.Operation) -> int:
     """How many operands, from the first on, say where a gather fetches from."""
-    segments = ir.DenseI32ArrayAttr(gather.attributes["operandSegmentSizes"])
-    return segments[0] + segments[1]
+    return sum(map(len, segments_of(gather)[:2]))
 
 
 # -- arithmetic, at the current insertion point ---------------------------------------------------
@@ -289,8 +290,8 @@ def _thread(launch: Launch) -> ir.Value:
 def _first_element(gather: Gather) -> ir.Value:
     """The element of the allocation at which lane 0 of the wave stores."""
     displacements = _displacements(gather.memref)
-    strides = strides_of(gather.memref)
-    assert not isinstance(displacements, str) and strides is not None
+    strides = static_strides(type_of(gather.memref))
+    assert strides is not None
     total: ir.Value | None = None
     for number, stride in (*displacements, *zip(gather.indices, strides, strict=True)):
         value = _constant(number) if isinstance(number, int) else number
@@ -299,42 +300,45 @@ def _first_element(gather: Gather) -> ir.Value:
     return _constant(0) if total is None else total
 
 
-def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]] | str:
+def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]]:
     """How far behind its allocation a memref starts, as numbers and what to multiply them with.
 
-    A text names what is in the way. What loops and choices carry must be whole allocations.
+    What loops and choices carry must be whole allocations.
+
+    Raises:
+        Refusal: names what is in the way.
     """
     found: list[tuple[ir.Value | int, int]] = []
     value = memref
     while True:
         view = defining_operation(value)
-        if view is None or view.name not in VIEWS:
-            return found if _is_whole(value) else "a part of memory that is carried or chosen"
-        if view.name == "memref.subview":
-            strides = strides_of(view.operands[0])
+        row = view_row(view)
+        if view is None or row is None:
+            if not _is_whole(value):
+                raise Refusal("a part of memory that is carried or chosen")
+            return found
+        if view.name == SUBVIEW:
+            strides = static_strides(type_of(view.operands[0]))
             if strides is None:
-                return "memory without static strides"
+                raise Refusal("memory without static strides")
             found += zip(mixed_operands(view, "static_offsets", 1), strides, strict=True)
-        elif view.name not in _SAME_START:
-            return f"the result of {view.name}"
+        elif not row.same_start:
+            raise Refusal(f"the result of {view.name}")
         value = view.operands[0]
 
 
-_SAME_START = REORDERING_FREE_VIEWS | {HINT_NAME}
-
-
 def _is_whole(value: ir.Value) -> bool:
-    """Whether everything that a value may be starts where its allocation does."""
+    """Returns whether everything that a value may be starts where its allocation does."""
     pending, seen = [value], {value}
     while pending:
         current = pending.pop()
-        sources = sources_of(current)
-        if isinstance(sources, Untraceable):
+        row = view_row(defining_operation(current))
+        if row is not None and not row.same_start:
             return False
-        definition = defining_operation(current)
-        if definition is not None and definition.name in VIEWS - _SAME_START:
+        try:
+            new = [source for source in sources_of(current) if source not in seen]
+        except Refusal:
             return False
-        new = [source for source in sources if source not in seen]
         seen.update(new)
         pending += new
     return True
@@ -405,7 +409,7 @@ class _Renumbering:
         if operation.name == _HINT:
             # What the hint says of neighbouring lanes no longer holds.
             return operands[0]
-        attributes = {name: operation.attributes[name] for name in operation.attributes}
+        attributes = attributes_of(operation)
         kinds = [result.type for result in operation.results]
         made = ir.Operation.create(
             operation.name, results=kinds, operands=operands, attributes=attributes

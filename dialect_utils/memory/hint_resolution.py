@@ -27,16 +27,16 @@ from ...bank_model.swizzle_legality import (
     why_not_rewritten,
 )
 from ...bank_model.swizzles import chain_period
+from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..index.index_bits import IndexBits
-from .access_offsets import KnownOffsets, vector_type
-from .allocations import (
-    REORDERING_FREE_VIEWS,
-    begins_at_multiple_of,
-    defining_operation,
-    length_of,
-)
-from .hinted_buffers import BufferAccess, BufferGroup, Chain
+from ..operations import defining_operation
+from ..swizzle_hint import Chain
+from .access_offsets import KnownOffsets
+from .buffer_starts import begins_at_multiple_of, length_of
+from .hinted_buffers import BufferAccess, BufferGroup
+from .lds_ops import is_view_in_order
+from .memref_types import strides_and_offset, type_of
 
 
 def why_not_resolvable(group: BufferGroup, known: KnownOffsets) -> str | None:
@@ -193,7 +193,7 @@ def _asked_buffers(group: BufferGroup) -> list[ir.Value]:
 
 def _before_views(buffer: ir.Value) -> ir.Value:
     operation = defining_operation(buffer)
-    if operation is None or operation.name not in REORDERING_FREE_VIEWS:
+    if operation is None or not is_view_in_order(operation):
         return buffer
     source = operation.operands[0]
     is_flat = isinstance(source.type, ir.MemRefType) and source.type.rank == 1
@@ -219,7 +219,7 @@ def _why_not_placed(access: BufferAccess, run: int, known: KnownOffsets, must: b
     divisible = not footprint.whole and placement(run, footprint) is None
     if reason is None or not divisible or not (must or may_be_whole_runs(run, footprint)):
         return reason
-    bits = element_bits(ir.MemRefType(access.buffer.type).element_type)
+    bits = element_bits(type_of(access.buffer).element_type)
     if bits is None or bits % 8:
         return f"{reason}, and its elements are no whole bytes, to be accessed one by one"
     return None
@@ -231,24 +231,24 @@ def _layout_problem(kind: ir.Type) -> str | None:
         return f"{kind} is not a ranked memref"
     if kind.rank != 1:
         return f"memref of rank {kind.rank} is not flat"
-    try:
-        strides, _ = kind.get_strides_and_offset()
-    except (ValueError, RuntimeError):
+    strides, _ = strides_and_offset(kind)
+    if strides is None:
         return f"layout {kind.layout} is not strided"
-    return None if strides == [1] else f"layout {kind.layout} is not contiguous"
+    return None if strides == (1,) else f"layout {kind.layout} is not contiguous"
 
 
 def _shape_problem(access: BufferAccess, run: int) -> str | None:
     """Why what one access moves cannot be rewritten, whatever its offset."""
-    vector = vector_type(access)
+    try:
+        vector = access.footprint.vector
+    except Refusal as refusal:
+        return f"{access.operation.name}: {refusal}"
     if vector is None:
         return None
     name = access.operation.name
-    if vector.scalable:
-        return f"{name} of scalable {vector}"
     if vector.rank != 1:
         return f"{name} of {vector}, a vector of rank {vector.rank}"
-    element = ir.MemRefType(access.buffer.type).element_type
+    element = type_of(access.buffer).element_type
     if isinstance(element, ir.VectorType):
         return f"{name} from a memref of vectors"
     if vector.shape[0] > run and not isinstance(

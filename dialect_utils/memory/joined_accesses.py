@@ -33,7 +33,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
-from .lds_accesses import TracedAccess
+from .lane_accesses import TracedAccess
 
 MOST_UNROLLED = 64
 """As a rule, LLVM does not unroll a loop completely that has more trips."""
@@ -78,8 +78,8 @@ def emitted_accesses(
         segments.setdefault((*key, access.elements.shape, mask, alone), []).append(access)
     found: list[LdsAccess] = []
     for segment in segments.values():
-        for chain in _chains(segment):
-            found += _chunks(tile, chain)
+        for row in _rows(segment):
+            found += _chunks(tile, row)
     # In an unrolled loop, a vector may be aligned in some trips and not in others.
     apart = any(each.trip and each.access.count > 1 for each in accesses)
     return Emitted(tuple(found), apart or len(found) < len(accesses))
@@ -148,11 +148,11 @@ def _keeps_order(operation: ir.Operation) -> bool:
     return len(operation.regions) > 0 or "barrier" in operation.name or "call" in operation.name
 
 
-def _chains(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
-    """Yields the accesses in chains. Each next access of a chain begins where the last one ends.
+def _rows(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
+    """Yields the accesses in rows. Each next access of a row begins where the last one ends.
 
-    This holds in all lanes. Every access is in one chain. Two accesses to the same elements are in
-    different chains, because buffers that share a layout are often filled right after each other.
+    This holds in all lanes. Every access is in one row. Two accesses to the same elements are in
+    different rows, because buffers that share a layout are often filled right after each other.
     """
     beginnings: list[dict[bytes, LdsAccess]] = []
     for access in accesses:
@@ -171,32 +171,32 @@ def _chains(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
         for access in beginning.values():
             if id(access) in preceded:
                 continue
-            chain: list[LdsAccess] = []
+            row: list[LdsAccess] = []
             link: LdsAccess | None = access
             while link is not None:
-                chain.append(link)
+                row.append(link)
                 link = following[id(link)]
-            yield chain
+            yield row
 
 
-def _chunks(tile: LdsTile, chain: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
-    """Yields the accesses of up to 16 bytes, each aligned to its size, that a chain is joined to.
+def _chunks(tile: LdsTile, row: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
+    """Yields the accesses of up to 16 bytes, each aligned to its size, that a row is joined to.
 
-    For example, a chain of six 4-byte elements at 16 * lane becomes one access of 16 bytes and one
+    For example, a row of six 4-byte elements at 16 * lane becomes one access of 16 bytes and one
     of 8 bytes. At 24 * lane, where not every lane starts at a multiple of 16, it becomes three
     accesses of 8 bytes.
     """
     first = 0
-    while first < len(chain):
-        start = chain[first].elements * tile.element_bits // 8
+    while first < len(row):
+        start = row[first].elements * tile.element_bits // 8
         best, count = first + 1, 0
-        for last in range(first, len(chain)):
-            count += chain[last].count
+        for last in range(first, len(row)):
+            count += row[last].count
             size = count * tile.element_bits // 8
             if size > MAX_USEFUL_ALIGNMENT:
                 break
             if is_power_of_two(size) and not (start % size).any():
                 best = last + 1
-        joint = sum(access.count for access in chain[first:best])
-        yield replace(chain[first], count=joint)
+        joint = sum(access.count for access in row[first:best])
+        yield replace(row[first], count=joint)
         first = best

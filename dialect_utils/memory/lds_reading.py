@@ -8,7 +8,7 @@ that cannot be followed, are listed with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,15 +17,18 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
-from ..diagnostics import SourceLocation
+from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
-from ..index.lane_values import LaneEvaluator, Unknown
-from ..swizzle_hint import UnknownSwizzleError, hint_swizzle, is_hint
-from .allocation_layout import UnknownLayoutError, standing_layout
-from .allocations import is_workgroup_memref, lds_bytes
+from ..index.lane_values import LaneEvaluator
+from ..operations import operations_in
+from ..swizzle_hint import hint_swizzle, is_hint
+from .allocation_layout import standing_layout
+from .flow import is_lds_allocation, uses_of
 from .joined_accesses import MOST_UNROLLED, emitted_accesses
-from .lds_accesses import lds_allocations, ordinary_accesses, shown_type, trace_allocation
-from .staged_tensors import UntraceableError, accesses_of, is_workgroup_alloc, tile_of
+from .lds_accesses import ordinary_accesses, trace_allocation
+from .lds_ops import COLLAPSE_SHAPE
+from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
+from .staged_tensors import accesses_of, is_workgroup_alloc
 from .vector_layouts import VectorLayouts, infer_vector_layouts
 
 _TO_LAYOUT = "iree_vector_ext.to_layout"
@@ -33,14 +36,6 @@ _UNDISTRIBUTED = (
     "on memrefs, but its vectors are not distributed to lanes yet; give the IR before "
     "bufferization or after iree-llvmgpu-vector-distribute"
 )
-
-
-@dataclass(frozen=True)
-class UnknownUse:
-    """A use of an allocation that cannot be read, and why."""
-
-    reason: str
-    location: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +56,8 @@ class ReadAllocation:
     """How the tile lies in memory, hints honoured; given if `tile` is."""
     accesses: tuple[LdsAccess, ...] = ()
     """In elements of `tile`."""
-    unknown: tuple[UnknownUse, ...] = ()
+    unknown: tuple[Refusal, ...] = ()
+    """Uses that cannot be read; without a location the allocation itself."""
     assumptions: tuple[str, ...] = ()
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
@@ -80,63 +76,46 @@ def read_allocations(
     layouts = infer_vector_layouts(function) if launch is not None else None
     tensors: list[ReadAllocation] = []
     memrefs: list[ReadAllocation] = []
-    traced = set(lds_allocations(function))
-    operations = _operations_of(function)
+    operations = operations_in(function)
     if evaluator is not None and any(op.name == _TO_LAYOUT for op in operations):
         evaluator, unreadable = None, _UNDISTRIBUTED
     for op in operations:
         if is_workgroup_alloc(op):
-            listed = ReadAllocation(_tensor_text(op), _place(op), _tensor_bytes(op))
+            read = _listed(op, _tensor_bytes(op))
             if launch is None or layouts is None:
-                listed = _with_reason(listed, unreadable)
+                read = _with_reason(read, unreadable)
             else:
-                listed = _read_tensor(op, listed, layouts, launch)
-            tensors.append(listed)
-        elif op in traced:
-            listed = ReadAllocation(shown_type(op), _place(op), _memref_bytes(op))
+                read = _read_tensor(op, read, layouts, launch)
+            tensors.append(read)
+        elif is_lds_allocation(op):
+            read = _listed(op, lds_bytes(type_of(op)))
             if evaluator is None:
-                listed = _with_reason(listed, unreadable)
+                read = _with_reason(read, unreadable)
             else:
-                listed = _read_memref(op, listed, function, evaluator)
-            memrefs.append(listed)
+                read = _read_memref(op, read, function, evaluator)
+            memrefs.append(read)
         elif _makes_workgroup_memory(op):
-            listed = ReadAllocation(shown_type(op), _place(op), _memref_bytes(op))
-            memrefs.append(_with_reason(listed, f"made by {op.name}, which is not followed"))
+            read = _listed(op, lds_bytes(type_of(op)))
+            memrefs.append(_with_reason(read, f"made by {op.name}, which is not followed"))
     return tensors + memrefs
 
 
+def _listed(op: ir.Operation, size: int | None) -> ReadAllocation:
+    place = str(SourceLocation.of(op.location) or "")
+    return ReadAllocation(shown_type(op.results[0].type), place, size)
+
+
 def _with_reason(listed: ReadAllocation, reason: str) -> ReadAllocation:
-    return replace(listed, unknown=(UnknownUse(reason),))
-
-
-def _operations_of(function: ir.Operation) -> Sequence[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
-def _place(operation: ir.Operation) -> str:
-    return str(SourceLocation.of(operation.location) or "")
+    return replace(listed, unknown=(Refusal(reason),))
 
 
 # On tensors.
 
 
-def _tensor_text(alloc: ir.Operation) -> str:
-    kind = ir.RankedTensorType(alloc.results[0].type)
-    with alloc.context, alloc.location:
-        return str(ir.RankedTensorType.get(kind.shape, kind.element_type))
-
-
 def _tensor_bytes(alloc: ir.Operation) -> int | None:
     try:
-        return PlainLayout().size_bytes(tile_of(alloc))
-    except UntraceableError:
+        return PlainLayout().size_bytes(tile_of(ir.RankedTensorType(alloc.results[0].type)))
+    except Refusal:
         return None
 
 
@@ -144,17 +123,17 @@ def _read_tensor(
     alloc: ir.Operation, listed: ReadAllocation, layouts: VectorLayouts, launch: Launch
 ) -> ReadAllocation:
     try:
-        tile = tile_of(alloc)
+        tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
         chain = []
         last = alloc
         while any(is_hint(use.owner) for use in last.results[0].uses):
             uses = list(last.results[0].uses)
             if len(uses) != 1:
-                raise UntraceableError("it is used beside its swizzle hint")
+                raise Refusal("it is used beside its swizzle hint")
             last = uses[0].owner.operation
             chain.append(hint_swizzle(last))
         accesses = accesses_of(last, tile, layouts, launch)
-    except (UntraceableError, UnknownSwizzleError, InvalidParameterError) as error:
+    except (Refusal, InvalidParameterError) as error:
         return _with_reason(listed, str(error))
     layout = SwizzledLayout(tuple(chain)) if chain else PlainLayout()
     return replace(listed, tile=tile, layout=layout, accesses=accesses)
@@ -163,16 +142,11 @@ def _read_tensor(
 # On memrefs.
 
 
-def _memref_bytes(allocation: ir.Operation) -> int | None:
-    return lds_bytes(ir.MemRefType(allocation.results[0].type))
-
-
 def _makes_workgroup_memory(op: ir.Operation) -> bool:
-    """Whether an op hands out workgroup memory that it did not get as an operand."""
+    """Returns whether an op hands out workgroup memory that it did not get as an operand."""
     if len(op.regions) or len(op.results) != 1 or not is_workgroup_memref(op.results[0].type):
         return False
-    memrefs = (ir.MemRefType, ir.UnrankedMemRefType)
-    return not any(isinstance(operand.type, memrefs) for operand in op.operands)
+    return not any(map(is_memref, op.operands))
 
 
 def _read_memref(
@@ -181,34 +155,32 @@ def _read_memref(
     function: ir.Operation,
     evaluator: LaneEvaluator,
 ) -> ReadAllocation:
-    traced = trace_allocation(allocation, function, evaluator)
-    if isinstance(traced, Unknown):
-        return _with_reason(listed, traced.reason)
     try:
+        traced = trace_allocation(allocation, function, evaluator)
         stands = standing_layout(allocation)
-    except UnknownLayoutError as error:
-        return _with_reason(listed, str(error))
+    except Refusal as refusal:
+        return _with_reason(listed, refusal.reason)
     tile = LdsTile(stands.shape, traced.tile.element_bits)
     accesses = traced.accesses
     if isinstance(stands.layout, PaddedLayout):
         accesses = tuple(_without_padding(a, traced.tile, tile) for a in accesses)
 
     def emitted(through_conditions: bool) -> tuple[LdsAccess, ...] | None:
-        unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-        if isinstance(unrolled, Unknown) or not isinstance(stands.layout, PlainLayout):
+        if not isinstance(stands.layout, PlainLayout):
             return None
+        unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
         accesses = ordinary_accesses([unrolled])
         return emitted_accesses(unrolled.tile, accesses, through_conditions).accesses
 
-    users = [use.owner.operation.name for use in allocation.results[0].uses]
+    users = [use.user.name for use in uses_of(allocation.results[0])]
     return replace(
         listed,
         tile=tile,
         layout=stands.layout,
         accesses=accesses,
-        unknown=tuple(UnknownUse(each.reason, each.location) for each in traced.unknown),
+        unknown=traced.unknown,
         assumptions=traced.assumptions,
-        never_padded="memref.collapse_shape" in users,
+        never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
     )
 

@@ -13,19 +13,37 @@ and every view of `%a` gets the type that follows from the new strides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm, prod
+from types import MappingProxyType
 
 from iree.compiler import ir
 
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
+from ..diagnostics import Refusal
 from ..dynamic_sizes import DYNAMIC
-from ..element_types import element_bits
-from ..index.lane_values import Unknown
-from .allocations import reach_of
-from .lds_accesses import SWIZZLE_HINT
-from .required_alignment import in_elements, required_alignment, why_not_aligned
+from .allocation_layout import expansions_of
+from .flat_allocations import alignment_of
+from .flow import Use, follow, reach_of
+from .lds_ops import (
+    COLLAPSE_SHAPE,
+    EXPAND_SHAPE,
+    SUBVIEW,
+    access_row,
+    in_elements,
+    required_alignment,
+    why_not_aligned,
+)
+from .memref_types import (
+    has_identity_layout,
+    row_major_strides,
+    row_major_type,
+    strided_type,
+    strides_and_offset,
+    type_of,
+    whole_element_bits,
+)
 
 
 @dataclass(frozen=True)
@@ -36,21 +54,9 @@ class PaddedRows:
     new_types: tuple[tuple[ir.Value, ir.MemRefType], ...]
 
 
-def type_of(allocation: ir.Operation) -> ir.MemRefType:
-    return ir.MemRefType(allocation.results[0].type)
-
-
 def bits_of_element(allocation: ir.Operation) -> int:
-    """Bits of an element; for vectors and complex numbers of all their parts."""
-    return _type_bits(type_of(allocation).element_type)
-
-
-def _type_bits(kind: ir.Type) -> int:
-    if isinstance(kind, ir.VectorType):
-        return prod(kind.shape) * _type_bits(kind.element_type)
-    if isinstance(kind, ir.ComplexType):
-        return 2 * _type_bits(kind.element_type)
-    return element_bits(kind) or 0
+    """Bits of an element, for vectors and complex numbers of all their parts; 0 if not known."""
+    return whole_element_bits(type_of(allocation).element_type) or 0
 
 
 def lds_bytes_of(allocations: Sequence[ir.Operation]) -> int | None:
@@ -66,12 +72,6 @@ def lds_bytes_of(allocations: Sequence[ir.Operation]) -> int | None:
     return total
 
 
-def alignment_of(allocation: ir.Operation) -> int:
-    if "alignment" not in allocation.attributes:
-        return 1
-    return ir.IntegerAttr(allocation.attributes["alignment"]).value
-
-
 def elements_of_bits(allocation: ir.Operation, padding_bits: int) -> int:
     """The elements that the stock pass appends: as many as fit into the bits."""
     bits = bits_of_element(allocation)
@@ -80,7 +80,7 @@ def elements_of_bits(allocation: ir.Operation, padding_bits: int) -> int:
 
 def needed_alignment(allocation: ir.Operation) -> int:
     """Bytes of which the addresses of everything that accesses it must be multiples."""
-    return lcm(*(required_alignment(user) for user, _ in reach_of(allocation.results[0]).uses))
+    return lcm(*(required_alignment(use.user) for use in reach_of(allocation.results[0]).ends))
 
 
 def aligned_padding(allocation: ir.Operation, padding_elements: int) -> int:
@@ -99,7 +99,8 @@ def why_misaligned(allocation: ir.Operation, padding_elements: int) -> str | Non
     if prod(type_of(allocation).shape[:-1]) == 1:
         return None
     moved = padding_elements * bits_of_element(allocation) // 8
-    reasons = (why_not_aligned(user, moved) for user, _ in reach_of(allocation.results[0]).uses)
+    ends = reach_of(allocation.results[0]).ends
+    reasons = (why_not_aligned(use.user, moved) for use in ends)
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -111,140 +112,70 @@ def extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
 
 
 def extra_bytes_before_hints(allocation: ir.Operation) -> int:
-    """What the stock padding would add to a hinted allocation, had it no hint.
-
-    An allocation is flattened for its hints; the shape it had is what the first expand_shape
-    gives back.
-    """
+    """What the stock padding would add to a hinted allocation, had it no hint."""
     elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
-    pending: list[ir.Value] = [allocation.results[0]]
-    while pending:
-        for use in pending.pop(0).uses:
-            user = use.owner.operation
-            if user.name == "memref.expand_shape":
-                shape = ir.MemRefType(user.results[0].type).shape
-                return prod(shape[:-1]) * elements * (bits_of_element(allocation) // 8)
-            if user.name == SWIZZLE_HINT:
-                pending.append(user.results[0])
+    for kind in expansions_of(allocation):
+        return prod(kind.shape[:-1]) * elements * (bits_of_element(allocation) // 8)
     return extra_bytes(allocation, elements)
 
 
-_STRIDED_USERS = frozenset(
-    {
-        "affine.load",
-        "affine.store",
-        "affine.vector_load",
-        "affine.vector_store",
-        "linalg.copy",
-        "linalg.fill",
-        "linalg.generic",
-        "linalg.transpose",
-        "memref.atomic_rmw",
-        "memref.copy",
-        "memref.dealloc",
-        "memref.generic_atomic_rmw",
-        "memref.load",
-        "memref.prefetch",
-        "memref.store",
-        "nvgpu.device_async_copy",
-        "nvgpu.ldmatrix",
-        "vector.load",
-        "vector.maskedload",
-        "vector.maskedstore",
-        "vector.store",
-        "vector.transfer_read",
-        "vector.transfer_write",
-    }
-)
-"""Operations that address a memref by indices alone, so that its strides may change."""
+def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows:
+    """The types of all views once the rows are padded.
 
-
-def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
-
-
-def strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int]:
-    """Strides and offset; (None, 0) for a layout that is not strided."""
-    try:
-        strides, offset = kind.get_strides_and_offset()
-    except (RuntimeError, ValueError):
-        return None, 0
-    return tuple(strides), offset
-
-
-def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows | Unknown:
-    """The types of all views once the rows are padded; Unknown when a user forbids it."""
+    Raises:
+        Refusal: a user forbids it.
+    """
     old = type_of(allocation)
     if old.rank == 0:
-        return Unknown("it has rank 0")
+        raise Refusal("it has rank 0")
     if not old.has_static_shape:
-        return Unknown("its shape is dynamic")
+        raise Refusal("its shape is dynamic")
     misaligned = why_misaligned(allocation, padding_elements)
     if misaligned is not None:
-        return Unknown(misaligned)
+        raise Refusal(misaligned)
     pitches = (*old.shape[:-1], old.shape[-1] + padding_elements)
-    root = _strided(old, tuple(old.shape), row_major_strides(pitches), 0)
-    types: list[tuple[ir.Value, ir.MemRefType]] = []
-    pending: list[tuple[ir.Value, ir.MemRefType | None]] = [(allocation.results[0], root)]
-    while pending:
-        value, kind = pending.pop()
-        if kind is not None and value.type == kind:
-            # Such as a view of the first row: neither its type nor its views' types change.
-            kind = None
-        if kind is not None:
-            types.append((value, kind))
-        for use in value.uses:
-            user = use.owner.operation
-            if user.name in _VIEW_TYPES:
-                result = None if kind is None else _VIEW_TYPES[user.name](user, kind)
-                if isinstance(result, Unknown):
-                    return result
-                pending.append((user.results[0], result))
-            elif user.name not in _STRIDED_USERS:
-                return Unknown(f"{user.name} cannot take padded rows")
-    return PaddedRows(padding_elements, tuple(types))
+    root = strided_type(old, old.shape, row_major_strides(pitches), 0)
+    types: dict[ir.Value, ir.MemRefType] = {}
+    if old != root:
+        types[allocation.results[0]] = root
 
-
-def _is_identity(kind: ir.MemRefType) -> bool:
-    """Whether reshaping such a memref yields a type without a layout attribute.
-
-    MLIR asks whether the layout's affine map is the identity, which it is without a layout and,
-    of the strided ones, only for `strided<[1]>`.
-    """
-    if not isinstance(kind.layout, ir.StridedLayoutAttr):
+    def onward(use: Use, target: ir.Value, _: bool) -> bool:
+        retyped = _VIEW_TYPES.get(use.user.name)
+        if retyped is None:
+            raise _no_padding(use)
+        # The type of a view of the first row, say, does not change, nor do its views' types.
+        if use.buffer in types:
+            kind = retyped(use.user, types[use.buffer])
+            if kind != target.type:
+                types[target] = kind
         return True
-    return strides_and_offset(kind) == ((1,), 0)
+
+    for use, _ in follow(allocation.results[0], True, onward):
+        row = access_row(use.user)
+        if row is None or not row.takes_strides:
+            raise _no_padding(use)
+    return PaddedRows(padding_elements, tuple(types.items()))
 
 
-def _row_major(like: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
-    with like.context, ir.Location.unknown():
-        return ir.MemRefType.get(list(shape), like.element_type, memory_space=like.memory_space)
+def _no_padding(use: Use) -> Refusal:
+    return Refusal(f"{use.user.name} cannot take padded rows", use.user.location)
 
 
-def _strided(
-    like: ir.MemRefType, shape: Sequence[int], strides: Sequence[int], offset: int
-) -> ir.MemRefType:
-    with like.context, ir.Location.unknown():
-        layout = ir.StridedLayoutAttr.get(offset, list(strides))
-        return ir.MemRefType.get(list(shape), like.element_type, layout, like.memory_space)
-
-
-def _cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+def _cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
     """A cast keeps its shape and takes the layout of its operand."""
     if not isinstance(operation.results[0].type, ir.MemRefType):
-        return Unknown("memref.cast to an unranked memref cannot take padded rows")
+        raise Refusal("memref.cast to an unranked memref cannot take padded rows")
     shape = ir.MemRefType(operation.results[0].type).shape
-    strides, offset = strides_and_offset(source)
-    return _strided(source, shape, strides or (), offset)
+    strides, offset = _strides_of(source)
+    return strided_type(source, shape, strides, offset)
 
 
-def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
     """A subview multiplies strides and adds up its offset; unit dimensions may be dropped."""
     offsets = list(ir.DenseI64ArrayAttr(operation.attributes["static_offsets"]))
     sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
     steps = list(ir.DenseI64ArrayAttr(operation.attributes["static_strides"]))
-    source_strides, offset = strides_and_offset(source)
-    assert source_strides is not None
+    source_strides, offset = _strides_of(source)
     for start, stride in zip(offsets, source_strides, strict=True):
         offset = _plus(offset, _times(start, stride))
     strides = [_times(step, stride) for step, stride in zip(steps, source_strides, strict=True)]
@@ -255,8 +186,16 @@ def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefTy
         if len(kept) < len(wanted) and size == wanted[len(kept)]:
             kept.append(dimension)
     if len(kept) != len(wanted):
-        return Unknown("memref.subview that drops dimensions cannot take padded rows")
-    return _strided(source, wanted, [strides[d] for d in kept], offset)
+        raise Refusal("memref.subview that drops dimensions cannot take padded rows")
+    return strided_type(source, wanted, [strides[d] for d in kept], offset)
+
+
+def _strides_of(padded: ir.MemRefType) -> tuple[tuple[int, ...], int]:
+    """Strides and offset of a type that padding has given, which are always strided."""
+    strides, offset = strides_and_offset(padded)
+    assert strides is not None
+    assert offset is not None
+    return strides, offset
 
 
 def _times(a: int, b: int) -> int:
@@ -274,33 +213,32 @@ def _groups(operation: ir.Operation) -> list[list[int]]:
     return [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in groups]
 
 
-def _expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+def _expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
     """Each source dimension's stride belongs to the innermost of those it is split into."""
     kind = ir.MemRefType(operation.results[0].type)
     if not kind.has_static_shape:
-        return Unknown("memref.expand_shape to a dynamic shape cannot take padded rows")
-    if _is_identity(source):
-        return _row_major(source, kind.shape)
-    source_strides, offset = strides_and_offset(source)
+        raise Refusal("memref.expand_shape to a dynamic shape cannot take padded rows")
+    if has_identity_layout(source):
+        return row_major_type(source, kind.shape)
+    source_strides, offset = _strides_of(source)
     strides: list[int] = []
-    for group, stride in zip(_groups(operation), source_strides or (), strict=True):
+    for group, stride in zip(_groups(operation), source_strides, strict=True):
         strides += [
             _times(stride, prod(kind.shape[inner] for inner in group[position + 1 :]))
             for position in range(len(group))
         ]
-    return _strided(source, kind.shape, strides, offset)
+    return strided_type(source, kind.shape, strides, offset)
 
 
-def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType | Unknown:
+def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
     """Dimensions collapse only where the outer stride continues the inner one without a gap."""
-    refusal = Unknown("memref.collapse_shape across the padded rows")
-    source_strides, offset = strides_and_offset(source)
-    assert source_strides is not None
+    refusal = Refusal("memref.collapse_shape across the padded rows")
+    source_strides, offset = _strides_of(source)
     shape = ir.MemRefType(operation.results[0].type).shape
     if not source.has_static_shape:
-        return refusal
-    if _is_identity(source):
-        return _row_major(source, shape)
+        raise refusal
+    if has_identity_layout(source):
+        return row_major_type(source, shape)
     strides: list[int] = []
     for group in _groups(operation):
         dimensions = list(group)
@@ -313,16 +251,21 @@ def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefT
             if source.shape[outer] == 1:
                 continue
             if DYNAMIC in (stride, source_strides[outer]) or stride != source_strides[outer]:
-                return refusal
-    return _strided(source, shape, strides, offset)
+                raise refusal
+    return strided_type(source, shape, strides, offset)
 
 
-_VIEW_TYPES = {
-    "memref.cast": _cast_type,
-    "memref.subview": _subview_type,
-    "memref.expand_shape": _expand_type,
-    "memref.collapse_shape": _collapse_type,
-}
+_VIEW_TYPES: Mapping[str, Callable[[ir.Operation, ir.MemRefType], ir.MemRefType]] = (
+    MappingProxyType(
+        {
+            "memref.cast": _cast_type,
+            SUBVIEW: _subview_type,
+            EXPAND_SHAPE: _expand_type,
+            COLLAPSE_SHAPE: _collapse_type,
+        }
+    )
+)
+"""The type of a view of padded rows, from the type of its operand."""
 
 
 def pad_rows(allocation: ir.Operation, rows: PaddedRows, keep_alignment: bool) -> None:

@@ -17,21 +17,16 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.nested_layout import NestedLayoutError
 from ...bank_model.targets import AccessKind
-from ..diagnostics import SourceLocation
+from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
+from .flow import FOR_BOUNDS, carried_values, loop_sources
+from .memref_types import WORKGROUP
 from .vector_layouts import (
     VectorLayouts,
     op_name,
     why_unknown_backwards,
     why_unknown_forwards,
 )
-
-_SCF_FOR_BOUNDS = 3
-_WORKGROUP = "#gpu.address_space<workgroup>"
-
-
-class UntraceableError(Exception):
-    """The accesses of an allocation are not known; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,33 +47,14 @@ def is_workgroup_alloc(op: ir.Operation | ir.OpView) -> bool:
     if op_name(op) != "bufferization.alloc_tensor":
         return False
     attributes = op.operation.attributes
-    return "memory_space" in attributes and str(attributes["memory_space"]) == _WORKGROUP
-
-
-def tile_of(alloc: ir.Operation) -> LdsTile:
-    """The tile that a workgroup allocation holds.
-
-    Raises:
-        UntraceableError: no static shape, rank 0, or elements that are not whole bytes.
-    """
-    tensor = ir.RankedTensorType(alloc.results[0].type)
-    if not tensor.has_static_shape:
-        raise UntraceableError("its shape is dynamic")
-    if tensor.rank == 0 or 0 in tensor.shape:
-        raise UntraceableError("it holds no tile: its rank or its size is 0")
-    element = tensor.element_type
-    if not isinstance(element, ir.IntegerType | ir.FloatType):
-        raise UntraceableError(f"its element type {element} has no fixed size")
-    if element.width % 8:
-        raise UntraceableError(f"elements of {element.width} bits do not fill whole bytes")
-    return LdsTile(tuple(tensor.shape), element.width)
+    return "memory_space" in attributes and str(attributes["memory_space"]) == WORKGROUP
 
 
 def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
     """Every transfer that reads or writes the allocation, in no particular order.
 
     Raises:
-        UntraceableError: another op uses it, or it may be confused with another buffer.
+        Refusal: another op uses it, or it may be confused with another buffer.
     """
     start = alloc.results[0]
     seen = {start}
@@ -96,7 +72,7 @@ def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
                     seen.add(carried)
                     work.append(carried)
         if carriers > 1:
-            raise UntraceableError("it is used after it was overwritten, which copies it")
+            raise Refusal("it is used after it was overwritten, which copies it")
     _check_single_source(seen - {start}, seen)
     return tuple(transfers.values())
 
@@ -116,32 +92,17 @@ def _carries(
         return [op.results[operand_number]]
     if name == "bufferization.dealloc_tensor":
         return ()
-    if name == "scf.for" and operand_number >= _SCF_FOR_BOUNDS:
-        i = operand_number - _SCF_FOR_BOUNDS
-        return [op.regions[0].blocks[0].arguments[1 + i], op.results[i]]
-    if name == "scf.yield" and op.parent is not None:
-        parent = op.parent.operation
-        if op_name(parent) == "scf.for":
-            argument = parent.regions[0].blocks[0].arguments[1 + operand_number]
-            return [argument, parent.results[operand_number]]
-    raise UntraceableError(f"{name} uses it")
+    onward = carried_values(op, operand_number)
+    if onward and loop_sources(onward[-1]) is not None:
+        return onward
+    raise Refusal(f"{name} uses it")
 
 
 def _check_single_source(carried: set[ir.Value], all_values: set[ir.Value]) -> None:
     """A loop-carried tensor must be this buffer from outside and from every iteration."""
     for value in carried:
-        if isinstance(value.owner, ir.Block):
-            loop = value.owner.owner.operation
-            i = ir.BlockArgument(value).arg_number - 1
-        elif op_name(value.owner) == "scf.for":
-            loop = value.owner.operation
-            i = ir.OpResult(value).result_number
-        else:
-            continue
-        yields = list(loop.regions[0].blocks[0].operations)[-1].operation
-        for source in (loop.operands[_SCF_FOR_BOUNDS + i], yields.operands[i]):
-            if source not in all_values:
-                raise UntraceableError("a loop carries it together with another tensor")
+        if not all_values.issuperset(loop_sources(value) or ()):
+            raise Refusal("a loop carries it together with another tensor")
 
 
 def accesses_of(
@@ -152,15 +113,13 @@ def accesses_of(
     The backend may pair those of one transfer: each transfer is a segment of its own.
 
     Raises:
-        UntraceableError: a use or its nested layout is not known, or IREE could not
+        Refusal: a use or its nested layout is not known, or IREE could not
           distribute it.
     """
     transfers = transfers_of(alloc)
     for kind in AccessKind:
         if not any(t.kind is kind for t in transfers):
-            raise UntraceableError(
-                "nothing reads it" if kind is AccessKind.READ else "nothing writes it"
-            )
+            raise Refusal("nothing reads it" if kind is AccessKind.READ else "nothing writes it")
     accesses: list[LdsAccess] = []
     for number, transfer in enumerate(transfers):
         found = _transfer_accesses(transfer, tile, layouts, launch)
@@ -176,33 +135,31 @@ def _transfer_accesses(
     segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
     # base and indices come after the vector in a write; the mask is the last segment.
     if segments[len(segments) - 1]:
-        raise UntraceableError(f"a {role} is masked")
+        raise Refusal(f"a {role} is masked")
     vector_type = ir.VectorType(transfer.vector.type)
     if vector_type.scalable:
-        raise UntraceableError(f"a {role}'s vector is scalable")
+        raise Refusal(f"a {role}'s vector is scalable")
     if str(vector_type.element_type) != str(
         ir.RankedTensorType(op.operands[0 if kind is AccessKind.READ else 1].type).element_type
     ):
-        raise UntraceableError(f"a {role} has elements of another type")
+        raise Refusal(f"a {role} has elements of another type")
     first = 1 if kind is AccessKind.READ else 2
     origin = [_constant(op.operands[first + d]) for d in range(len(tile.shape))]
     if None in origin:
-        raise UntraceableError(f"a {role}'s index is not constant")
+        raise Refusal(f"a {role}'s index is not constant")
     memory_dims = _memory_dims(op)
     if memory_dims is None:
-        raise UntraceableError(
-            f"a {role} has the permutation map {op.attributes['permutation_map']}"
-        )
+        raise Refusal(f"a {role} has the permutation map {op.attributes['permutation_map']}")
     found = layouts.candidates(transfer.vector)
     if not found:
         why = why_unknown_forwards if kind is AccessKind.READ else why_unknown_backwards
-        raise UntraceableError(f"{role} layout not found: {why(transfer.vector)}")
+        raise Refusal(f"{role} layout not found: {why(transfer.vector)}")
     layout, *others = found
     if others:
-        raise UntraceableError(f"{role} layout is not unique: {len(found)} layouts reach it")
+        raise Refusal(f"{role} layout is not unique: {len(found)} layouts reach it")
     vector_shape = tuple(vector_type.shape)
     if layout.shape != vector_shape:
-        raise UntraceableError(
+        raise Refusal(
             f"{role} layout is of shape {_times(layout.shape)}, "
             f"the vector of {_times(vector_shape)}"
         )
@@ -218,7 +175,7 @@ def _transfer_accesses(
             location=str(SourceLocation.of(op.location) or role),
         )
     except NestedLayoutError as error:
-        raise UntraceableError(f"{role} layout cannot be distributed: {error}") from error
+        raise Refusal(f"{role} layout cannot be distributed: {error}") from error
 
 
 def _memory_dims(transfer: ir.Operation) -> list[int | None] | None:
@@ -247,7 +204,7 @@ def _executions(op: ir.Operation) -> int:
     parent = op.parent
     while parent is not None:
         if op_name(parent) == "scf.for":
-            bounds = [_constant(v) for v in list(parent.operation.operands)[:_SCF_FOR_BOUNDS]]
+            bounds = [_constant(v) for v in list(parent.operation.operands)[:FOR_BOUNDS]]
             lower, upper, step = bounds
             if lower is not None and upper is not None and step:
                 count *= max(ceil((upper - lower) / step), 0)

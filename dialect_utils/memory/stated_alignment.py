@@ -18,7 +18,10 @@ from iree.compiler import ir
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..element_types import element_bits
 from ..index.index_bits import IndexBits
-from .allocations import align_allocation, begins_at_multiple_of
+from .buffer_starts import begins_at_multiple_of
+from .flat_allocations import align_allocation
+from .lds_ops import access_row
+from .memref_types import type_of
 
 
 def state_alignment(
@@ -38,9 +41,9 @@ def state_alignment(
         allocations: whatever `buffer` may be a part of; nothing new is said if there are none.
         promised: bytes of an `alignment` that still holds, 0 if there is none.
     """
-    width = element_bits(ir.MemRefType(buffer.type).element_type)
-    if operation.name.startswith("vector.") and width and not width % 8:
-        moved = _vector_bytes(operation, width)
+    width = element_bits(type_of(buffer).element_type)
+    if width and not width % 8 and _is_stated(operation):
+        moved = _moved_elements(operation) * width // 8
         useful = min(1 << (moved - 1).bit_length(), MAX_USEFUL_ALIGNMENT)
         multiple = gcd(multiple, begins_at_multiple_of(buffer, bits))
         found = gcd(multiple * width // 8, useful)
@@ -53,15 +56,12 @@ def state_alignment(
         operation.attributes["alignment"] = ir.IntegerAttr.get(kind, promised)
 
 
-def promised_alignment(operation: ir.Operation) -> int:
-    """The bytes of the access's `alignment`; 0 if it has none."""
-    if "alignment" not in operation.attributes:
-        return 0
-    return ir.IntegerAttr(operation.attributes["alignment"]).value
+def _is_stated(operation: ir.Operation) -> bool:
+    row = access_row(operation)
+    return row is not None and row.states_alignment
 
 
-def _vector_bytes(operation: ir.Operation, width: int) -> int:
-    """What a vector.load or vector.store moves, of elements of `width` bits."""
+def _moved_elements(operation: ir.Operation) -> int:
+    """The elements that a vector.load or vector.store moves in a row."""
     value = operation.results[0] if len(operation.results) else operation.operands[0]
-    vector = ir.VectorType(value.type)
-    return vector.shape[-1] * width // 8
+    return ir.VectorType(value.type).shape[-1]

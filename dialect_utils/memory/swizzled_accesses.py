@@ -44,11 +44,14 @@ from ...bank_model.swizzle_legality import (
 from ...bank_model.swizzles import chain_period
 from ..element_types import element_bits
 from ..index.swizzle_arithmetic import SwizzledOffsets
+from ..operations import attributes_of, defining_operation
+from ..swizzle_hint import Chain
 from .access_offsets import KnownOffsets, element_count
+from .flow import is_lds_allocation
 from .hint_resolution import AskedLength, asked_length
-from .hinted_buffers import BufferAccess, BufferGroup, Chain
-from .lds_accesses import is_lds_allocation
-from .stated_alignment import promised_alignment, state_alignment
+from .hinted_buffers import BufferAccess, BufferGroup
+from .lds_ops import promised_alignment
+from .stated_alignment import state_alignment
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ class _Rewriting:
         if in_memory == sorted(in_memory):
             return
         with operation.location:
-            if operation.name == "vector.store":
+            if access.writes:
                 taken = np.argsort(in_memory).tolist()
                 with ir.InsertionPoint(operation):
                     operation.operands[0] = _shuffled(operation.operands[0], taken)
@@ -250,7 +253,7 @@ class _Rewriting:
     ) -> ir.Value | None:
         """Emits an access for each piece, and returns the whole vector that they load, if any."""
         with point, access.operation.location:
-            if access.operation.name == "vector.store":
+            if access.writes:
                 self._store_pieces(access, pieces)
                 return None
             return self._load_pieces(access, pieces)
@@ -268,7 +271,7 @@ class _Rewriting:
             made = ir.Operation.create(
                 operation.name,
                 operands=[part, access.buffer, piece.offset],
-                attributes=_attributes(operation),
+                attributes=attributes_of(operation),
             )
             self._align(made, access, piece.unit, piece.unit)
 
@@ -285,7 +288,7 @@ class _Rewriting:
                 operation.name,
                 results=[ir.VectorType.get([piece.width], vector.element_type)],
                 operands=[access.buffer, piece.offset],
-                attributes=_attributes(operation),
+                attributes=attributes_of(operation),
             )
             self._align(made, access, piece.unit, piece.unit)
             value = ir.Operation.create(
@@ -321,13 +324,9 @@ def _allocations(group: BufferGroup) -> list[ir.Operation]:
     """
     if group.problem is not None:
         return []
-    found: list[ir.Operation] = []
-    for root in group.roots:
-        owner = None if isinstance(root.owner, ir.Block) else root.owner.operation
-        if owner is None or not is_lds_allocation(owner):
-            return []
-        found.append(owner)
-    return found
+    found = [defining_operation(root) for root in group.roots]
+    known = [each for each in found if each is not None and is_lds_allocation(each)]
+    return known if len(known) == len(found) else []
 
 
 def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
@@ -348,10 +347,6 @@ def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
         operands=[vector, vector],
         attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
     ).results[0]
-
-
-def _attributes(operation: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: operation.attributes[name] for name in operation.attributes}
 
 
 def _slice(**numbers: int) -> dict[str, ir.Attribute]:

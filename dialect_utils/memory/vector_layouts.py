@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from ...bank_model.nested_layout import NestedLayout, NestedLayoutError
+from ..operations import operations_in, terminator
+from .flow import FOR_BOUNDS, carried_values
 
 # IREE tracks no more per value; more than one is ambiguous here anyway.
 _MAX_CANDIDATES = 4
-_SCF_FOR_BOUNDS = 3
 
 
 def op_name(op: ir.Operation | ir.OpView) -> str:
@@ -53,9 +54,8 @@ class VectorLayouts:
         return tuple(self._candidates.get(value, ()))
 
     def _spread(self, function: ir.Operation) -> None:
-        for op in _walk(function):
-            if op_name(op) == "iree_vector_ext.to_layout":
-                self._add(op.results[0], _layout_of(op))
+        for op in operations_in(function, "iree_vector_ext.to_layout"):
+            self._add(op.results[0], _layout_of(op))
         while self._work:
             value = self._work.popleft()
             for layout in self.candidates(value):
@@ -89,11 +89,11 @@ class VectorLayouts:
         """(operand, layout) pairs that follow from the layouts of `op`'s results."""
         name = op_name(op)
         if name == "scf.for":
-            yields = list(op.regions[0].blocks[0].operations)[-1].operation
+            yields = terminator(op.regions[0])
             for i, result in enumerate(op.results):
                 for layout in self.candidates(result):
                     yield yields.operands[i], layout
-                    yield op.operands[_SCF_FOR_BOUNDS + i], layout
+                    yield op.operands[FOR_BOUNDS + i], layout
             return
         if len(op.results) == 0 or len(op.operands) == 0:
             return
@@ -187,17 +187,11 @@ def _forwards(
     """(value, layout) pairs that follow from the layout of one operand of `user`."""
     op = user.operation
     name = op_name(op)
-    if name == "scf.for":
-        i = operand_number - _SCF_FOR_BOUNDS
-        if i >= 0:
-            yield op.regions[0].blocks[0].arguments[1 + i], layout
-            yield op.results[i], layout
-    elif name in ("scf.yield", "vector.yield") and op.parent is not None:
-        parent = op.parent.operation
-        if op_name(parent) == "scf.for":
-            yield parent.regions[0].blocks[0].arguments[1 + operand_number], layout
-        if op_name(parent) in ("scf.for", "scf.if", "vector.mask"):
-            yield parent.results[operand_number], layout
+    if name in ("scf.for", "scf.yield"):
+        yield from ((value, layout) for value in carried_values(op, operand_number))
+    elif name == "vector.yield" and op.parent is not None:
+        if op_name(op.parent) == "vector.mask":
+            yield op.parent.operation.results[operand_number], layout
     elif name == "iree_gpu.value_barrier":
         yield op.results[operand_number], layout
     elif is_elementwise(op):
@@ -222,17 +216,6 @@ def _layout_of(to_layout: ir.Operation) -> NestedLayout | None:
         return NestedLayout.parse(str(to_layout.attributes["layout"]))
     except NestedLayoutError:
         return None
-
-
-def _walk(function: ir.Operation) -> list[ir.Operation]:
-    ops: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        ops.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return ops
 
 
 def _integers(op: ir.Operation, name: str) -> list[int]:

@@ -30,7 +30,7 @@ func.func @rank_0(%k: vector<64x128xf16>, %v: vector<f16>) -> vector<f16> attrib
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
   %x = iree_vector_ext.to_layout %k to layout(#copy) : vector<64x128xf16>
-  // expected-remark @+1 {{not swizzled: it holds no tile: its rank or its size is 0}}
+  // expected-remark @+1 {{not swizzled: it has rank 0}}
   %a = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<f16, #gpu.address_space<workgroup>>
   %w = vector.transfer_write %v, %a[] : vector<f16>, tensor<f16, #gpu.address_space<workgroup>>
   %r = vector.transfer_read %w[], %pad : tensor<f16, #gpu.address_space<workgroup>>, vector<f16>
@@ -49,7 +49,7 @@ func.func @sub_byte(%k: vector<64x128xf16>, %v: vector<64x128xi4>) -> vector<64x
   %pad = ub.poison : f16
   %x = iree_vector_ext.to_layout %k to layout(#copy) : vector<64x128xf16>
   %pad4 = ub.poison : i4
-  // expected-remark @+1 {{not swizzled: elements of 4 bits do not fill whole bytes}}
+  // expected-remark @+1 {{not swizzled: its elements of type i4 do not fill bytes}}
   %a = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<64x128xi4, #gpu.address_space<workgroup>>
   %w = vector.transfer_write %v, %a[%c0, %c0] {in_bounds = [true, true]} : vector<64x128xi4>, tensor<64x128xi4, #gpu.address_space<workgroup>>
   %r = vector.transfer_read %w[%c0, %c0], %pad4 {in_bounds = [true, true]} : tensor<64x128xi4, #gpu.address_space<workgroup>>, vector<64x128xi4>

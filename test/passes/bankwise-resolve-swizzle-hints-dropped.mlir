@@ -40,7 +40,7 @@ func.func @rank_0_vector() -> vector<f32> {
 // -----
 
 func.func @scalable_vector(%v: vector<[4]xf32>) {
-  // expected-warning @+1 {{vector.store of scalable vector<[4]xf32>}}
+  // expected-warning @+1 {{vector.store: scalable vector vector<[4]xf32>}}
   %alloc = memref.alloc() : memref<4096xf32>
   %c0 = arith.constant 0 : index
   %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>

@@ -19,8 +19,8 @@ from bankwise.bank_model.swizzle_legality import AccessFootprint, illegality
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils import swizzle_hint
-from bankwise.dialect_utils.diagnostics import DiagnosticSink
-from bankwise.dialect_utils.swizzle_hint import UnknownSwizzleError, parse_swizzle
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
+from bankwise.dialect_utils.swizzle_hint import parse_swizzle
 from bankwise.passes.base import PassContext
 from bankwise.passes.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.report.conflict_report import shown_layout
@@ -102,5 +102,5 @@ def test_a_new_swizzle_is_parsed_and_resolved(monkeypatch: pytest.MonkeyPatch):
 def test_an_attribute_without_a_parser_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(swizzle_hint.PARSERS, "rotate_rows")
     attribute = ir.Attribute.parse("#iree_codegen.rotate_rows<24, 6>", Session().context)
-    with pytest.raises(UnknownSwizzleError, match=r"unknown swizzle attribute .*rotate_rows"):
+    with pytest.raises(Refusal, match=r"unknown swizzle attribute .*rotate_rows"):
         parse_swizzle(attribute)

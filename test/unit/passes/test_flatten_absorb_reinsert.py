@@ -12,17 +12,13 @@ from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.dialect_utils.diagnostics import PassFailure
+from bankwise.dialect_utils.diagnostics import PassFailure, Refusal
 from bankwise.dialect_utils.index.index_bits import Congruence, IndexBits
-from bankwise.dialect_utils.memory.allocations import (
-    Untraceable,
-    allocations_in,
-    is_workgroup_memref,
-    lds_bytes,
-    reach_of,
-    root_allocations,
-    start_offsets,
-)
+from bankwise.dialect_utils.memory.buffer_starts import start_offsets
+from bankwise.dialect_utils.memory.flow import reach_of, roots_of
+from bankwise.dialect_utils.memory.lds_ops import ALLOC
+from bankwise.dialect_utils.memory.memref_types import is_workgroup_memref, lds_bytes
+from bankwise.dialect_utils.operations import operations_in
 from bankwise.dialect_utils.swizzle_hint import hint_swizzle
 from bankwise.passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.base import FunctionPass, PassContext
@@ -163,7 +159,7 @@ def test_absorbed_without_flattening_comes_back_flat(context: ir.Context) -> Non
     run(function, AbsorbSwizzleHints(), ReinsertSwizzleHints())
     for name, elements in accessed(function).items():
         np.testing.assert_array_equal(elements, before[name])
-    (allocation,) = allocations_in(function)
+    (allocation,) = operations_in(function, ALLOC)
     assert ir.MemRefType(allocation.results[0].type).shape == [1024]
 
 
@@ -204,16 +200,16 @@ def test_failure_leaves_the_function_as_it_was(context: ir.Context) -> None:
 
 def test_loop_carried_buffers_start_at_multiples_of_their_size(context: ir.Context) -> None:
     _, function = parse(context, double_buffered("#iree_codegen.rotate_rows<64, 8>", ""))
-    (allocation,) = allocations_in(function)
+    (allocation,) = operations_in(function, ALLOC)
     (loop,) = operations(function, "scf.for")
     carried = loop.regions[0].blocks[0].arguments[1]
-    assert root_allocations(carried) == (allocation.results[0],)
-    assert root_allocations(loop.results[0]) == (allocation.results[0],)
+    assert roots_of(carried) == (allocation.results[0],)
+    assert roots_of(loop.results[0]) == (allocation.results[0],)
     starts = start_offsets(carried, IndexBits(function))
     assert starts == {allocation.results[0]: Congruence(256, 0)}
     reach = reach_of(allocation.results[0])
     assert set(reach.meetings) == {carried, loop.results[0]}
-    assert [user.name for user, _ in reach.uses] == ["memref.load"]
+    assert [use.user.name for use in reach.ends] == ["memref.load"]
     run(function, ReinsertSwizzleHints())
     (load,) = operations(function, "memref.load")
     assert load.operands[0].owner.operation.name == "memref.expand_shape"
@@ -241,7 +237,7 @@ def test_where_offsets_meet(context: ir.Context, second: str, expected: Congruen
         }}""",
     )
     (select,) = operations(function, "arith.select")
-    (allocation,) = allocations_in(function)
+    (allocation,) = operations_in(function, ALLOC)
     starts = start_offsets(select.results[0], IndexBits(function))
     assert starts == {allocation.results[0]: expected}
 
@@ -271,11 +267,10 @@ def test_roots(context: ir.Context) -> None:
     everything, opaque, branch = (op.operands[0] for op in operations(function, "test.access"))
     entry = function.regions[0].blocks[0]
     a, b = (operations(function, name)[0].results[0] for name in ("memref.alloc", "memref.alloca"))
-    assert root_allocations(everything) == (a, b, entry.arguments[0])
+    assert roots_of(everything) == (a, b, entry.arguments[0])
     for value, reason in ((opaque, "test.view"), (branch, "block with predecessors")):
-        found = root_allocations(value)
-        assert isinstance(found, Untraceable)
-        assert reason in found.reason
+        with pytest.raises(Refusal, match=reason):
+            roots_of(value)
 
 
 @pytest.mark.parametrize(
@@ -375,7 +370,7 @@ def test_chain_survives_prefetching(context: ir.Context) -> None:
 def test_chain_survives_multi_buffering(context: ir.Context) -> None:
     module = prefetched(context, GATHERED)
     function = module.body.operations[0].operation
-    (allocation,) = allocations_in(function)
+    (allocation,) = operations_in(function, ALLOC)
     assert ir.MemRefType(allocation.results[0].type).shape == [2, 1024]
     assert not [name for name in allocation.attributes if "swizzle" in name]
     hinted = [

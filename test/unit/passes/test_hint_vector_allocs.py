@@ -11,18 +11,16 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
-from bankwise.bank_model.accesses import LdsAccess
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
 from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import launch_of
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
-from bankwise.dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    lds_allocations,
-    trace_allocation,
-)
-from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from bankwise.dialect_utils.memory.flow import lds_allocations
+from bankwise.dialect_utils.memory.lds_accesses import trace_allocation
+from bankwise.dialect_utils.memory.memref_types import tile_of
+from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from bankwise.dialect_utils.memory.vector_layouts import infer_vector_layouts
 from bankwise.dialect_utils.swizzle_hint import hint_chain, is_hint
 from bankwise.passes.base import PassContext, PassOptionError
@@ -205,6 +203,10 @@ CASES = {
 }
 
 
+def tile(alloc: ir.Operation) -> LdsTile:
+    return tile_of(ir.RankedTensorType(alloc.results[0].type))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_foreseen_accesses_are_those_after_distribution(context: ir.Context, case: str) -> None:
     module = ir.Module.parse(CASES[case], context)
@@ -212,12 +214,11 @@ def test_foreseen_accesses_are_those_after_distribution(context: ir.Context, cas
     launch = launch_of(f)
     assert launch is not None
     alloc = allocation(f)
-    foreseen = accesses_of(alloc, tile_of(alloc), infer_vector_layouts(f), launch)
+    foreseen = accesses_of(alloc, tile(alloc), infer_vector_layouts(f), launch)
     distribute(module)
     f = function(module)
     (buffer,) = lds_allocations(f)
     traced = trace_allocation(buffer, f, LaneEvaluator(launch))
-    assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
     assert issues(foreseen) == issues(traced.accesses)
 
@@ -254,8 +255,8 @@ def test_chain_order_and_counts(context: ir.Context) -> None:
     launch = launch_of(f)
     assert launch is not None
     alloc = allocation(f)
-    tile = tile_of(alloc)
-    accesses = accesses_of(alloc, tile, infer_vector_layouts(f), launch)
+    held = tile(alloc)
+    accesses = accesses_of(alloc, held, infer_vector_layouts(f), launch)
     pass_context, remarks = run(module)
     write = next(
         op for op in f.regions[0].blocks[0] if op.operation.name == "vector.transfer_write"
@@ -265,8 +266,8 @@ def test_chain_order_and_counts(context: ir.Context) -> None:
     (decision,) = pass_context.log
     assert " of ".join(map(str, chain)) == decision.detail
     lds = target("gfx942")
-    before = layout_conflicts(lds, tile, PlainLayout(), accesses)
-    after = layout_conflicts(lds, tile, SwizzledLayout(chain), accesses)
+    before = layout_conflicts(lds, held, PlainLayout(), accesses)
+    after = layout_conflicts(lds, held, SwizzledLayout(chain), accesses)
     assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (before, after)
     assert decision.lds_bytes_before == decision.lds_bytes_after == 64 * 128 * 4
     assert [d.message for d in remarks] == [

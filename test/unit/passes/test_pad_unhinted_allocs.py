@@ -32,12 +32,9 @@ from bankwise.bank_model.targets import Target, target
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.gpu_target import Launch, launch_of
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    lds_allocations,
-    trace_allocation,
-)
+from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from bankwise.passes.base import PassContext, PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
@@ -76,7 +73,6 @@ def traces(module: ir.Module, launch: Launch | None = None) -> list[AllocationAc
     found: list[AllocationAccesses] = []
     for allocation in lds_allocations(function):
         traced = trace_allocation(allocation, function, evaluator)
-        assert isinstance(traced, AllocationAccesses)
         found.append(traced)
     return found
 
@@ -563,7 +559,6 @@ def as_emitted(module: ir.Module) -> list[tuple[LdsAccess, ...]]:
     found: list[tuple[LdsAccess, ...]] = []
     for allocation in lds_allocations(function):
         traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-        assert isinstance(traced, AllocationAccesses)
         found.append(emitted_accesses(traced.tile, traced.traced).accesses)
     return found
 

@@ -12,9 +12,9 @@ from iree.compiler.api import Session
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind
-from bankwise.dialect_utils.diagnostics import DiagnosticSink
-from bankwise.dialect_utils.memory.allocation_layout import UnknownLayoutError, standing_layout
-from bankwise.dialect_utils.memory.lds_accesses import lds_allocations
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
+from bankwise.dialect_utils.memory.allocation_layout import standing_layout
+from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.passes.base import PassContext
 from bankwise.passes.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.report.conflict_report import (
@@ -274,5 +274,5 @@ def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Con
 def test_layouts_that_the_ir_does_not_say(context: ir.Context, body: str, message: str) -> None:
     module = module_of(context, body)
     (allocation,) = lds_allocations(module.body.operations[0].operation)
-    with pytest.raises(UnknownLayoutError, match=message):
+    with pytest.raises(Refusal, match=message):
         standing_layout(allocation)

@@ -12,13 +12,9 @@ from iree.compiler.api import Session
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    lds_allocations,
-    ordinary_accesses,
-    trace_allocation,
-)
+from bankwise.dialect_utils.memory.lds_accesses import ordinary_accesses, trace_allocation
 
 TILE = "memref<4096xf32, #gpu.address_space<workgroup>>"
 
@@ -51,7 +47,6 @@ func.func @f(%v: f32, %condition: i1) {{
     evaluator = LaneEvaluator(Launch((128, 1, 1), 64))
     (allocation,) = lds_allocations(function)
     traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-    assert isinstance(traced, AllocationAccesses)
     assert not traced.unknown
     accesses = ordinary_accesses([traced])
     found = emitted_accesses(traced.tile, accesses, through_conditions)

@@ -18,12 +18,13 @@ from bankwise.bank_model.layouts import (
 )
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
+from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.flow import is_hinted, lds_allocations
+from bankwise.dialect_utils.memory.lane_accesses import Overrun
 from bankwise.dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
-    is_hinted,
-    lds_allocations,
     ordinary_accesses,
     trace_allocation,
 )
@@ -56,22 +57,14 @@ def function_text(body: str, tile: str = TILE) -> str:
       }}"""
 
 
-def trace_any(
+def trace(
     context: ir.Context, body: str, tile: str = TILE, launch: Launch = LAUNCH
-) -> AllocationAccesses | Unknown:
+) -> AllocationAccesses:
     with context, ir.Location.unknown():
         module = ir.Module.parse(function_text(body, tile))
         function = module.body.operations[0].operation
         (allocation,) = lds_allocations(function)
         return trace_allocation(allocation, function, LaneEvaluator(launch))
-
-
-def trace(
-    context: ir.Context, body: str, tile: str = TILE, launch: Launch = LAUNCH
-) -> AllocationAccesses:
-    traced = trace_any(context, body, tile, launch)
-    assert isinstance(traced, AllocationAccesses)
-    return traced
 
 
 def firsts(traced: AllocationAccesses) -> list[list[int]]:
@@ -478,8 +471,7 @@ def test_refused_uses(context: ir.Context, body: str, reason: str, overrun: bool
         function = module.body.operations[0].operation
         (allocation,) = lds_allocations(function)
         traced = trace_allocation(allocation, function, LaneEvaluator(LAUNCH))
-    assert isinstance(traced, AllocationAccesses)
-    assert [(u.reason, u.overrun) for u in traced.unknown] == [(reason, overrun)]
+    assert [(u.reason, isinstance(u, Overrun)) for u in traced.unknown] == [(reason, overrun)]
     assert traced.accesses == ()
 
 
@@ -505,7 +497,9 @@ def test_known_accesses_are_kept_beside_unknown_ones(context: ir.Context) -> Non
     ],
 )
 def test_allocations_that_are_no_tiles(context: ir.Context, tile: str, reason: str) -> None:
-    assert trace_any(context, "", tile) == Unknown(reason)
+    with pytest.raises(Refusal) as refused:
+        trace(context, "", tile)
+    assert refused.value.reason == reason
 
 
 def test_only_workgroup_memory_is_listed(context: ir.Context) -> None:
@@ -640,7 +634,6 @@ def test_rotating_buffers_all_have_the_accesses(context: ir.Context) -> None:
         evaluator = LaneEvaluator(LAUNCH)
         traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
     for traced in traces:
-        assert isinstance(traced, AllocationAccesses)
         assert firsts(traced) == [[16 * t for t in range(8)]]
         assert traced.assumptions == (
             "whatever accesses one of several buffers that meet accesses each of them",
@@ -654,9 +647,8 @@ def test_rotating_buffers_are_read_once_per_trip(context: ir.Context) -> None:
         function = module.body.operations[0].operation
         evaluator = LaneEvaluator(LAUNCH)
         traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
-    known = [traced for traced in traces if isinstance(traced, AllocationAccesses)]
-    assert [len(traced.accesses) for traced in known] == [2, 1]
-    both = [each.access for each in ordinary_accesses(known)]
+    assert [len(traced.accesses) for traced in traces] == [2, 1]
+    both = [each.access for each in ordinary_accesses(traces)]
     assert sorted((str(a.kind), a.weight) for a in both) == [
         (str(AccessKind.READ), 8),
         (str(AccessKind.WRITE), 1),

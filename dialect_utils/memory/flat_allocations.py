@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Making allocations one-dimensional, and more aligned, while their users keep what they had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree.compiler import ir
+
+from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..operations import attributes_of, defining_operation, point_behind
+from ..swizzle_hint import is_hint
+from .flow import carried_values
+from .lds_ops import ALLOC, ASSUME_ALIGNMENT, COLLAPSE_SHAPE, DEALLOC, EXPAND_SHAPE
+from .memref_types import flat_type, type_of
+
+
+def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
+    """Makes a static row-major `memref.alloc` one-dimensional, with the hints on it.
+
+        %a = memref.alloc() : memref<64x32xf16>        %f = memref.alloc() : memref<2048xf16>
+        %h = swizzle_hint %a[S]                  ->    %g = swizzle_hint %f[S]
+        use %h                                         %h = expand_shape %g into 64x32
+        use %a                                         %a = expand_shape %f into 64x32
+
+    Hints of hints follow; every user keeps the type it had. A `memref.dealloc` frees the new
+    allocation. All attributes are kept. The caller has asked `why_not_flat`.
+
+    Returns:
+        the new allocation; `allocation` is erased.
+    """
+    old = allocation.results[0]
+    kind = type_of(old)
+    flat_kind = flat_type(kind)
+    flat = _like(allocation, [], flat_kind)
+    obsolete = [allocation]
+    pending = [(old, flat)]
+    while pending:
+        value, replacement = pending.pop()
+        rest = []
+        for use in list(value.uses):
+            user = use.owner.operation
+            if is_hint(user):
+                pending.append((user.results[0], _like(user, [replacement.results[0]], flat_kind)))
+                obsolete.append(user)
+            elif user.name == DEALLOC:
+                user.operands[0] = flat.results[0]
+            elif user.name == COLLAPSE_SHAPE and user.results[0].type == flat_kind:
+                user.results[0].replace_all_uses_with(replacement.results[0])
+                obsolete.append(user)
+            else:
+                rest.append((user, use.operand_number))
+        if rest:
+            _redirect(rest, expand_shape(replacement.results[0], kind))
+    # Each hint was met after the one that it is on.
+    for operation in reversed(obsolete):
+        operation.erase()
+    return flat
+
+
+def assume_no_alignment(views: Sequence[ir.Operation]) -> None:
+    """Takes the `memref.assume_alignment`s out of the views of an allocation.
+
+    The compiler folds the views behind an allocation into the accesses, but not these. What is
+    assumed of the allocation itself becomes its own alignment, as far as an access can use it.
+
+        %a = memref.alloc() : ...                        %a = memref.alloc() {alignment = 16} : ...
+        %m = memref.assume_alignment %a, 16      ->
+        use %m                                           use %a
+    """
+    for view in views:
+        if view.name != ASSUME_ALIGNMENT:
+            continue
+        source = view.operands[0]
+        definition = defining_operation(source)
+        if definition is not None and definition.name == ALLOC:
+            assumed = ir.IntegerAttr(view.attributes["alignment"]).value
+            align_allocation(definition, min(assumed, MAX_USEFUL_ALIGNMENT))
+        view.results[0].replace_all_uses_with(source)
+        view.erase()
+
+
+def alignment_of(allocation: ir.Operation) -> int:
+    """The bytes of which the allocation's address is a multiple; 1 where it says nothing."""
+    if "alignment" not in allocation.attributes:
+        return 1
+    return ir.IntegerAttr(allocation.attributes["alignment"]).value
+
+
+def align_allocation(allocation: ir.Operation, alignment: int) -> None:
+    """Lets an allocation start at a multiple of so many bytes, if it does not yet."""
+    if alignment > alignment_of(allocation):
+        kind = ir.IntegerType.get_signless(64, allocation.context)
+        allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, alignment)
+
+
+def carry_flat(allocations: Sequence[ir.Value], meetings: Sequence[ir.Value]) -> None:
+    """Lets loops and choices carry n-D allocations of one type as flat memrefs.
+
+        scf.for ... iter_args(%x = %a)                   %f = collapse_shape %a
+          use %x                                  ->     scf.for ... iter_args(%y = %f)
+                                                           %x = expand_shape %y
+                                                           use %x
+
+    A hint that makes an allocation flat then reaches the accesses behind a meeting without a view
+    in between. `meetings` are all values in which the `allocations` meet, and nothing else does.
+    """
+    kind = type_of(allocations[0])
+    if kind.rank == 1 or not meetings:
+        return
+    for value in (*allocations, *meetings):
+        uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+        carrying = [use for use in uses if carried_values(*use)]
+        if value in allocations:
+            if carrying:
+                _redirect(carrying, collapse_shape(value, flat_type(kind)))
+            continue
+        value.set_type(flat_type(kind))
+        rest = [use for use in uses if use not in carrying]
+        if rest:
+            _redirect(rest, expand_shape(value, kind))
+
+
+def _redirect(uses: Sequence[tuple[ir.Operation, int]], value: ir.Value) -> None:
+    for user, number in uses:
+        user.operands[number] = value
+
+
+def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefType) -> ir.Operation:
+    """A copy of `operation` before it, on other operands and of another type."""
+    return ir.Operation.create(
+        operation.name,
+        results=[result],
+        operands=operands,
+        attributes=attributes_of(operation),
+        loc=operation.location,
+        ip=ir.InsertionPoint(operation),
+    )
+
+
+def expand_shape(flat: ir.Value, kind: ir.MemRefType) -> ir.Value:
+    """A one-dimensional memref as memref `kind`, right behind it."""
+    shape = {"static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context)}
+    return _reshape(EXPAND_SHAPE, flat, kind, kind.rank, shape)
+
+
+def collapse_shape(value: ir.Value, kind: ir.MemRefType) -> ir.Value:
+    """A memref as the one-dimensional memref `kind`, right behind it."""
+    return _reshape(COLLAPSE_SHAPE, value, kind, type_of(value).rank, {})
+
+
+def _reshape(
+    name: str, value: ir.Value, kind: ir.MemRefType, rank: int, more: dict[str, ir.Attribute]
+) -> ir.Value:
+    """`value`, whose `rank` dimensions become one, or the other way round."""
+    index = ir.IntegerType.get_signless(64, kind.context)
+    dims = [ir.IntegerAttr.get(index, d) for d in range(rank)]
+    together = ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context)
+    return ir.Operation.create(
+        name,
+        results=[kind],
+        operands=[value],
+        attributes={"reassociation": together, **more},
+        loc=value.location,
+        ip=point_behind(value),
+    ).results[0]

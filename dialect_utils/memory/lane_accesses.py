@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From one operation on one view to what each lane touches: the accesses of the bank model.
+
+A transfer of several rows is one access per row, because that is how the compiler unrolls it:
+reading `vector<4x1xf16>` from `memref<64x64xf16>` is four accesses of one element, 64 elements
+apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from math import gcd, prod
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.layouts import SwizzledLayout
+from ...bank_model.swizzle_legality import DirectStore, contiguous_run
+from ...bank_model.targets import AccessKind
+from ..diagnostics import Refusal, SourceLocation
+from ..index.lane_values import (
+    LaneEvaluator,
+    LaneValues,
+    Loop,
+    Unknown,
+    align,
+    combine,
+    constant,
+)
+from .lds_ops import Footprint, access_row, in_elements, required_alignment
+from .surroundings import Surroundings
+from .traced_views import TracedView
+
+
+class Overrun(Refusal):
+    """An access that leaves its memref, its row, or the allocation in some lane.
+
+    What it meets there depends on the layout, so that the layout must not change at all.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class TracedAccess:
+    """An access with the operation that makes it, and the trip of the loop right around that.
+
+    The trip is 0 unless the loop was unrolled in the trace.
+    """
+
+    access: LdsAccess
+    operation: ir.Operation
+    trip: int = 0
+
+
+@dataclass(frozen=True)
+class _Issues:
+    """Where the lanes of an operation begin, each time that a wave issues it.
+
+    Arrays are [issues, lanes]; issues are the waves in each combination of trips.
+    """
+
+    starts: np.ndarray
+    """The first element that a lane touches."""
+    active: np.ndarray
+    """Whether the lane takes part."""
+    loops: tuple[Loop, ...]
+    """The loops whose trips are told apart."""
+    weight: int
+    """How often each issue occurs, by the loops whose trips are not told apart."""
+
+    def of_trip(self, trip: int, waves: int) -> _Issues:
+        """The issues in one trip of the innermost loop."""
+        lanes = self.starts.shape[1]
+        shape = (-1, self.loops[-1].trips, waves, lanes)
+        starts, active = (
+            array.reshape(shape)[:, trip].reshape(-1, lanes) for array in (self.starts, self.active)
+        )
+        return replace(self, starts=starts, active=active, loops=self.loops[:-1])
+
+
+@dataclass(frozen=True)
+class LaneAccesses:
+    """What the lanes do in one operation on one view."""
+
+    tile: LdsTile
+    view: TracedView
+    around: Surroundings
+    evaluator: LaneEvaluator
+    operation: ir.Operation
+    footprint: Footprint
+
+    def traced(self, unroll: int) -> list[TracedAccess]:
+        """The accesses of an ordinary operation: one per contiguous run of its elements.
+
+        Each trip of the loop right around it has its own, if the operation differs between trips
+        and the loop has at most `unroll` of them.
+
+        Raises:
+            Refusal: it is not known what some lane touches.
+        """
+        issues = self._issues()
+        if issues is None:
+            return []
+        loops = issues.loops
+        is_innermost = bool(loops) and loops[-1].depth == self.around.loops - 1
+        if not is_innermost or loops[-1].trips > unroll:
+            return [TracedAccess(access, self.operation) for access in self._runs(issues)]
+        waves = self.evaluator.launch.waves
+        return [
+            TracedAccess(access, self.operation, trip)
+            for trip in range(loops[-1].trips)
+            for access in self._runs(issues.of_trip(trip, waves))
+        ]
+
+    def stored_directly(self) -> tuple[DirectStore, list[LdsAccess]] | None:
+        """What a direct store does, at the addresses that the hardware gives it; None if nothing.
+
+        Raises:
+            Refusal: it is not known what some lane touches.
+        """
+        issues, footprint = self._issues(), self.footprint
+        if issues is None:
+            return None
+        count, issued = footprint.wave_elements, issues.active.any(axis=1)
+        starts, active = issues.starts[issued], issues.active[issued]
+        firsts, runs = _gathered(self.tile, self.view, count, starts, active)
+        mask = None if active.all() else active
+        written = [
+            LdsAccess(
+                self._kind,
+                elements,
+                length,
+                issues.weight,
+                mask,
+                self._location,
+                # Where a swizzle parts what a lane stores, only the first part is as aligned.
+                alignment=1 if number else self._alignment,
+            )
+            for number, (elements, length) in enumerate(runs)
+        ]
+        store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
+        return store, list(map(_without_repetition, written) if issues.loops else written)
+
+    @cached_property
+    def _kind(self) -> AccessKind:
+        row = access_row(self.operation)
+        assert row is not None
+        assert row.kind is not None
+        return row.kind
+
+    @cached_property
+    def _location(self) -> str:
+        return str(SourceLocation.of(self.operation.location) or "")
+
+    @cached_property
+    def _alignment(self) -> int:
+        """Elements of which the first offset must be a multiple in every layout."""
+        return in_elements(required_alignment(self.operation), self.tile.element_bits)
+
+    def _issues(self) -> _Issues | None:
+        """The lanes that take part; None where none ever does."""
+        view, evaluator, footprint = self.view, self.evaluator, self.footprint
+        indices: list[LaneValues] = []
+        for index in footprint.indices:
+            value = evaluator.evaluate(index)
+            if isinstance(value, Unknown):
+                raise Refusal(f"index depends on the {value.reason}")
+            indices.append(value)
+        first = view.element(footprint.indices, evaluator)
+        if isinstance(first, Unknown):
+            raise Refusal(f"offset depends on the {first.reason}")
+        everywhere = combine(
+            lambda *masks: reduce(np.minimum, masks), constant(1), *self.around.masks
+        )
+        if isinstance(everywhere, Unknown):
+            raise Refusal(everywhere.reason)
+        loops, (starts, running, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
+        active = running != 0
+        depths = {loop.depth for loop in loops}
+        weight = prod(n for depth, n in self.around.trips.items() if depth not in depths)
+        if weight == 0 or not active.any():
+            return None
+        for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
+            touched = values[active]
+            if touched.min() < 0 or touched.max() + extent > size:
+                raise Overrun("index outside the view's bounds")
+        if footprint.lanes:
+            active = active & (np.arange(active.shape[1]) < footprint.lanes)
+        return _Issues(starts, active, loops, weight) if active.any() else None
+
+    def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
+        """One access per run of consecutive elements; none where no lane takes part."""
+        tile, view, footprint = self.tile, self.view, self.footprint
+        issued = issues.active.any(axis=1)
+        if not issued.any():
+            return
+        # Rows of one element have stride 1 too, but are consecutive only while not padded.
+        run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
+        count = 1 if run_dimension is None else footprint.extents[run_dimension]
+        starts, active = issues.starts[issued], issues.active[issued]
+        for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
+            elements = starts + offset
+            used = elements[active]
+            if used.min() < 0 or used.max() + count > tile.elements:
+                raise Overrun("element outside the allocation")
+            if (used % tile.row_elements).max() + count > tile.row_elements:
+                raise Overrun("vector that runs over the end of a row")
+            mask = None if active.all() else active
+            if mask is not None:
+                elements = np.where(mask, elements, used[0])
+            access = LdsAccess(
+                self._kind,
+                elements,
+                count,
+                issues.weight,
+                mask,
+                self._location,
+                footprint.instruction,
+                self._alignment if offset == 0 else 1,
+            )
+            yield _without_repetition(access) if issues.loops else access
+
+
+def _gathered(
+    tile: LdsTile, view: TracedView, count: int, starts: np.ndarray, active: np.ndarray
+) -> tuple[np.ndarray, list[tuple[np.ndarray, int]]]:
+    """The first element of each wave, and what its lanes write from there, as (elements, count).
+
+    The hardware knows nothing of swizzles: `count` elements of each lane lie behind those of the
+    lane before. In a swizzled allocation the logical elements there are those that the swizzle
+    puts there.
+    """
+    if isinstance(view.chain, Unknown):
+        raise Refusal(view.chain.reason)
+    first = np.array([row[on][0] for row, on in zip(starts, active, strict=True)])[:, None]
+    if (np.where(active, starts, first) != first).any():
+        raise Refusal("destination that differs between the lanes of a wave")
+    physical = first + np.arange(starts.shape[1]) * count
+    used = physical[active]
+    if used.min() < 0 or used.max() + count > tile.elements:
+        raise Overrun("element outside the allocation")
+    physical = np.where(active, physical, used[0])
+    firsts = first[:, 0]
+    if not view.chain:
+        return firsts, [(physical, count)]
+    layout = SwizzledLayout(view.chain)
+    if not layout.is_bijection(tile):
+        raise Refusal(f"{layout} does not permute the allocation")
+    logical = np.argsort(layout.offsets(tile, np.arange(tile.elements)))
+    run = gcd(contiguous_run(view.chain), count, int(np.gcd.reduce(used, None)))
+    return firsts, [(logical[physical + part], run) for part in range(0, count, run)]
+
+
+def _same_shape(
+    values: Sequence[LaneValues], evaluator: LaneEvaluator
+) -> tuple[tuple[Loop, ...], list[np.ndarray]]:
+    """All values over the same trips, as int64 arrays [issues, lanes]."""
+    loops, arrays = align(values)
+    launch = evaluator.launch
+    shape = (*(loop.trips for loop in loops), launch.waves, launch.subgroup_size)
+    flat = [np.broadcast_to(a, shape).reshape(-1, launch.subgroup_size) for a in arrays]
+    return loops, flat
+
+
+def _run_dimension(view: TracedView, extents: tuple[int, ...]) -> int | None:
+    """The memref dimension along which the accessed elements are consecutive, if any."""
+    for dimension in reversed(range(len(extents))):
+        if view.strides[dimension] == 1 and extents[dimension] > 1:
+            return dimension
+    return None
+
+
+def _run_offsets(
+    strides: tuple[int, ...], extents: tuple[int, ...], run_dimension: int | None
+) -> Iterator[int]:
+    """Element offsets of the runs from the first element, the last dimension fastest."""
+    counts = [1 if d == run_dimension else n for d, n in enumerate(extents)]
+    for position in np.ndindex(*counts):
+        yield sum(p * s for p, s in zip(position, strides, strict=True))
+
+
+def _without_repetition(access: LdsAccess) -> LdsAccess:
+    """The same access with equal issues counted once, where all occur equally often.
+
+    In a double-buffered loop only two sets of addresses alternate: 64 trips of 4 waves become
+    8 issues of 32 times the weight. Issues of unequal frequency stay as they are, because all
+    issues of one operation must stay together to be split into machine accesses alike.
+    """
+    active = access.active
+    keys = access.elements if active is None else np.where(active, access.elements, -1)
+    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    if counts.min() != counts.max() or counts[0] == 1:
+        return access
+    order = np.sort(first)
+    return replace(
+        access,
+        elements=access.elements[order],
+        active=None if active is None else active[order],
+        weight=access.weight * int(counts[0]),
+    )

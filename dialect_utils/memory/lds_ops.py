@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the passes know of the operations that take a buffer: one table, a row per operation.
+
+A row is an `Access`, a `View`, or a `Bystander` that touches no element. An operation without a row
+is one of which nothing is known: no layout is changed below it. To teach all passes a new operation
+is to add its row, and the function that reads its footprint.
+
+**Alignment.** Most LDS accesses need no alignment: where a layout takes the alignment of a wide
+load away, the backend splits it into narrower ones, which costs cycles and nothing else. Some rows
+say otherwise. What those operations do is one instruction, or a promise to the backend, and an
+address that is not aligned faults, hangs the GPU, or reads other bytes than meant. No layout may
+move such an address to one that is less aligned than the row says, whoever asks for the layout.
+
+Worked example: `nvgpu.ldmatrix` wants rows of 16 bytes that begin at multiples of 16 bytes. Rows of
+64 f16 are 128 bytes apart. Padded by 8 bytes they are 136 bytes apart, so that row 1 begins at byte
+136 = 8 (mod 16); padded by 16 bytes they are 144 apart, and every row stays aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from math import gcd, prod
+
+from iree.compiler import ir
+
+from ...bank_model.targets import AccessKind
+from ..diagnostics import Refusal
+from ..element_types import element_bits
+from ..operations import segments_of
+from ..swizzle_hint import HINT_NAME
+from .memref_types import type_of, whole_element_bits
+
+ALLOC = "memref.alloc"
+DEALLOC = "memref.dealloc"
+SUBVIEW = "memref.subview"
+ASSUME_ALIGNMENT = "memref.assume_alignment"
+COLLAPSE_SHAPE = "memref.collapse_shape"
+EXPAND_SHAPE = "memref.expand_shape"
+GATHER = "amdgpu.gather_to_lds"
+LDMATRIX = "nvgpu.ldmatrix"
+
+ALLOCATIONS = frozenset({ALLOC, "memref.alloca"})
+"""Operations that make memory; only the first one makes LDS."""
+
+
+class Offset(Enum):
+    """Whether an access may go to another offset than the program says."""
+
+    FIXED = auto()
+    """No swizzle may be on what it accesses."""
+    LOWERED = auto()
+    """The compiler lowers it to loads and stores at one flat offset, which can be swizzled."""
+    FLAT = auto()
+    """As `LOWERED`; on a flat buffer its one index, behind the buffer, can be replaced."""
+    WAVE = auto()
+    """The hardware chooses where lanes store: their sources are swizzled instead."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The elements that one operation touches, before its lanes are known.
+
+    `extents[d]` consecutive indices of memref dimension d from `indices[d]` on.
+    """
+
+    indices: tuple[ir.Value, ...]
+    extents: tuple[int, ...]
+    vector: ir.VectorType | None = None
+    """What a lane moves, if that is a vector."""
+    assumption: str = ""
+    instruction: str = ""
+    """The one instruction that can do it, if there is only one."""
+    wave_elements: int = 0
+    """If not 0, lane l touches this many elements from the wave's first one + l times as many,
+    where the hardware puts them: no swizzle applies."""
+    lanes: int = 0
+    """If not 0, only the first so many lanes of a wave take part."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A row of an operation that touches elements of a buffer."""
+
+    buffer: int | Callable[[ir.Operation], int] | None = None
+    """The number of the operand that is the buffer; None where any operand may be it."""
+    kind: AccessKind | None = None
+    """None for an operation that may do both, or that is not followed."""
+    footprint: Callable[[ir.Operation], Footprint] | None = None
+    """Reads what a lane touches; raises a `Refusal` where that is not known. None: never known."""
+    offset: Offset = Offset.FIXED
+    takes_strides: bool = False
+    """It addresses a memref by indices alone, so that the memref's strides may change."""
+    masks_outside: bool = False
+    """Lanes that leave the memref's bounds touch nothing there."""
+    is_whole: bool = False
+    """It is one instruction, so that no swizzle may part what it accesses."""
+    states_alignment: bool = False
+    """It helps the backend if its attribute `alignment` says how it is aligned."""
+    alignment: Callable[[ir.Operation], int] | None = None
+    """Bytes of which every lane's address must be a multiple in every layout, if any."""
+    source: str = ""
+    """Where the alignment is said."""
+    why_fixed: str = ""
+    """Why it cannot take swizzled memory, where its name alone does not tell."""
+
+    def buffer_operand(self, operation: ir.Operation) -> int | None:
+        """The number of the operand that is the buffer; None where any operand may be it."""
+        return self.buffer(operation) if callable(self.buffer) else self.buffer
+
+
+@dataclass(frozen=True)
+class View:
+    """A row of an operation whose result is the memory of its operand 0."""
+
+    in_order: bool = False
+    """It shows all elements of a row-major memref in their order."""
+    same_start: bool = True
+    """It begins at the element at which its operand begins."""
+    is_traced: bool = True
+    """The strides of its result tell where its elements lie in the allocation."""
+    folds: bool = False
+    """The compiler folds it into the indices of the accesses behind it."""
+
+
+class Bystander(Enum):
+    """A row of an operation that takes a buffer and touches none of its elements."""
+
+    FREES = auto()
+    """It says where the buffer's life ends."""
+    ASKS = auto()
+    """It reads the buffer's type, not its elements."""
+
+
+Row = Access | View | Bystander
+
+
+def row_of(operation: ir.Operation) -> Row | None:
+    """The row of an operation; None where nothing is known of it."""
+    return TABLE.get(operation.name)
+
+
+def access_row(operation: ir.Operation) -> Access | None:
+    """The row of an operation, if it is one of an access."""
+    row = row_of(operation)
+    return row if isinstance(row, Access) else None
+
+
+def view_row(operation: ir.Operation | None) -> View | None:
+    """The row of an operation, if it is one of a view."""
+    row = None if operation is None else row_of(operation)
+    return row if isinstance(row, View) else None
+
+
+def is_view_in_order(operation: ir.Operation | None) -> bool:
+    """Returns whether it is a view of all the elements of a row-major memref in their order."""
+    row = view_row(operation)
+    return row is not None and row.in_order
+
+
+def footprint_of(operation: ir.Operation, operand_number: int) -> Footprint:
+    """What an operation touches of the buffer that is one of its operands.
+
+    Raises:
+        Refusal: the table does not tell it.
+    """
+    row = access_row(operation)
+    if row is None or row.footprint is None or row.buffer_operand(operation) != operand_number:
+        raise Refusal(f"used by {operation.name}", operation.location)
+    return row.footprint(operation)
+
+
+def required_alignment(operation: ir.Operation) -> int:
+    """Bytes of which the LDS addresses of `operation` must be multiples in every layout; or 1."""
+    row = access_row(operation)
+    return 1 if row is None or row.alignment is None else max(row.alignment(operation), 1)
+
+
+def why_not_aligned(operation: ir.Operation, moved_bytes: int) -> str | None:
+    """Why `operation` cannot take addresses moved by multiples of `moved_bytes`; None if it can."""
+    needed = required_alignment(operation)
+    if moved_bytes % needed == 0:
+        return None
+    return f"{operation.name} needs addresses that are multiples of {needed} bytes"
+
+
+def in_elements(alignment_bytes: int, bits: int) -> int:
+    """The number of elements of `bits` bits whose multiples lie at multiples of some bytes.
+
+    8 elements of 16 bits fill 16 bytes; with elements of 24 bits only every 16th begins at one.
+    """
+    return alignment_bytes * 8 // gcd(alignment_bytes * 8, bits)
+
+
+# Footprints.
+
+
+def _static(kind: ir.Type) -> ir.VectorType:
+    if not isinstance(kind, ir.VectorType):
+        raise Refusal(f"value of type {kind} instead of a vector")
+    if kind.scalable:
+        raise Refusal(f"scalable vector {kind}")
+    return kind
+
+
+def _transfer_read(operation: ir.Operation) -> Footprint:
+    _, indices, _, mask = segments_of(operation)
+    return _transfer(operation, operation.results[0], indices, mask, broadcasts=True)
+
+
+def _transfer_write(operation: ir.Operation) -> Footprint:
+    (vector,), _, indices, mask = segments_of(operation)
+    return _transfer(operation, vector, indices, mask, broadcasts=False)
+
+
+def _transfer(
+    operation: ir.Operation,
+    vector: ir.Value,
+    indices: list[ir.Value],
+    mask: list[ir.Value],
+    broadcasts: bool,
+) -> Footprint:
+    """A vector.transfer: vector dimension k runs along the memref dimension its map names."""
+    moved = _static(vector.type)
+    attribute = operation.attributes["permutation_map"]
+    assert isinstance(attribute, ir.AffineMapAttr)
+    extents = [1] * len(indices)
+    for expression, size in zip(attribute.value.results, moved.shape, strict=True):
+        if isinstance(expression, ir.AffineDimExpr):
+            extents[expression.position] = size
+        elif not broadcasts or not isinstance(expression, ir.AffineConstantExpr):
+            raise Refusal(f"{operation.name} by {attribute.value}")
+    assumption = f"every element of a masked {operation.name} is accessed" if mask else ""
+    return Footprint(tuple(indices), tuple(extents), moved, assumption)
+
+
+def _minor(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
+    """A vector.load or store: the vector covers the innermost memref dimensions in order."""
+    moved = _static(vector.type)
+    if moved.rank > len(indices):
+        raise Refusal(f"{operation.name} of a vector of higher rank than its memref")
+    extents = (*[1] * (len(indices) - moved.rank), *moved.shape)
+    return Footprint(tuple(indices), extents, moved)
+
+
+def _vector_load(operation: ir.Operation) -> Footprint:
+    _, *indices = operation.operands
+    return _minor(operation, operation.results[0], indices)
+
+
+def _vector_store(operation: ir.Operation) -> Footprint:
+    vector, _, *indices = operation.operands
+    return _minor(operation, vector, indices)
+
+
+def _masked_load(operation: ir.Operation) -> Footprint:
+    _, *indices, _, _ = operation.operands
+    return _masked(operation, operation.results[0], indices)
+
+
+def _masked_store(operation: ir.Operation) -> Footprint:
+    _, *indices, _, vector = operation.operands
+    return _masked(operation, vector, indices)
+
+
+def _masked(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
+    assumption = f"every element of a {operation.name} is accessed"
+    return replace(_minor(operation, vector, indices), assumption=assumption)
+
+
+def _load(operation: ir.Operation) -> Footprint:
+    _, *indices = operation.operands
+    return Footprint(tuple(indices), (1,) * len(indices))
+
+
+def _store(operation: ir.Operation) -> Footprint:
+    _, _, *indices = operation.operands
+    return Footprint(tuple(indices), (1,) * len(indices))
+
+
+def _transpose_load(operation: ir.Operation) -> Footprint:
+    """Every lane reads a vector at its own address; what the lanes then swap costs nothing."""
+    memory, *indices = operation.operands
+    moved = _static(operation.results[0].type)
+    bits = element_bits(moved.element_type)
+    if bits is None or moved.element_type != type_of(memory).element_type:
+        raise Refusal(f"{operation.name} of {moved} from {memory.type}")
+    count = prod(moved.shape)
+    extents = (*[1] * (len(indices) - 1), count)
+    name = f"ds_read_b{bits * count}_tr_b{bits}"
+    return Footprint(tuple(indices), extents, moved, instruction=name)
+
+
+def _ldmatrix(operation: ir.Operation) -> Footprint:
+    """Lanes 8 m to 8 m + 7 give the addresses of the 16-byte rows of matrix m."""
+    memory, *indices = operation.operands
+    bits = element_bits(type_of(memory).element_type)
+    if bits is None or 128 % bits:
+        raise Refusal(f"{operation.name} from {memory.type}")
+    matrices = ir.IntegerAttr(operation.attributes["numTiles"]).value
+    return Footprint(
+        tuple(indices),
+        (*[1] * (len(indices) - 1), 128 // bits),
+        instruction="ldmatrix",
+        lanes=8 * matrices,
+    )
+
+
+def _gather_to_lds(operation: ir.Operation) -> Footprint:
+    """Lane l writes its part of memory behind the wave's address, wherever it has read it."""
+    _, _, (destination,), indices = segments_of(operation)
+    transfer = ir.TypeAttr(operation.attributes["transferType"]).value
+    element = type_of(destination).element_type
+    is_vector = isinstance(transfer, ir.VectorType)
+    if (transfer.element_type if is_vector else transfer) != element:
+        raise Refusal(f"{operation.name} of {transfer} to elements of {element}")
+    count = prod(_static(transfer).shape) if is_vector else 1
+    extents = (1,) * len(indices)
+    return Footprint(tuple(indices), extents, wave_elements=count)
+
+
+def _gathered_to(operation: ir.Operation) -> int:
+    return sum(map(len, segments_of(operation)[:2]))
+
+
+# Alignments.
+
+
+def promised_alignment(operation: ir.Operation) -> int:
+    """The bytes of the access's `alignment`; 0 if it has none."""
+    if "alignment" not in operation.attributes:
+        return 0
+    return ir.IntegerAttr(operation.attributes["alignment"]).value
+
+
+def _element_bytes(operation: ir.Operation) -> int:
+    memref = next(o.type for o in operation.operands if isinstance(o.type, ir.MemRefType))
+    return (element_bits(memref.element_type) or 8) // 8
+
+
+def _copied_bytes(operation: ir.Operation) -> int:
+    """`nvgpu.device_async_copy`: `dstElements` elements of the destination, its first operand."""
+    elements = ir.IntegerAttr(operation.attributes["dstElements"]).value
+    return _element_bytes(operation) * elements
+
+
+def _transferred_bytes(operation: ir.Operation) -> int:
+    """`amdgpu.gather_to_lds`: what a lane moves; 12 bytes are three words."""
+    size = _type_bytes(ir.TypeAttr(operation.attributes["transferType"]).value)
+    return size & -size
+
+
+def _vector_bytes(operation: ir.Operation) -> int:
+    return 1 << (_type_bytes(operation.results[0].type) - 1).bit_length()
+
+
+def _type_bytes(kind: ir.Type) -> int:
+    return (whole_element_bits(kind) or 8) // 8
+
+
+# The table.
+
+
+def _promise(
+    buffer: int,
+    kind: AccessKind,
+    footprint: Callable[[ir.Operation], Footprint],
+    offset: Offset = Offset.FLAT,
+    *,
+    stated: bool = False,
+) -> Access:
+    """A load or store that may promise an alignment."""
+    return Access(
+        buffer,
+        kind,
+        footprint,
+        offset,
+        takes_strides=True,
+        states_alignment=stated,
+        alignment=promised_alignment,
+        source="the backend takes the `alignment` attribute for a fact",
+    )
+
+
+_READ, _WRITE = AccessKind.READ, AccessKind.WRITE
+_INDEXED = Access(takes_strides=True)
+_ATOMIC = Access(
+    takes_strides=True,
+    is_whole=True,
+    alignment=_element_bytes,
+    source="LDS atomics fault unless their address is naturally aligned",
+)
+_ONE_STRIDE = Access(why_fixed="wants rows that are one stride apart")
+_LATER = Access(why_fixed="becomes amdgpu.gather_to_lds, which can be swizzled then")
+_IN_ORDER = View(in_order=True, folds=True)
+_UNTRACED = View(same_start=False, is_traced=False)
+
+TABLE: dict[str, Row] = {
+    # Accesses whose elements are known.
+    "memref.load": _promise(0, _READ, _load),
+    "memref.store": _promise(1, _WRITE, _store),
+    "vector.load": _promise(0, _READ, _vector_load, stated=True),
+    "vector.store": _promise(1, _WRITE, _vector_store, stated=True),
+    "vector.maskedload": _promise(0, _READ, _masked_load, Offset.FIXED),
+    "vector.maskedstore": _promise(0, _WRITE, _masked_store, Offset.FIXED),
+    "vector.transfer_read": Access(
+        0, _READ, _transfer_read, Offset.LOWERED, takes_strides=True, masks_outside=True
+    ),
+    "vector.transfer_write": Access(
+        1, _WRITE, _transfer_write, Offset.LOWERED, takes_strides=True, masks_outside=True
+    ),
+    "amdgpu.transpose_load": Access(
+        0,
+        _READ,
+        _transpose_load,
+        Offset.FLAT,
+        takes_strides=True,
+        is_whole=True,
+        alignment=_vector_bytes,
+        source="assumed, on the safe side: no source says what one that is not aligned does",
+    ),
+    LDMATRIX: Access(
+        0,
+        _READ,
+        _ldmatrix,
+        Offset.FLAT,
+        takes_strides=True,
+        is_whole=True,
+        alignment=lambda _: 16,
+        source="PTX ISA, ldmatrix: every row's address is aligned to 16 bytes",
+    ),
+    GATHER: Access(
+        _gathered_to,
+        _WRITE,
+        _gather_to_lds,
+        Offset.WAVE,
+        is_whole=True,
+        alignment=_transferred_bytes,
+        source="CDNA3 and CDNA4 ISA, 9.1.9: M0 holds a dword-aligned offset",
+    ),
+    # Accesses of which the memref alone is known.
+    "affine.load": _INDEXED,
+    "affine.store": _INDEXED,
+    "affine.vector_load": _INDEXED,
+    "affine.vector_store": _INDEXED,
+    "linalg.copy": _INDEXED,
+    "linalg.fill": _INDEXED,
+    "linalg.generic": _INDEXED,
+    "linalg.transpose": _INDEXED,
+    "memref.copy": _INDEXED,
+    "memref.prefetch": _INDEXED,
+    "memref.atomic_rmw": _ATOMIC,
+    "memref.generic_atomic_rmw": _ATOMIC,
+    "nvgpu.device_async_copy": Access(
+        takes_strides=True,
+        is_whole=True,
+        alignment=_copied_bytes,
+        source="PTX ISA, cp.async: both addresses are aligned to the copy's size",
+    ),
+    "gpu.subgroup_mma_load_matrix": _ONE_STRIDE,
+    "gpu.subgroup_mma_store_matrix": _ONE_STRIDE,
+    "iree_gpu.async_dma": _LATER,
+    "iree_gpu.coalesced_gather_dma": _LATER,
+    # Views.
+    ASSUME_ALIGNMENT: _IN_ORDER,
+    "memref.cast": _IN_ORDER,
+    COLLAPSE_SHAPE: _IN_ORDER,
+    EXPAND_SHAPE: _IN_ORDER,
+    "memref.memory_space_cast": _IN_ORDER,
+    HINT_NAME: View(),
+    "memref.transpose": View(),
+    SUBVIEW: View(same_start=False, folds=True),
+    "memref.reinterpret_cast": View(same_start=False),
+    "memref.view": _UNTRACED,
+    "amdgpu.fat_raw_buffer_cast": _UNTRACED,
+    # The rest.
+    DEALLOC: Bystander.FREES,
+    "memref.dim": Bystander.ASKS,
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which elements of its allocation a memref shows, in every lane and trip.
+
+Every view of a row-major allocation is strided, so that index (i, j) of a view is the element
+
+    view offset + i * stride of dimension 0 + j * stride of dimension 1
+
+of the allocation. `lane_values` knows the offset in each lane and in each trip of a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.swizzles import chain_period
+from ..diagnostics import Refusal
+from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
+from ..operations import mixed_operands, parents_of
+from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
+from .flow import Use
+from .lds_ops import ASSUME_ALIGNMENT, SUBVIEW, view_row
+from .memref_types import static_strides, strides_and_offset, type_of
+
+
+@dataclass(frozen=True, eq=False)
+class TracedView:
+    """A memref value inside the allocation; offset and strides in elements of the latter."""
+
+    offset: LaneValues | Unknown
+    strides: tuple[int, ...]
+    sizes: tuple[int, ...]
+    chain: Chain | Unknown = ()
+    """The swizzles between it and the allocation."""
+
+    @staticmethod
+    def of(allocation: ir.Operation) -> TracedView:
+        """All of an allocation whose type is that of a tile."""
+        kind = type_of(allocation)
+        try:
+            chain: Chain | Unknown = stowed_swizzles(allocation)
+        except Refusal as refusal:
+            chain = Unknown(refusal.reason)
+        strides = strides_and_offset(kind)[0] or ()
+        return TracedView(constant(0), strides, tuple(kind.shape), chain)
+
+    def same_elements(self, other: TracedView) -> bool:
+        """Returns whether both show the same elements in the same order."""
+        mine, theirs = self.offset, other.offset
+        if isinstance(mine, Unknown) or isinstance(theirs, Unknown):
+            return False
+        if mine.loops != theirs.loops or not np.array_equal(mine.values, theirs.values):
+            return False
+        return (self.strides, self.sizes, self.chain) == (other.strides, other.sizes, other.chain)
+
+    def element(
+        self, indices: Sequence[ir.Value | int], evaluator: LaneEvaluator
+    ) -> LaneValues | Unknown:
+        """The element of the allocation that `indices` into the view denote."""
+        total = self.offset
+        for index, stride in zip(indices, self.strides, strict=True):
+            value = _evaluate(index, evaluator)
+            if isinstance(total, Unknown):
+                return total
+            if isinstance(value, Unknown):
+                return value
+            total = combine(lambda t, v, by=stride: t + v * by, total, value)
+        return total
+
+    def through(self, operation: ir.Operation, evaluator: LaneEvaluator) -> TracedView:
+        """The view that `operation` makes of this one.
+
+        Raises:
+            Refusal: it shows other elements than can be told.
+        """
+        result, row = operation.results[0], view_row(operation)
+        if row is None or not row.is_traced:
+            raise Refusal("the elements of its result are not known")
+        if not isinstance(result.type, ir.MemRefType):
+            raise Refusal(f"result of type {result.type}")
+        source = replace(self, chain=self._behind(operation)) if is_hint(operation) else self
+        if is_hint(operation) or operation.name in ("memref.cast", ASSUME_ALIGNMENT):
+            # These may forget static information; what they are given still holds.
+            if result.type.rank != len(source.sizes):
+                raise Refusal("change of rank")
+            return source
+        strides = static_strides(result.type)
+        if strides is None or not result.type.has_static_shape:
+            raise Refusal("view with dynamic sizes or strides")
+        view = replace(source, strides=strides, sizes=tuple(result.type.shape))
+        if row.same_start:
+            return view
+        offsets = mixed_operands(operation, "static_offsets", 1)
+        if operation.name == SUBVIEW:
+            return replace(view, offset=source.element(offsets, evaluator))
+        # The offset of a reinterpret_cast counts from the allocation's start.
+        return replace(view, offset=_evaluate(offsets[0], evaluator))
+
+    def _behind(self, hint: ir.Operation) -> Chain | Unknown:
+        """The swizzles behind a hint on the view, if they are those of the whole allocation."""
+        if isinstance(self.chain, Unknown):
+            return self.chain
+        try:
+            chain = (*self.chain, hint_swizzle(hint))
+        except Refusal as refusal:
+            return Unknown(refusal.reason)
+        if isinstance(self.offset, Unknown):
+            return Unknown("hint on a part that starts at an unknown element")
+        # The period of a chain may be more than NumPy's integers hold.
+        if int(np.gcd.reduce(self.offset.values, None)) % chain_period(chain):
+            return Unknown("hint on a part in which the swizzle does not begin anew")
+        return chain
+
+    def carried(self, use: Use, target: ir.Value) -> TracedView:
+        """The view where a loop or a choice has carried it.
+
+        The next trip of a loop sees what this one yields, and the result of the loop is what the
+        last one yields: of offsets 0, 64, 0, 64 the argument has 64, 0, 64, 0 and the result 64.
+        The first trip has the initial value, which is followed by itself.
+        """
+        offset, parent = self.offset, use.user.parent
+        is_yielded = use.user.name == "scf.yield" and parent is not None
+        if not is_yielded or parent.name != "scf.for" or isinstance(offset, Unknown):
+            return self
+        depth = sum(outer.name == "scf.for" for outer in parents_of(parent.operation))
+        axes = [axis for axis, loop in enumerate(offset.loops) if loop.depth == depth]
+        if not axes:
+            return self
+        if isinstance(target.owner, ir.Block):
+            rolled = np.roll(offset.values, 1, axes[0])
+            return replace(self, offset=replace(offset, values=rolled))
+        if offset.loops[axes[0]].trips == 0:
+            return replace(self, offset=Unknown("value of a loop that never runs"))
+        loops = tuple(loop for loop in offset.loops if loop.depth != depth)
+        last = LaneValues(np.take(offset.values, -1, axes[0]), loops)
+        return replace(self, offset=last)
+
+
+def _evaluate(number: ir.Value | int, evaluator: LaneEvaluator) -> LaneValues | Unknown:
+    return constant(number) if isinstance(number, int) else evaluator.evaluate(number)

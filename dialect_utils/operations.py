@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small questions about operations and values that the bindings have no methods for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iree.compiler import ir
+
+from .dynamic_sizes import DYNAMIC
+
+
+def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
+    """The operations of these names inside `function`, or all, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if not names or operation.name in names:
+            found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def defining_operation(value: ir.Value) -> ir.Operation | None:
+    """The operation whose result `value` is; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations around `operation`, from the inside outwards."""
+    outer = operation.parent
+    while outer is not None:
+        yield outer.operation
+        outer = outer.operation.parent
+
+
+def terminator(region: ir.Region) -> ir.Operation:
+    """The last operation of a region of one block."""
+    operations = region.blocks[0].operations
+    return operations[len(operations) - 1].operation
+
+
+def segments_of(operation: ir.Operation) -> list[list[ir.Value]]:
+    """The operands of an op with `operandSegmentSizes`, segment by segment."""
+    operands = iter(operation.operands)
+    sizes = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
+    return [[next(operands) for _ in range(size)] for size in sizes]
+
+
+def attributes_of(operation: ir.Operation) -> dict[str, ir.Attribute]:
+    """The attributes by their names, to make a like operation."""
+    return {name: operation.attributes[name] for name in operation.attributes}
+
+
+def point_behind(value: ir.Value) -> ir.InsertionPoint:
+    """Right behind the definition of a value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(owner)
+    return ir.InsertionPoint.after(owner.operation)
+
+
+def mixed_operands(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
+    """Static numbers of an attribute with the dynamic ones filled in from operand `segment`."""
+    dynamic = iter(segments_of(operation)[segment])
+    numbers = ir.DenseI64ArrayAttr(operation.attributes[static_name])
+    return [next(dynamic) if n == DYNAMIC else n for n in numbers]
