@@ -32,7 +32,8 @@ from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import target as target_of
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc, tile_of
+from ..dialect_utils.memory.memref_types import tile_of
+from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
@@ -92,7 +93,7 @@ class _CollectProblems(FunctionPass):
         lds, launch = model
         layouts = infer_vector_layouts(function)
         for alloc in allocations:
-            tile = tile_of(alloc)
+            tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
             accesses = accesses_of(alloc, tile, layouts, launch)
             self.problems.append(Problem(lds.arch, tile, accesses))
         raise PassFailure(function.location, "all allocations are known")
