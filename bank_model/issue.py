@@ -40,10 +40,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
-from .layouts import AccessCost, Layout, MachineAccess, counted_batches
+from .layouts import AccessCost, Batch, Layout, counted_batches
 from .targets import AccessKind, LdsInstruction, Target
 
 ISSUE_CYCLES = 1
@@ -107,9 +106,6 @@ class LayoutCosts:
         return self._counted[layout]
 
 
-Batches = Sequence[tuple[MachineAccess, npt.NDArray[np.int64]]]
-
-
 @dataclass(frozen=True)
 class _Piece:
     """A machine access: its address is a register of its own and a constant."""
@@ -124,7 +120,7 @@ class _Piece:
     constant: int
 
 
-def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Batches) -> int:
+def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> int:
     """Weighted instructions of all waves."""
     single = 0
     families: dict[tuple[object, ...], list[int]] = {}
@@ -150,7 +146,7 @@ def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Batches) -> 
     )
 
 
-def _pieces(accesses: Sequence[LdsAccess], batches: Batches) -> Iterator[_Piece]:
+def _pieces(accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> Iterator[_Piece]:
     patterns: dict[bytes, int] = {}
     for machine, owners in batches:
         rows = machine.addresses

@@ -9,7 +9,7 @@ split there, in all lanes alike because they run the same code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -196,7 +196,13 @@ class MachineAccess:
     active: npt.NDArray[np.bool_] | None
 
 
-def split_into_runs(group: int, access: LdsAccess) -> tuple[tuple[int, int], ...]:
+Batch = tuple[MachineAccess, npt.NDArray[np.int64]]
+"""A machine access with addresses [members, issues, wave_size], and each member's access."""
+Runs = tuple[tuple[int, int], ...]
+"""The (first, count) of the runs into which accesses are split."""
+
+
+def split_into_runs(group: int, access: LdsAccess) -> Runs:
     """The runs (first, count) of an access that stay inside groups of `group` elements.
 
     A run ends where any active lane reaches a group boundary. Two lanes that start 2 and 3
@@ -206,7 +212,7 @@ def split_into_runs(group: int, access: LdsAccess) -> tuple[tuple[int, int], ...
     return _runs(group, access.count, starts)
 
 
-def _runs(group: int, count: int, starts: IntArray) -> tuple[tuple[int, int], ...]:
+def _runs(group: int, count: int, starts: IntArray) -> Runs:
     if starts.size == 0:
         return ()
     to_boundary = -starts.ravel() % group
@@ -248,7 +254,7 @@ def machine_accesses(
 
 def machine_batches(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
-) -> list[tuple[MachineAccess, npt.NDArray[np.int64]]]:
+) -> list[Batch]:
     """`machine_accesses` of many accesses, alike ones together for speed.
 
     Returns pairs (machine access with addresses [members, issues, wave_size], index of each
@@ -266,10 +272,14 @@ def machine_batches(
         mask = None if access.active is None else index
         shape = (access.kind, access.count, access.instruction, len(access.elements))
         alike.setdefault((*shape, mask), []).append(index)
-    batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []
+    batches: list[Batch] = []
     for members in alike.values():
         batches += _batches_of_alike(target, tile, layout, accesses, members)
     return batches
+
+
+Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
+"""Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
 
 
 def _batches_of_alike(
@@ -278,72 +288,104 @@ def _batches_of_alike(
     layout: Layout,
     accesses: Sequence[LdsAccess],
     members: list[int],
-) -> list[tuple[MachineAccess, npt.NDArray[np.int64]]]:
-    """The batches of one access, or of unmasked ones of one kind, count and number of issues."""
-    first_of_all = accesses[members[0]]
-    kind, count, active = first_of_all.kind, first_of_all.count, first_of_all.active
-    starts = np.stack([accesses[index].elements for index in members])
-    if active is not None:
-        used = starts[0][active]
-        if used.size:
-            starts = np.where(active, starts, used[0])
-            active = active[None]
-        else:
-            return []
+) -> list[Batch]:
+    """Returns the batches of one access, or of unmasked ones of one kind, count and issues."""
+    access = accesses[members[0]]
+    starts, active = _stacked([accesses[index] for index in members])
     if starts.size == 0:
         return []
-    if starts.min() < 0 or starts.max() + count > tile.elements:
+    if starts.min() < 0 or starts.max() + access.count > tile.elements:
         raise InvalidParameterError(
             "elements",
-            f"{starts.min()} .. {starts.max() + count - 1}",
+            f"{starts.min()} .. {starts.max() + access.count - 1}",
             f"0 .. {tile.elements - 1}, the elements of the tile",
         )
-    indices = np.array(members, dtype=np.int64)
-    aligned: tuple[tuple[int, int], ...] = ()
-    by_runs: dict[tuple[tuple[int, int], ...], list[int]] = {}
-    group = layout.group_elements(tile)
-    if count == 1:
-        by_runs[((0, 1),)] = list(range(len(members)))
-    else:
-        to_boundary = -starts.reshape(len(members), -1) % group
-        crosses = np.any((to_boundary > 0) & (to_boundary < count), axis=1)
-        aligned = tuple((k, min(group, count - k)) for k in range(0, count, group))
-        for member, uneven in enumerate(np.asarray(crosses).tolist()):
-            runs = _runs(group, count, starts[member]) if uneven else aligned
-            by_runs.setdefault(runs, []).append(member)
-    batches: list[tuple[MachineAccess, npt.NDArray[np.int64]]] = []
-    for runs, chosen in by_runs.items():
-        whole = len(chosen) == len(members)
-        part, part_indices = (starts, indices) if whole else (starts[chosen], indices[chosen])
-        pieces = [(layout.offsets(tile, part + k), length, part_indices) for k, length in runs]
-        if isinstance(layout, SwizzledLayout) and runs == aligned and len(runs) > 1:
-            pieces = _rejoined(pieces, count)
-        for offsets, length, piece_indices in pieces:
-            bits = offsets * tile.element_bits
-            if length * tile.element_bits % 8 or (tile.element_bits % 8 and (bits % 8).any()):
-                raise SubByteAccessError(
-                    "element_bits",
-                    tile.element_bits,
-                    f"accesses that start and end at bytes; {layout} splits off {length} elements",
-                )
-            addresses = bits // 8
-            common = np.bitwise_or.reduce(addresses.reshape(len(offsets), -1), axis=1)
-            common |= MAX_USEFUL_ALIGNMENT
-            alignments = common & -common
-            width = length * tile.element_bits // 8
-            for alignment in sorted(set(alignments.tolist())):
-                here = alignments == alignment
-                everything = bool(here.all())
-                base = addresses if everything else addresses[here]
-                owner = piece_indices if everything else piece_indices[here]
-                whole = first_of_all.instruction if length == count else ""
-                for instruction, offset in target.legalize(kind, width, alignment, whole):
-                    batches.append((MachineAccess(instruction, base + offset, active), owner))
+    batches: list[Batch] = []
+    for piece in _pieces(tile, layout, starts, access.count, np.array(members, dtype=np.int64)):
+        instruction = access.instruction if piece[1] == access.count else ""
+        for width, alignment, addresses, owners in _aligned_alike(tile, layout, piece):
+            for part, offset in target.legalize(access.kind, width, alignment, instruction):
+                batches.append((MachineAccess(part, addresses + offset, active), owners))
     return batches
 
 
-Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
-"""Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
+def _stacked(
+    accesses: Sequence[LdsAccess],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_] | None]:
+    """Returns the elements [members, issues, wave_size] of alike accesses, and their mask.
+
+    Inactive lanes may point anywhere; they get the element of an active one. Without any active
+    lane there are no elements.
+    """
+    active = accesses[0].active
+    starts = np.stack([access.elements for access in accesses])
+    if active is None:
+        return starts, None
+    used = starts[0][active]
+    if not used.size:
+        return starts[:0], None
+    return np.where(active, starts, used[0]), active[None]
+
+
+def _pieces(
+    tile: LdsTile,
+    layout: Layout,
+    starts: npt.NDArray[np.int64],
+    count: int,
+    owners: npt.NDArray[np.int64],
+) -> list[Piece]:
+    """Returns the runs into which `layout` splits accesses of `count` elements."""
+    group = layout.group_elements(tile)
+    aligned = tuple((k, min(group, count - k)) for k in range(0, count, group))
+    pieces: list[Piece] = []
+    for runs, chosen in _members_by_runs(group, count, starts, aligned).items():
+        whole = len(chosen) == len(starts)
+        part, part_owners = (starts, owners) if whole else (starts[chosen], owners[chosen])
+        cut = [(layout.offsets(tile, part + k), length, part_owners) for k, length in runs]
+        if isinstance(layout, SwizzledLayout) and runs == aligned and len(runs) > 1:
+            cut = _rejoined(cut, count)
+        pieces += cut
+    return pieces
+
+
+def _members_by_runs(
+    group: int, count: int, starts: npt.NDArray[np.int64], aligned: Runs
+) -> dict[Runs, list[int]]:
+    """Returns which members are split into which runs; `aligned` are those of aligned ones."""
+    if count == 1:
+        return {aligned: list(range(len(starts)))}
+    to_boundary = -starts.reshape(len(starts), -1) % group
+    crosses = np.any((to_boundary > 0) & (to_boundary < count), axis=1)
+    found: dict[Runs, list[int]] = {}
+    for member, uneven in enumerate(np.asarray(crosses).tolist()):
+        runs = _runs(group, count, starts[member]) if uneven else aligned
+        found.setdefault(runs, []).append(member)
+    return found
+
+
+def _aligned_alike(
+    tile: LdsTile, layout: Layout, piece: Piece
+) -> Iterator[tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Yields (bytes, alignment, addresses, owners) for the members of each alignment."""
+    offsets, length, owners = piece
+    bits = offsets * tile.element_bits
+    if length * tile.element_bits % 8 or (tile.element_bits % 8 and (bits % 8).any()):
+        raise SubByteAccessError(
+            "element_bits",
+            tile.element_bits,
+            f"accesses that start and end at bytes; {layout} splits off {length} elements",
+        )
+    addresses = bits // 8
+    common = np.bitwise_or.reduce(addresses.reshape(len(offsets), -1), axis=1)
+    common |= MAX_USEFUL_ALIGNMENT
+    alignments = common & -common
+    width = length * tile.element_bits // 8
+    for alignment in sorted(set(alignments.tolist())):
+        here = alignments == alignment
+        if here.all():
+            yield width, alignment, addresses, owners
+        else:
+            yield width, alignment, addresses[here], owners[here]
 
 
 def _rejoined(pieces: list[Piece], count: int) -> list[Piece]:
@@ -389,7 +431,7 @@ def access_costs(
 
 def counted_batches(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
-) -> tuple[tuple[AccessCost, ...], list[tuple[MachineAccess, npt.NDArray[np.int64]]]]:
+) -> tuple[tuple[AccessCost, ...], list[Batch]]:
     """`access_costs` and the `machine_batches` that they were counted from."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
     batches = machine_batches(target, tile, layout, accesses)

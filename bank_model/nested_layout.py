@@ -44,6 +44,38 @@ class NestedLayoutError(ValueError):
 
 
 @dataclass(frozen=True)
+class TilePart:
+    """Where in a tile a transferred vector lies.
+
+    Attributes:
+        memory_dims: the tile dimension of each vector dimension, None for one that is broadcast
+            (the transfer's permutation map). By default they are the innermost dimensions.
+        origin: the transfer's indices into the tile, one per tile dimension, by default zeros.
+    """
+
+    tile: LdsTile
+    memory_dims: Sequence[int | None] | None = None
+    origin: Sequence[int] | None = None
+
+    @property
+    def first(self) -> Sequence[int]:
+        """The origin."""
+        return (0,) * len(self.tile.shape) if self.origin is None else self.origin
+
+    @property
+    def pitch(self) -> Ints:
+        """How many elements of the tile a step in each of its dimensions goes."""
+        dims = self.tile.shape
+        return tuple(int(np.prod(dims[m + 1 :], dtype=np.int64)) for m in range(len(dims)))
+
+    def mapped(self, vector_rank: int) -> list[tuple[int, int]]:
+        """Returns the pairs (vector dimension, tile dimension) that are not broadcast."""
+        rank = len(self.tile.shape)
+        dims = range(rank - vector_rank, rank) if self.memory_dims is None else self.memory_dims
+        return [(v, m) for v, m in enumerate(dims) if m is not None]
+
+
+@dataclass(frozen=True)
 class NestedLayout:
     """The attribute's fields; all have one entry per vector dimension."""
 
@@ -194,71 +226,67 @@ class NestedLayout:
         return active
 
     def accesses(
-        self,
-        tile: LdsTile,
-        kind: AccessKind,
-        *,
-        threads: int,
-        wave_size: int,
-        memory_dims: Sequence[int | None] | None = None,
-        origin: Sequence[int] | None = None,
-        weight: int = 1,
-        location: str = "",
+        self, part: TilePart, kind: AccessKind, *, threads: int, wave_size: int
     ) -> tuple[LdsAccess, ...]:
-        """The machine accesses of a transfer of this layout between a vector and `tile`.
+        """Returns the machine accesses of a transfer between a vector of this layout and a tile.
+
+        There is one LdsAccess of [waves, wave_size] per batch, outer tile and contiguous run of the
+        element tile, of weight 1. Accesses that are equal, because a dimension is broadcast, are
+        given once.
 
         Args:
           threads: lanes of the workgroup; the last wave may not be full.
-          memory_dims: the tile dimension of each vector dimension, None for one that is
-            broadcast (the transfer's permutation map). By default the innermost dimensions.
-          origin: the transfer's indices into the tile, one per tile dimension.
-          weight: how often the transfer runs.
-
-        Returns one LdsAccess of [waves, wave_size] per batch, outer tile and contiguous run of
-        the element tile. Identical accesses, as of a broadcast dimension, are given once.
 
         Raises:
             NestedLayoutError: the transfer leaves the tile or cannot be distributed.
         """
-        dims = tuple(tile.shape)
-        rank = len(dims)
-        if memory_dims is None:
-            memory_dims = range(rank - self.rank, rank)
-        if origin is None:
-            origin = (0,) * rank
-        mapped = [(v, m) for v, m in enumerate(memory_dims) if m is not None]
-        self._check_transfer(dims, mapped, origin)
-
-        pitch = [int(np.prod(dims[m + 1 :], dtype=np.int64)) for m in range(rank)]
+        mapped = part.mapped(self.rank)
+        self._check_transfer(part, mapped)
         waves = -(-threads // wave_size)
         ids = np.arange(waves * wave_size, dtype=np.int64).reshape(waves, wave_size)
-        subgroup, thread = self.thread_digits(ids, wave_size)
         active = ids < threads
         if kind is AccessKind.WRITE:
             active &= self.writers(ids, wave_size)
+        firsts = self._lane_offsets(part, mapped, ids, wave_size)
+        constants, run = self._unrolled(part, mapped)
+        return tuple(
+            LdsAccess(kind, firsts + constant, run, active=active) for constant in constants
+        )
 
-        base = np.full(ids.shape, int(np.dot(origin, pitch)), dtype=np.int64)
+    def _lane_offsets(
+        self,
+        part: TilePart,
+        mapped: Sequence[tuple[int, int]],
+        ids: npt.NDArray[np.int64],
+        wave_size: int,
+    ) -> npt.NDArray[np.int64]:
+        """Returns the first element that each thread of `ids` accesses, of the same shape."""
+        subgroup, thread = self.thread_digits(ids, wave_size)
+        offsets = np.full(ids.shape, int(np.dot(part.first, part.pitch)), dtype=np.int64)
+        for v, m in mapped:
+            element = self.element_tile[v] * part.pitch[m]
+            inside = self.batch_tile[v] * self.outer_tile[v] * self.thread_tile[v]
+            offsets += (thread[v] + subgroup[v] * inside) * element
+        return offsets
+
+    def _unrolled(self, part: TilePart, mapped: Sequence[tuple[int, int]]) -> tuple[list[int], int]:
+        """Returns how far the accesses of a lane lie behind its first, and their elements."""
         constants = np.zeros(1, dtype=np.int64)
         run = 1
         for v, m in mapped:
-            batch, outer = self.batch_tile[v], self.outer_tile[v]
-            threads_of_dim, element = self.thread_tile[v], self.element_tile[v]
-            base += thread[v] * element * pitch[m]
-            base += subgroup[v] * batch * outer * threads_of_dim * element * pitch[m]
-            unrolled = np.arange(batch * outer) * threads_of_dim * element * pitch[m]
-            constants = _outer_sum(constants, unrolled)
-            if m == rank - 1:
+            element = self.element_tile[v]
+            step = self.thread_tile[v] * element * part.pitch[m]
+            constants = _outer_sum(
+                constants, np.arange(self.batch_tile[v] * self.outer_tile[v]) * step
+            )
+            if m == len(part.pitch) - 1:
                 run = element
             else:
-                constants = _outer_sum(constants, np.arange(element) * pitch[m])
-        return tuple(
-            LdsAccess(kind, base + constant, run, weight, active, location)
-            for constant in sorted(set(constants.ravel().tolist()))
-        )
+                constants = _outer_sum(constants, np.arange(element) * part.pitch[m])
+        return sorted(set(constants.tolist())), run
 
-    def _check_transfer(
-        self, dims: Ints, mapped: list[tuple[int, int]], origin: Sequence[int]
-    ) -> None:
+    def _check_transfer(self, part: TilePart, mapped: Sequence[tuple[int, int]]) -> None:
+        dims = part.tile.shape
         targets = [m for _, m in mapped]
         if len(set(targets)) != len(targets) or any(not 0 <= m < len(dims) for m in targets):
             raise NestedLayoutError(f"cannot map vector dimensions to tile dimensions {targets}")
@@ -272,7 +300,7 @@ class NestedLayout:
         extent = dict.fromkeys(range(len(dims)), 1)
         extent.update((m, self.shape[v]) for v, m in mapped)
         for m, size in enumerate(dims):
-            if not 0 <= origin[m] <= size - extent[m]:
+            if not 0 <= part.first[m] <= size - extent[m]:
                 raise NestedLayoutError(f"the transfer leaves dimension {m} of the tile")
 
     def _fields(self) -> tuple[Ints, ...]:

@@ -15,7 +15,7 @@ from math import ceil
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
-from ...bank_model.nested_layout import NestedLayoutError
+from ...bank_model.nested_layout import NestedLayoutError, TilePart
 from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
@@ -164,18 +164,12 @@ def _transfer_accesses(
             f"the vector of {_times(vector_shape)}"
         )
     try:
-        return layout.accesses(
-            tile,
-            kind,
-            threads=launch.threads,
-            wave_size=launch.subgroup_size,
-            memory_dims=memory_dims,
-            origin=[i for i in origin if i is not None],
-            weight=_executions(op),
-            location=str(SourceLocation.of(op.location) or role),
-        )
+        part = TilePart(tile, memory_dims, [i for i in origin if i is not None])
+        found = layout.accesses(part, kind, threads=launch.threads, wave_size=launch.subgroup_size)
     except NestedLayoutError as error:
         raise Refusal(f"{role} layout cannot be distributed: {error}") from error
+    weight, location = _executions(op), str(SourceLocation.of(op.location) or role)
+    return tuple(replace(access, weight=weight, location=location) for access in found)
 
 
 def _memory_dims(transfer: ir.Operation) -> list[int | None] | None:

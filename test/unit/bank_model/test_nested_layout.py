@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsTile
-from bankwise.bank_model.nested_layout import NestedLayout, NestedLayoutError
+from bankwise.bank_model.nested_layout import NestedLayout, NestedLayoutError, TilePart
 from bankwise.bank_model.targets import AccessKind
 
 K_TILE = NestedLayout((1, 1), (4, 1), (1, 1), (16, 16), (1, 8), (0, 0), (16, 1))
@@ -134,7 +134,7 @@ def test_reads_touch_what_the_definition_says(
         shape[m] = layout.shape[v] + margin[m]
     tile = LdsTile(tuple(shape), 16)
     accesses = layout.accesses(
-        tile, AccessKind.READ, threads=threads, wave_size=WAVE, memory_dims=order, origin=origin
+        TilePart(tile, order, origin), AccessKind.READ, threads=threads, wave_size=WAVE
     )
     for thread in range(-(-threads // WAVE) * WAVE):
         expected: dict[int, int] = defaultdict(int)
@@ -157,7 +157,9 @@ def test_every_element_is_written_by_exactly_one_thread(layout: NestedLayout) ->
     assume(WAVE % max((1, *used)) == 0)
     waves = prod(layout.subgroup_tile) * 8
     tile = LdsTile(layout.shape, 32)
-    accesses = layout.accesses(tile, AccessKind.WRITE, threads=waves * WAVE, wave_size=WAVE)
+    accesses = layout.accesses(
+        TilePart(tile), AccessKind.WRITE, threads=waves * WAVE, wave_size=WAVE
+    )
     count: dict[int, int] = defaultdict(int)
     for thread in range(waves * WAVE):
         for element, times in touched(accesses, thread).items():
@@ -168,8 +170,8 @@ def test_every_element_is_written_by_exactly_one_thread(layout: NestedLayout) ->
 def test_duplicated_threads_read_but_do_not_write() -> None:
     layout = NestedLayout((1,), (1,), (1,), (4,), (2,), (0,), (1,))
     tile = LdsTile((8,), 32)
-    reads = layout.accesses(tile, AccessKind.READ, threads=16, wave_size=WAVE)
-    writes = layout.accesses(tile, AccessKind.WRITE, threads=16, wave_size=WAVE)
+    reads = layout.accesses(TilePart(tile), AccessKind.READ, threads=16, wave_size=WAVE)
+    writes = layout.accesses(TilePart(tile), AccessKind.WRITE, threads=16, wave_size=WAVE)
     assert reads[0].active is None
     assert writes[0].active is not None
     assert np.argwhere(writes[0].active).tolist() == [[0, 0], [0, 1], [0, 2], [0, 3]]
@@ -178,12 +180,10 @@ def test_duplicated_threads_read_but_do_not_write() -> None:
 def test_broadcast_dimension_reads_once() -> None:
     layout = NestedLayout((1, 1), (4, 1), (1, 1), (1, 8), (1, 2), (0, 0), (0, 1))
     accesses = layout.accesses(
-        LdsTile((3, 16), 32),
+        TilePart(LdsTile((3, 16), 32), [None, 1], [2, 0]),
         AccessKind.READ,
         threads=8,
         wave_size=WAVE,
-        memory_dims=[None, 1],
-        origin=[2, 0],
     )
     assert [a.elements.tolist() for a in accesses] == [[[32 + 2 * lane for lane in range(8)]]]
 
@@ -191,7 +191,7 @@ def test_broadcast_dimension_reads_once() -> None:
 def test_transposed_transfer_is_made_of_scalars() -> None:
     layout = NestedLayout((1, 1), (1, 1), (1, 1), (8, 1), (1, 4), (0, 0), (1, 0))
     accesses = layout.accesses(
-        LdsTile((4, 8), 32), AccessKind.READ, threads=8, wave_size=WAVE, memory_dims=[1, 0]
+        TilePart(LdsTile((4, 8), 32), [1, 0]), AccessKind.READ, threads=8, wave_size=WAVE
     )
     assert [(a.count, int(a.elements[0, 0])) for a in accesses] == [
         (1, 0),
@@ -204,20 +204,23 @@ def test_transposed_transfer_is_made_of_scalars() -> None:
 def test_transfer_that_leaves_the_tile() -> None:
     with pytest.raises(NestedLayoutError, match="leaves dimension 0"):
         K_TILE.accesses(
-            LdsTile((64, 128), 16), AccessKind.READ, threads=256, wave_size=64, origin=[1, 0]
+            TilePart(LdsTile((64, 128), 16), origin=[1, 0]),
+            AccessKind.READ,
+            threads=256,
+            wave_size=64,
         )
 
 
 def test_overlapping_strides() -> None:
     layout = NestedLayout((1, 1), (1, 1), (1, 1), (4, 4), (1, 1), (0, 0), (2, 1))
     with pytest.raises(NestedLayoutError, match="overlap"):
-        layout.accesses(LdsTile((4, 4), 32), AccessKind.READ, threads=8, wave_size=WAVE)
+        layout.accesses(TilePart(LdsTile((4, 4), 32)), AccessKind.READ, threads=8, wave_size=WAVE)
 
 
 def test_distributed_dimension_without_stride() -> None:
     layout = NestedLayout((1,), (1,), (1,), (4,), (1,), (0,), (0,))
     with pytest.raises(NestedLayoutError, match="stride 0"):
-        layout.accesses(LdsTile((4,), 32), AccessKind.READ, threads=8, wave_size=WAVE)
+        layout.accesses(TilePart(LdsTile((4,), 32)), AccessKind.READ, threads=8, wave_size=WAVE)
 
 
 @CHECKED
