@@ -298,55 +298,74 @@ class _Solver:
     def search_case(
         self, case: LinearCase, to_words: int, below: int
     ) -> tuple[list[_Candidate], bool]:
-        """The best swizzles of one case with a cost less than `below`.
+        """Returns the best swizzles of one case that cost less than `below`.
 
-        Also says whether none of the case has fewer conflict cycles than the best found (or than
-        `below`), proven.
+        Also says whether it is proven that none of the case has fewer conflict cycles than the best
+        found (or than `below`). Short chains come first: a single step, then two, then any matrix.
         """
-        constraints, space, division = case.constraints, case.space, case.division
         kinds = self.options.kinds
+        if case.constraints.pigeonhole_bound(case.space.targets, case.division.vanishing) >= below:
+            return [], case.exact
+        ranked = cheapest_fields(case.constraints, case.division, field_steps(case.space))
         found: list[_Candidate] = []
-        if constraints.pigeonhole_bound(space.targets, division.vanishing) >= below:
-            return found, case.exact
-        ranked = cheapest_fields(constraints, division, field_steps(space))
         if LayoutKind.XOR_SHUFFLE in kinds:
-            singles = [
-                (cost, step)
-                for cost, step in dividing_fields(division, ranked)
-                if self.admits(1 << (step.target - to_words), cost)
-            ]
-            if below == 1 or case.exact:
-                cheapest = singles[0][0] if singles else below
-                keep = [x for cost, x in singles if cost == cheapest and cost < below]
-                chains = [_chain(to_words, x) for x in keep[:_MAX_EQUALS]]
-                found += self.exact(self.by_arithmetic(chains))
-            else:
-                found += self.exact(_chain(to_words, x) for _, x in singles[:_MAX_INEXACT])
+            found += self.search_singles(case, ranked, to_words, below)
             if any(c.conflicts == 0 for c in found):
                 return found, True
         if LayoutKind.CHAIN not in kinds or self.options.max_chain < 2:
             return found, False
-        if len(constraints.vectors) > _MAX_VECTORS:
+        if len(case.constraints.vectors) > _MAX_VECTORS:
             return found, False
         pairs = free_pairs(
-            constraints, division, ranked, lambda bit: self.admits(1 << (bit - to_words), 0)
+            case.constraints,
+            case.division,
+            ranked,
+            lambda bit: self.admits(1 << (bit - to_words), 0),
         )
         if pairs:
             found += self.exact(self.by_arithmetic([_chain(to_words, o, i) for o, i in pairs]))
             if any(c.conflicts == 0 for c in found):
                 return found, True
-        best = min((c.conflicts for c in found), default=below)
-        nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
+        least = min((c.conflicts for c in found), default=below)
+        more, cost, complete = self.search_matrices(case, to_words, min(least, below))
+        found += more
+        reached = min((c.conflicts for c in found), default=below) <= cost
+        return found, case.exact and complete and reached
+
+    def search_singles(
+        self,
+        case: LinearCase,
+        ranked: Sequence[tuple[int, FieldStep]],
+        to_words: int,
+        below: int,
+    ) -> list[_Candidate]:
+        """Returns the best single steps; if costs are inexact, some of the best are counted."""
+        singles = [
+            (cost, step)
+            for cost, step in dividing_fields(case.division, ranked)
+            if self.admits(1 << (step.target - to_words), cost)
+        ]
+        if below > 1 and not case.exact:
+            return list(self.exact(_chain(to_words, step) for _, step in singles[:_MAX_INEXACT]))
+        equals = [step for cost, step in singles if cost == singles[0][0] and cost < below]
+        chains = [_chain(to_words, step) for step in equals[:_MAX_EQUALS]]
+        return list(self.exact(self.by_arithmetic(chains)))
+
+    def search_matrices(
+        self, case: LinearCase, to_words: int, below: int
+    ) -> tuple[list[_Candidate], int, bool]:
+        """Searches all matrices: (swizzles, what they cost, whether the search is complete)."""
 
         def admits(swizzle: LinearSwizzle, cost: int) -> bool:
             return self.admits(swizzle.scaled(-to_words).group_elements, cost)
 
-        search = cheapest_swizzles(constraints, space, division, min(best, below), nodes, admits)
+        nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
+        search = cheapest_swizzles(
+            case.constraints, case.space, case.division, below, nodes, admits
+        )
         self.nodes_left -= search.nodes
         chains = [SwizzledLayout(xor_chain(s.scaled(-to_words))) for s in search.swizzles]
-        found += self.exact(self.by_arithmetic(chains))
-        reached = min((c.conflicts for c in found), default=below) <= search.cost
-        return found, case.exact and search.complete and reached
+        return list(self.exact(self.by_arithmetic(chains))), search.cost, search.complete
 
     def by_arithmetic(self, layouts: Sequence[SwizzledLayout]) -> list[Layout]:
         """Returns the one of some layouts of equal cost that has the cheapest addresses."""
