@@ -9,16 +9,17 @@ So every bank is hit by |U ∩ K| words, and
 
     conflict cycles of the phase = |U ∩ K| - 1 = number of nonzero vectors of U in K.
 
-Summed over phases and accesses with their weights this is a sum over vectors: each nonzero
-vector d of each U carries a weight and costs it if L(d) is 0 in the bank bits. That is all the
-solver needs to know of a kernel, typically some dozens of vectors.
+Summed over all phases of all accesses, this is a sum over vectors: each nonzero vector d of each U
+carries a weight, how often its phase runs, and costs that weight if L(d) is 0 in the bank bits. The
+solver needs to know no more of a kernel. Typically these are some dozens of vectors.
 
 Worked example: 32 banks, lanes 0-31 read the words 0, 32, 64, ... of a column. U is spanned by
 32, 64, 128, 256, 512. Without a swizzle all of U lies in K: 31 conflict cycles. With bits 0-4
 XORed with bits 5-9 no nonzero vector does: none.
 
-Where a phase is not linear (odd strides, masked lanes), the differences of all pairs of words
-take the place of U, up to `MAX_DIFFERENCES`. Then costs only rank swizzles, for an exact count.
+The words of a phase may be no coset, because of odd strides or masked lanes. Then the differences
+of all pairs of its words take the place of U, up to `MAX_DIFFERENCES`. Such costs only say which
+swizzles are worth an exact count.
 """
 
 from __future__ import annotations
@@ -35,34 +36,34 @@ from .accesses import LdsAccess, LdsTile
 from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .targets import Target
 
-# Differences beyond these are left out: gathers without any structure have tens of thousands, and
+# Differences beyond these are left out. Gathers without any structure have tens of thousands, and
 # no layout helps them.
 MAX_DIFFERENCES = 1500
 
 
 @dataclass(frozen=True, eq=False)
 class PhaseSets:
-    """The words that the phases of some accesses touch, up to shifts, and how often."""
+    """The words that the phases of some accesses touch, up to shifts, and how often they do."""
 
     subspaces: Mapping[tuple[tuple[int, ...], int], int]
-    """(reduced basis, bank mask) of the linear phases -> weight."""
+    """The weight of each (reduced basis, bank mask) of linear phases."""
     uneven: Mapping[tuple[tuple[int, ...], int], int]
-    """(words, bank mask) of the other phases -> weight."""
+    """The weight of each (words, bank mask) of the other phases."""
     bank_counts: frozenset[int]
     phases: int
     """Weighted phases that the accesses run: their cycles without any conflict."""
     instructions: int
     """Weighted machine instructions of all waves."""
     least_instructions: int
-    """Half of those that the backend may pair, and all others."""
+    """The instructions if the backend pairs all that it may: half of these, and all others."""
 
 
 @dataclass(frozen=True, eq=False)
 class BankConstraints:
-    """Weighted word-index differences; each costs its weight if its bank bits become 0.
+    """Differences of word indices; each costs its weight if a swizzle makes its bank bits 0.
 
-    Arrays are parallel. `exact` says that every phase is linear, so that the cost of a swizzle
-    is its exact number of weighted conflict cycles.
+    The arrays have one entry for each difference. `exact` says that every phase is linear, so that
+    the cost of a swizzle is its exact number of weighted conflict cycles.
     """
 
     vectors: npt.NDArray[np.int64]
@@ -79,21 +80,22 @@ class BankConstraints:
     """The bits below this one are bank bits of some instruction."""
 
     def cost(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The cost of swizzles that map the vectors to `images` [..., vectors]."""
+        """Returns the costs [...] of swizzles that map the vectors to `images` [..., vectors]."""
         return ((images & self.bank_masks) == 0) @ self.weights
 
     def pigeonhole_bound(
         self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]] = ()
     ) -> int:
-        """A cost that no swizzle changing only the bits of `target_mask` can undercut.
+        """Returns a cost that no swizzle can undercut that changes only bits of `target_mask`.
 
-        Of a phase's U, the vectors with 0 in all bank bits that stay as they are form a
-        subspace. Mapped into the remaining t bank bits, at least 2**(dimension - t) of its
-        vectors go to 0. For example four row bits do not fit into three changeable bank bits.
-        Likewise for any set of words with equal fixed bits.
+        In each U, the vectors that are 0 in the bank bits which nothing changes form a subspace.
+        The swizzle maps it into the t bank bits that may change, so that at least 2**(dimension -
+        t) of its vectors go to 0. For example, four row bits do not fit into three changeable bank
+        bits: the 16 words of that U then lie on 8 banks, two on each, so that the bound is 1 for
+        each time that the phase runs. The same holds for any set of words with equal fixed bits.
 
-        `vanishing` pairs a bit with vectors whose images have 0 in all bits up to it, because
-        accesses stay whole. In their span these bits offer no room.
+        `vanishing` pairs a bit with vectors whose images are 0 in all bits up to it, because
+        accesses stay whole. In the span of these vectors those bits offer no room.
         """
         bound = 0
         for basis, bank_mask, weight in self.subspaces:
@@ -118,9 +120,10 @@ class BankConstraints:
 def phase_sets(
     target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], group: int | None
 ) -> PhaseSets:
-    """The phases of `accesses` when groups of `group` elements stay together, all if None.
+    """Returns the phases of `accesses` if groups of `group` elements stay together.
 
-    Words are those of `target.bank_width_bytes`; groups are at least a word.
+    With None for a group, everything stays together. A word has `target.bank_width_bytes`, and a
+    group is at least a word.
     """
     subspaces: dict[tuple[tuple[int, ...], int], int] = {}
     uneven: dict[tuple[tuple[int, ...], int], int] = {}
@@ -149,12 +152,12 @@ def phase_sets(
 
 
 def _without_low_block(basis: tuple[int, ...], bank_mask: int) -> tuple[tuple[int, ...], int]:
-    """U and its bank mask, without the lowest bits that U contains freely.
+    """Returns the basis of U and its bank mask without the lowest bits, if U contains all of these.
 
-    If U contains the words 0 .. 2**q - 1, a unit-triangular swizzle maps these onto themselves.
-    For each d of the rest with 0 in the bank bits from q on exactly one of them makes the sum 0
-    in all bank bits, so |U ∩ K| can be counted in units of 2**q words. Lanes that move 4 words
-    each, for example, collide exactly if their blocks of 4 words lie on the same 4 banks.
+    If U contains the words 0 .. 2**q - 1, a unit-triangular swizzle maps them onto themselves. Take
+    any d of the rest whose image is 0 in the bank bits from q on. Exactly one of these words makes
+    the sum 0 in all bank bits. So |U ∩ K| can be counted in units of 2**q words. For example, lanes
+    that move 4 words each collide exactly if their blocks of 4 words lie on the same 4 banks.
     """
     q = 0
     while 1 << q in basis and bank_mask >> q & 1:
@@ -163,7 +166,7 @@ def _without_low_block(basis: tuple[int, ...], bank_mask: int) -> tuple[tuple[in
 
 
 def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
-    """The constraints of all phases of `parts`."""
+    """Returns the constraints of all phases of `parts`."""
     subspaces: Counter[tuple[tuple[int, ...], int]] = Counter()
     uneven: Counter[tuple[tuple[int, ...], int]] = Counter()
     banks: set[int] = set()
@@ -199,9 +202,10 @@ def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
 def _phases(
     machine: MachineAccess, weights: npt.NDArray[np.int64], word_bytes: int
 ) -> list[tuple[list[int], int]]:
-    """Distinct touched word sets, each XORed with one of its words, ascending; with weights.
+    """Returns the distinct sets of touched words, ascending, with their weights.
 
-    The XOR makes 0 the first word of every set and identifies sets that are shifted copies.
+    Each set is XORed with one of its words. So 0 is the first word of every set, and sets that are
+    shifted copies of each other become equal.
     """
     instruction = machine.instruction
     width = instruction.width_bytes
@@ -237,7 +241,7 @@ def _phases(
 def _uneven_phases(
     machine: MachineAccess, weights: list[int], word_bytes: int
 ) -> list[tuple[list[int], int]]:
-    """`_phases` for masked or unaligned accesses, lane by lane."""
+    """Returns what `_phases` returns for masked or unaligned accesses, lane by lane."""
     rows = machine.addresses.reshape(-1, machine.addresses.shape[-1])
     active = None if machine.active is None else machine.active.reshape(rows.shape)
     width = machine.instruction.width_bytes

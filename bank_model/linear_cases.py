@@ -2,14 +2,19 @@
 """The ways in which linear swizzles can divide the accesses to a tile, each a search of its own.
 
 The bank conflicts of a linear swizzle are linear algebra once it is known which wide accesses it
-splits into which groups (`splitting.py`). So all linear swizzles are searched case by case:
+splits into which groups (`splitting.py`). So linear swizzles are searched case by case:
 
-1. nothing is split: groups are as wide as the widest instruction, or the words of every access
-   are reordered alike in all lanes;
-2. for each smaller group, each choice of classes of accesses that are split.
+1. Nothing is split. Either groups are as wide as the widest instruction, or the words of every
+   access are reordered in the same way in all lanes.
+2. For each smaller group there is a case for each choice of classes of accesses that are split.
 
-Cases with fewer machine instructions come first. Those that run more phases than the plain layout
-are left out: `solve` does not consider such swizzles.
+Cases with fewer machine instructions come first. Cases that run more phases than the plain layout
+are left out, because `solve` does not consider such swizzles.
+
+Worked example: on gfx942 a tile of f32 is written 16 bytes a lane and read 4 bytes a lane. The
+reads are as narrow as a word. The writes are one class of vectors, of 4 words, so that there are
+three cases: the writes stay whole, reordered at most; they are split into two pieces of 2 words;
+they are split into single words.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ _MAX_DIVISIONS = 64
 
 @dataclass(frozen=True)
 class LinearCase:
-    """The swizzles that divide the accesses in one way."""
+    """All swizzles that divide the accesses in one way."""
 
     division: Division
     constraints: BankConstraints
@@ -38,11 +43,11 @@ class LinearCase:
     instructions: int
     """Weighted machine instructions of all waves."""
     least_instructions: int
-    """The fewest that these can be if the backend pairs all that it may."""
+    """The instructions if the backend pairs all that it may."""
     phases: int
-    """Weighted phases: the cycles without any conflict."""
+    """Weighted phases: the LDS cycles without any conflict."""
     exact: bool
-    """The cost of a swizzle is its exact number of weighted conflict cycles."""
+    """Whether the cost of a swizzle is its exact number of weighted conflict cycles."""
 
 
 class LinearCases:
@@ -59,9 +64,12 @@ class LinearCases:
     ) -> None:
         """Sorts the accesses; those that never run are left out.
 
-        `groups` are the group sizes to try, in elements, the largest first: powers of two from
-        that of the widest instruction down to a word. `unit` and `block` as of `SolverOptions`;
-        by default the block is the tile.
+        Args:
+            groups: the group sizes to try, in elements, the largest first: powers of two from that
+                of the widest instruction down to a word.
+            unit: swizzles move aligned runs of so many elements as a whole.
+            block: swizzles permute aligned blocks of so many elements within themselves; by default
+                the whole tile.
         """
         self.unit = unit
         self.block = tile.elements if block is None else block
@@ -74,14 +82,14 @@ class LinearCases:
         ]
         word = target.bank_width_bytes * 8
         self.to_words = tile.element_bits.bit_length() - word.bit_length()
-        """Element bit i is word bit i + to_words."""
+        """Bit i of an element index is bit i + to_words of a word index."""
         self.group_bits = [max(g.bit_length() - 1 + self.to_words, 0) for g in groups]
         self.classes = access_classes(self.accesses, self.to_words)
         self.cut_off = False
         self._parts: dict[tuple[object, int | None], PhaseSets] = {}
 
     def cases(self, max_phases: int) -> Iterator[LinearCase]:
-        """The cases that run at most `max_phases` phases, the fewest instructions first."""
+        """Yields the cases of at most `max_phases` phases, the fewest instructions first."""
         widest, lowest = self.group_bits[0], self.group_bits[-1]
         vectors = self.classes.vectors
         if self.classes.irregular or any(c.word_bits > widest for c in vectors):
@@ -96,7 +104,7 @@ class LinearCases:
         yield from sorted(splitting, key=lambda case: case.instructions)
 
     def possible(self, division: Division, max_phases: int) -> list[LinearCase]:
-        """The case of one division, unless it runs too many phases or splits bytes."""
+        """Returns the case of a division, or nothing if it runs too many phases or splits bytes."""
         try:
             parts = self.parts(division)
         except SubByteAccessError:
@@ -109,8 +117,8 @@ class LinearCases:
         highest = max(constraints.bank_bits, division.rows.stop)
         targets = 0
         for bit in range(division.group_bit, highest):
-            # A swizzle with highest target t permutes aligned blocks of 2**(t+1), which must fit;
-            # one with lowest target t moves runs of 2**t.
+            # A swizzle whose highest changed bit is t permutes aligned blocks of 2**(t+1), which
+            # must fill the block; one whose lowest changed bit is t moves runs of 2**t.
             element_bit = bit - self.to_words
             if element_bit < 0 or (1 << element_bit) % self.unit:
                 continue
@@ -124,7 +132,7 @@ class LinearCases:
         return [LinearCase(division, constraints, space, instructions, least, phases, exact)]
 
     def parts(self, division: Division) -> list[PhaseSets]:
-        """The phases of all accesses under a division."""
+        """Returns the phases of all accesses under a division."""
         irregular_bit = division.group_bit if division.changes_group_bit else self.group_bits[0]
         parts = [
             self.part("narrow", self.classes.narrow, None),
@@ -138,7 +146,7 @@ class LinearCases:
     def part(
         self, key: str | VectorClass, members: Sequence[int], group_bit: int | None
     ) -> PhaseSets:
-        """The phases of some accesses, counted once."""
+        """Returns the phases of some accesses, which are counted once."""
         if (key, group_bit) not in self._parts:
             group = None if group_bit is None else 1 << max(group_bit - self.to_words, 0)
             accesses = [self.accesses[i] for i in members]
@@ -146,9 +154,10 @@ class LinearCases:
         return self._parts[key, group_bit]
 
     def cover_everything(self) -> bool:
-        """Whether no linear swizzle within the phases of the plain layout is outside the cases.
+        """Returns whether every linear swizzle that `solve` may choose is in one of the cases.
 
-        Swizzles inside a word split accesses to it. That no such split pays is checked here.
+        Swizzles inside a word are in none of them. They split accesses to the word, and this checks
+        that each such split runs more phases than the plain layout.
         """
         if self.cut_off or self.classes.irregular:
             return False

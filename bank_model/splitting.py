@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which wide accesses a linear swizzle splits, and which it leaves whole.
 
-Bits are word-index bits, a swizzle L is unit-triangular, and its *group bit* g is the lowest bit
-that it changes: groups of 2**g words stay together. An access of 2**k > 2**g words is split into
-groups, unless L reorders its groups alike in all lanes. With k > g and the access aligned, the
-order of lane x's groups is given by the bits g .. k-1 of L(x's first word). So with D the span of
-the XOR differences between the first words of the lanes,
+All bits are bits of a word index, and a swizzle is a unit-triangular matrix L. Its *group bit* g is
+the lowest bit that it changes: groups of 2**g words stay together. An access of 2**k words is
+made of several groups if k > g. It is split into these, unless L reorders them in the same way in
+all lanes: then the compiler reorders registers and issues the whole access. An aligned
+access of lane x, with the first word w(x), has its groups in an order that the bits g .. k-1 of
+L(w(x)) tell. Let D be the span of the XOR differences between the first words of the lanes. Then
 
-    the access stays whole exactly if bits g .. k-1 of L(d) are 0 for all d in D.
+    the access stays whole exactly if the bits g .. k-1 of L(d) are 0 for all d in D.
 
 Worked example: lanes read 4 words each from word 4 * lane on, so D has the basis 4, 8, 16, ...
-XORing bit 0 with bit 2 makes the order differ between lanes 0 and 1: the access is split into
-single words. If the lanes read every other vector (D = 8, 16, ...), bit 2 is the same in all lanes
-and the access stays whole: L(8) = 8, L(16) = 16, ...
+XORing bit 2 into bit 0 makes the order differ between lanes 0 and 1: the access is split into
+single words. If the lanes read every other vector, D has the basis 8, 16, ... Bit 2 is then the
+same in all lanes and the access stays whole: L(8) = 8, L(16) = 16, and so on.
 
 **Search and realization.** Row t of L tells which bits of a word are added up to bit t of its
-image. XORs among the lowest m bits, those that are bank bits of every instruction, only rename
-banks and change no conflict, but they do change what is split. So the search (`swizzle_search.py`)
-leaves the columns below m empty, and asks at its end whether adding some of the rows t+1 .. m-1
-to each row t makes the accesses split, or stay whole, as assumed. For the accesses that stay
-whole, with k > t, row t must become 0 on the sum of their D. That is possible exactly if no d in
-the sum has an image whose bits t .. m-1 are a lone bit t, which no other row could cancel:
-L(d ^ 1 << t) must not be 0 in bits t .. m-1. This has the form of a bank conflict, so it enters
-the search as a vector that costs more than anything.
+image. Let the lowest m bits be those that are bank bits of every instruction. XORs among them only
+exchange banks for each other and change no conflict, but they do change what is split. So the
+search (`swizzle_search.py`) leaves the columns below m empty. At its end, `Division.realize` asks
+whether adding some of the rows t+1 .. m-1 to each row t makes the accesses split, or stay whole, as
+the search assumes.
+
+For the accesses that stay whole, with k > t, row t must become 0 on the sum of their spaces D. That
+is possible exactly if the bits t .. m-1 of no image L(d), with d in the sum, are a lone bit t,
+since no other row could cancel that bit. In other words, L(d ^ 1 << t) must not be 0
+in the bits t .. m-1. This has the form of a bank conflict, so it enters the search as a vector that
+costs more than anything (`Division.lone_bits`).
+
+Worked example: m = 2, and d = 4 is in D of an access of 2 words. L(4) = 5 has bit 0 set, and bit 1
+is 0. Row 0 would need another row that is 1 on d to cancel it, and row 1 is 0 there: the access
+cannot stay whole. With L(4) = 7 row 1 is added to row 0, which then is 0 on d.
 """
 
 from __future__ import annotations
@@ -43,29 +51,32 @@ from .linear_swizzle import LinearSwizzle
 
 @dataclass(frozen=True)
 class VectorClass:
-    """Aligned accesses of 2**word_bits words that every swizzle treats alike."""
+    """Aligned accesses of 2**word_bits words that every swizzle treats in the same way."""
 
     word_bits: int
     differences: tuple[int, ...]
-    """Reduced basis of the XOR differences between the first words of lanes and issues."""
+    """The reduced basis of the XOR differences between the first words of lanes and issues."""
     members: tuple[int, ...] = field(compare=False)
     """Indices of the accesses."""
 
 
 @dataclass(frozen=True)
 class AccessClasses:
-    """All accesses of a tile, by what a swizzle can do to them."""
+    """All accesses of a tile, sorted by what a swizzle can do to them."""
 
     vectors: tuple[VectorClass, ...]
-    """Aligned and wider than a word, the widest first."""
+    """Those that are aligned and wider than a word, the widest first."""
     narrow: tuple[int, ...]
-    """Aligned and no wider than a word."""
+    """Indices of those that are aligned and no wider than a word."""
     irregular: tuple[int, ...]
-    """Not aligned to their size, or of a size that is no power of two."""
+    """Indices of those that are not aligned to their size, or whose size is no power of two."""
 
 
 def access_classes(accesses: Sequence[LdsAccess], to_words: int) -> AccessClasses:
-    """Sorts accesses, each with some active lane; element bit i is word bit i + to_words."""
+    """Sorts accesses, each of which has some active lane.
+
+    Bit i of an element index is bit i + `to_words` of a word index.
+    """
     narrow: list[int] = []
     irregular: list[int] = []
     vectors: dict[tuple[int, tuple[int, ...]], list[int]] = {}
@@ -93,36 +104,48 @@ def access_classes(accesses: Sequence[LdsAccess], to_words: int) -> AccessClasse
 
 @dataclass(frozen=True)
 class Division:
-    """What a swizzle does to the wide accesses: some stay whole, some are split into groups."""
+    """A way to divide the wide accesses: some stay whole, the others are split into groups.
+
+    Attributes:
+        group_bit: the swizzle changes no lower bit.
+        whole: accesses wider than a group that are reordered at most.
+        split: accesses that are split into groups.
+        changes_group_bit: whether the swizzle must change bit `group_bit`, so that accesses are
+            split there.
+    """
 
     group_bit: int
-    """The swizzle changes no lower bit."""
     whole: tuple[VectorClass, ...] = ()
-    """Wider than the group, reordered at most."""
     split: tuple[VectorClass, ...] = ()
     changes_group_bit: bool = False
-    """The swizzle must change bit `group_bit`, so that accesses are split there."""
 
     @property
     def rows(self) -> range:
-        """The bits that decide what is split."""
+        """The bits whose images decide what is split."""
         widest = max((c.word_bits for c in (*self.whole, *self.split)), default=0)
         return range(self.group_bit, max(widest, self.group_bit + self.changes_group_bit))
 
     @cached_property
     def differences(self) -> npt.NDArray[np.int64]:
-        """The bases of all classes, whole ones first: [vectors]."""
+        """The bases of all classes as an array [vectors], those that stay whole first."""
         bases = [d for c in (*self.whole, *self.split) for d in c.differences]
         return np.array(bases, dtype=np.int64)
 
     def keeps_whole(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether swizzles leave `whole` whole; `images` [..., vectors] are of `differences`."""
+        """Returns which swizzles leave the accesses of `whole` whole.
+
+        `images` [..., vectors] are the vectors of `differences` under each swizzle; the result has
+        the leading dimensions.
+        """
         blocks = [(1 << c.word_bits) - 1 for c in self.whole for _ in c.differences]
         low = np.array(blocks, dtype=np.int64)
         return ((images[..., : len(low)] & low) == 0).all(axis=-1)
 
     def holds(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether swizzles with this group bit divide so; `images` as of `keeps_whole`."""
+        """Returns which swizzles with this group bit divide the accesses in this way.
+
+        `images` and the result have the form that `keeps_whole` documents.
+        """
         result = self.keeps_whole(images)
         first = sum(len(c.differences) for c in self.whole)
         for vectors in self.split:
@@ -134,16 +157,17 @@ class Division:
 
     @cached_property
     def vanishing(self) -> list[tuple[int, tuple[int, ...]]]:
-        """The bits of `rows`, each with a basis of the d whose images must have 0 there."""
+        """Each bit of `rows`, with a basis of the differences whose images must be 0 there."""
         wholes = [[c.differences for c in self.whole if c.word_bits > row] for row in self.rows]
         bases = [f2.reduced_basis(chain.from_iterable(w)) for w in wholes]
         return list(zip(self.rows, bases, strict=True))
 
     def lone_bits(self, bank_bits: int) -> tuple[list[int], list[int]]:
-        """Vectors that must not become 0 in the bits of their masks, if `whole` is to stay whole.
+        """Returns vectors, and masks of bits in which their images must not be 0.
 
-        The images are those under a swizzle without columns below `bank_bits`. A unit vector of D
-        there stays as it is and can cancel its own bit, so that bit is left out of the mask.
+        Otherwise the accesses of `whole` cannot stay whole; the module says why. The images are
+        those under a swizzle without columns below `bank_bits`. Such a swizzle leaves a unit vector
+        of D below `bank_bits` as it is. It can cancel its own bit, which the mask leaves out.
         """
         vectors: list[int] = []
         masks: list[int] = []
@@ -152,20 +176,22 @@ class Division:
             above = ((1 << bank_bits) - 1) >> row << row
             mask = (above | 1 << row) & ~sum(units)
             for d in f2.span(d for d in space if d not in units)[1:]:
-                # With its highest bit among the bank bits it keeps that bit, above the row.
+                # A vector whose highest bit is a bank bit keeps that bit, which is above the row.
                 if d >> bank_bits:
                     vectors.append(d ^ 1 << row)
                     masks.append(mask)
         return vectors, masks
 
     def realize(self, swizzle: LinearSwizzle, bank_bits: int, targets: int) -> LinearSwizzle | None:
-        """`swizzle` followed by XORs among the bits below `bank_bits` so that it divides so.
+        """Returns `swizzle` followed by XORs of bits below `bank_bits`, to divide as it should.
 
-        Only bits of `targets` are changed; None if there are no such XORs.
+        Row by row, from the lowest, the search notes which masks of higher rows can be added, and
+        which classes of `split` they split. Only bits of `targets` are changed. Returns None if no
+        XORs divide the accesses in this way.
         """
         moved = swizzle.apply(self.differences).tolist()
         images = dict(zip(self.differences.tolist(), moved, strict=True))
-        # (classes split so far, group bit changed) -> masks XORed into the rows so far.
+        # (classes that are split, whether the group bit changes) -> masks added to the rows so far.
         reached: dict[tuple[int, bool], tuple[int, ...]] = {(0, False): ()}
         for row in self.rows:
             sources = ((1 << bank_bits) - 1) >> (row + 1) << (row + 1) if targets >> row & 1 else 0
@@ -195,9 +221,10 @@ class Division:
         return None
 
     def _splits(self, images: dict[int, int], row: int, functional: int) -> int | None:
-        """The classes of `split` that a row splits, as a bit mask; None if it splits a whole one.
+        """Returns the classes of `split` that a row splits, as a bit mask.
 
-        The row maps an image to the parity of its bits in `functional`.
+        The row maps an image to the parity of its bits in `functional`. Returns None if it splits
+        an access of `whole`.
         """
 
         def varies(vectors: VectorClass) -> bool:
@@ -212,7 +239,7 @@ class Division:
 
 @cache
 def submasks(mask: int) -> tuple[int, ...]:
-    """All masks within `mask`, those with the fewest bits first."""
+    """Returns all masks within `mask`, those with the fewest bits first."""
     found = [0]
     subset = mask
     while subset:
@@ -222,9 +249,9 @@ def submasks(mask: int) -> tuple[int, ...]:
 
 
 def split_divisions(classes: AccessClasses, group_bit: int) -> Iterator[Division]:
-    """The ways to split some accesses into groups of 2**group_bit words."""
+    """Yields the ways to split some accesses into groups of 2**group_bit words."""
     wider = [c for c in classes.vectors if c.word_bits > group_bit]
-    # Where all lanes begin at the same word there is nothing to reorder differently.
+    # Lanes that all begin at the same word have their groups in the same order.
     able = [c for c in wider if c.differences]
     for number in range(0 if classes.irregular else 1, len(able) + 1):
         for split in combinations(able, number):

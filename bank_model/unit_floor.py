@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The conflicts that no layout avoids which moves runs of elements as a whole.
+"""The conflicts that remain in every layout that moves runs of elements as a whole.
 
-What the hardware stores by itself, `unit` elements a lane, stays together wherever it goes. A word
-then keeps its place in its unit of W words, and that is its bank modulo W. Of B banks only B / W
-have a given remainder. So where a phase wants n distinct words with the same remainder, some bank
-has at least ceil(n / (B / W)) of them, whatever the layout does with the units.
+A direct store writes `unit` elements of each lane to neighbouring places of the LDS, so that these
+stay together in every layout. A word keeps its place in its unit of W words, and this place is its
+bank modulo W. Of B banks only B / W have a given remainder modulo W. So if a phase wants n distinct
+words with the same remainder, some bank must deliver at least ceil(n / (B / W)) of them, wherever
+the layout puts the units.
 
-Worked example: units of 16 bytes (W = 4) and 64 banks. 32 lanes read the first 8 bytes of a unit
-each: 32 words with remainder 0 and 32 with remainder 1, and 16 banks for each of them. Two cycles
-instead of one, in any layout.
+Worked example: units of 16 bytes (W = 4) and 64 banks. Each of 32 lanes reads the first 8 bytes of
+a unit: 32 words have remainder 0, and 32 words have remainder 1. There are 16 banks for each
+remainder. So some bank delivers two words, and the phase takes two cycles instead of one in any
+layout.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from .targets import Target
 def unit_conflict_floor(
     target: Target, tile: LdsTile, accesses: Iterable[LdsAccess], unit: int
 ) -> int:
-    """Weighted conflict cycles that remain in every layout that moves `unit` elements together.
+    """Returns the weighted conflict cycles of every layout that moves `unit` elements together.
 
-    Accesses that are wider than a unit, or cross from one into another, may be split by a layout;
-    for these nothing is claimed.
+    A layout may split an access that is wider than a unit, or that crosses from one unit into
+    another. Nothing is claimed for such accesses.
     """
     unit_words = unit * tile.element_bits // (8 * target.bank_width_bytes)
     if unit_words < 2:
@@ -44,6 +46,7 @@ def unit_conflict_floor(
 
 
 def _floor(machine: MachineAccess, unit_words: int, bank_bytes: int) -> int:
+    """Returns the conflict cycles of one machine instruction that no layout avoids."""
     banks = machine.instruction.banks
     if unit_words > banks:
         return 0
