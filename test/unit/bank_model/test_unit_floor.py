@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
@@ -39,6 +39,7 @@ def test_nothing_is_claimed_of_accesses_that_may_be_split():
     assert unit_conflict_floor(target("gfx950"), TILE, [crossing], 8) == 0
 
 
+@settings(deadline=None)
 @given(
     arch=st.sampled_from(["gfx942", "gfx950"]),
     rows=st.lists(st.integers(0, 255), min_size=64, max_size=64),
