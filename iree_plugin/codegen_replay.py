@@ -8,7 +8,7 @@ in, and the function is marked `#iree_codegen.no_pipeline`, so that stock does n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -18,11 +18,10 @@ from ..passes.hint_ownership import has_hints
 from .compile_settings import CompileSettings, joined_flags
 from .device_functions import DeviceFunction, device_functions
 from .mitigation import mitigation_edits, verifying_edits
-from .pipeline_edit import PipelineEdit, PipelineStep, installed_plugins
+from .pipeline_edit import PipelineEdit, PipelineEditError, PipelineStep, installed_plugins
 from .recording import Recording, RecordingError, RecordingStore
 from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
-from .splicing import splice
 
 # Flags that cannot change which passes a device function goes through.
 _HARMLESS_FLAG = re.compile(
@@ -39,6 +38,35 @@ def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
     """
     joined = joined_flags(flags)
     return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
+
+
+def splice(
+    recording: Recording, edits: Iterable[PipelineEdit], pipeline: str
+) -> tuple[list[PipelineStep], list[PipelineStep]]:
+    """The codegen and lowering stages of `recording` with the edits for `pipeline` made, in order.
+
+    An edit goes to the stage that holds its anchor; an anchor in both needs an `occurrence`, which
+    then counts within the codegen stage.
+
+    Raises:
+        PipelineEditError: an anchor is ambiguous, or missing though required.
+    """
+    stages: list[list[PipelineStep]] = [
+        list(recording.codegen_steps),
+        list(recording.lowering_steps),
+    ]
+    for edit in edits:
+        if pipeline not in edit.pipelines:
+            continue
+        holders = [s for s in stages if any(step.name == edit.anchor for step in s)]
+        if len(holders) == 2 and edit.occurrence is None:
+            raise PipelineEditError(
+                f"anchor '{edit.anchor}' occurs in codegen and in the LLVM lowering; "
+                "name a pass that occurs once, or set `occurrence`"
+            )
+        stage = holders[0] if holders else stages[0]
+        stage[:] = edit.apply(stage)
+    return stages[0], stages[1]
 
 
 @dataclass

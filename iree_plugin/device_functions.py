@@ -47,11 +47,16 @@ def device_functions(module: ir.Operation) -> Iterator[DeviceFunction]:
     """Yields the functions whose pipelines are replayed; all others belong to stock."""
     for executable in _children(module, "hal.executable"):
         for variant in _children(executable, "hal.executable.variant"):
-            backend = _BACKEND.search(str(variant.attributes["target"]))
-            if backend is None or backend[1] not in GPU_BACKENDS:
-                continue
-            for inner in _children(variant, "builtin.module"):
-                yield from _functions(inner, backend[1])
+            backend = backend_of(variant)
+            if backend in GPU_BACKENDS:
+                for inner in _children(variant, "builtin.module"):
+                    yield from _functions(inner, backend)
+
+
+def backend_of(variant: ir.Operation) -> str:
+    """Returns the backend that a `hal.executable.variant` is for; empty where it names none."""
+    backend = _BACKEND.search(str(variant.attributes["target"]))
+    return backend[1] if backend else ""
 
 
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from iree.compiler import ir
 
-from .device_functions import GPU_BACKENDS
+from .device_functions import GPU_BACKENDS, backend_of
 
 _LDS_ADDRESS_SPACE = 3
-_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
 def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bool:
@@ -25,8 +23,7 @@ def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bo
     """
     clean = True
     for variant in _operations(module, "hal.executable.variant"):
-        backend = _BACKEND.search(str(variant.attributes["target"]))
-        if backend is None or backend[1] not in GPU_BACKENDS:
+        if backend_of(variant) not in GPU_BACKENDS:
             continue
         names = [
             ir.StringAttr(function.attributes["sym_name"]).value

@@ -19,7 +19,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
-from ..iree_plugin.device_functions import GPU_BACKENDS, device_functions
+from ..iree_plugin.device_functions import GPU_BACKENDS, backend_of, device_functions
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
@@ -37,7 +37,6 @@ from .conflict_report import (
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
 _FOLD_VIEWS = "iree-codegen-fold-memref-alias-ops"
 
-_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 _PIPELINE = re.compile(r"pipeline = #iree_\w+\.(?:pipeline<(\w+)>|(\w+))")
 
 
@@ -127,7 +126,6 @@ class _Other:
     def of(function: ir.Operation) -> _Other:
         variant = _variant_of(function)
         assert variant is not None
-        backend = _BACKEND.search(str(variant.attributes["target"]))
         attributes = function.attributes
         text = str(attributes["translation_info"]) if "translation_info" in attributes else ""
         pipeline = _PIPELINE.search(text)
@@ -135,7 +133,7 @@ class _Other:
             variant,
             function_name(function),
             function_location(function),
-            backend[1] if backend else "",
+            backend_of(variant),
             (pipeline[1] or pipeline[2]) if pipeline else "",
         )
 

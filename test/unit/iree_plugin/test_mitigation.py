@@ -7,11 +7,11 @@ from importlib import resources
 
 import pytest
 
+from bankwise.iree_plugin.codegen_replay import splice
 from bankwise.iree_plugin.compile_settings import MITIGATIONS
 from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.mitigation import MODES, mitigation_edits
 from bankwise.iree_plugin.recording import Recording, load_recordings
-from bankwise.iree_plugin.splicing import splice
 from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzle_plan import SwizzlingPass
 

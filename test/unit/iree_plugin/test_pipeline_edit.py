@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from bankwise.iree_plugin import pipeline_edit
+from bankwise.iree_plugin.codegen_replay import splice
 from bankwise.iree_plugin.pipeline_edit import (
     NativePass,
     PipelineEdit,
@@ -14,7 +15,6 @@ from bankwise.iree_plugin.pipeline_edit import (
     installed_plugins,
 )
 from bankwise.iree_plugin.recording import Recording, RecordingKey
-from bankwise.iree_plugin.splicing import splice
 
 A, B, C, NEW = (NativePass(name) for name in ("a", "b", "c", "new"))
 
