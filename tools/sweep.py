@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from ..sweep.result_files import SUFFIXES, result_files
 from .endings import fail, fail_with_file
 from .signals import WORDS, Interrupted, exit_code, raised_signals
 from .sweep_arguments import KERNEL_SETS, SweepSettings, parse_arguments
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from ..sweep.rows_file import RowsFile
 
 PROGRAM = "bankwise-sweep"
-SUFFIXES = ("csv", "json", "md", "png", "svg")
-"""Of the files that a sweep ends with."""
 
 
 @dataclass(frozen=True)
@@ -174,15 +173,7 @@ _AGAIN = "the same command goes on with them"
 
 
 def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
-    from ..sweep.plot import plot
-    from ..sweep.tables import csv_table, json_table, markdown_table
-
-    contents = {
-        "csv": csv_table(rows).encode(),
-        "json": json_table(rows, command).encode(),
-        "md": markdown_table(rows, command).encode(),
-        **plot(rows),
-    }
+    contents = result_files(rows, command)
     for suffix, data in contents.items():
         write_output(str(settings.path(suffix)), data)
     print(f"wrote {settings.output / settings.stem}.{{{','.join(contents)}}}")
