@@ -17,7 +17,7 @@ from .swizzles import linear_chain
 
 
 def address_patterns(tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]) -> int:
-    """How many address registers the accesses need when constant offsets fold away.
+    """Returns how many address registers the accesses need when constant offsets fold away.
 
     Two accesses share a register if their lanes' physical offsets differ by one constant. An
     access of several groups has one address per group.
@@ -47,7 +47,7 @@ class AddressPatterns:
         self.families = [_Family.of(access, origins) for access, origins in families.values()]
 
     def count(self, layout: Layout) -> int:
-        """The number of registers under `layout`."""
+        """Returns the number of registers under `layout`."""
         linear = isinstance(layout, PlainLayout) or (
             isinstance(layout, SwizzledLayout)
             and not layout.padding_elements
@@ -89,7 +89,7 @@ class _Family:
 
     @staticmethod
     def of(access: LdsAccess, origins: list[int]) -> _Family:
-        """The family of `access`."""
+        """Returns the family of `access`."""
         first = int(access.elements[0, 0])
         relative = np.array(sorted(set((access.elements - first).ravel().tolist()) - {0}))
         relative = np.concatenate([np.zeros(1, np.int64), relative.astype(np.int64)])

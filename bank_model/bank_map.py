@@ -67,7 +67,7 @@ class BankMap:
 
 
 def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: int = 4) -> BankMap:
-    """The map of one phase of one issue; `machine.addresses` is [issues, wave_size].
+    """Returns the map of one phase of one issue; `machine.addresses` is [issues, wave_size].
 
     Raises InvalidParameterError for an issue or phase that does not exist.
     """
@@ -99,7 +99,7 @@ def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: i
 def worst_phase(
     machines: Sequence[MachineAccess], bank_width_bytes: int = 4
 ) -> tuple[int, int, int] | None:
-    """(index into `machines`, issue, phase) of the phase with the most cycles, the first such.
+    """Returns (index into `machines`, issue, phase) of the first phase with the most cycles.
 
     None when there is no instruction at all. Addresses are [issues, wave_size].
     """
@@ -118,7 +118,7 @@ def worst_phase(
 
 
 def worst_bank_map(machines: Sequence[MachineAccess], bank_width_bytes: int = 4) -> BankMap | None:
-    """The map of the phase with the most cycles; None when there is no instruction."""
+    """Returns the map of the phase with the most cycles; None when there is no instruction."""
     place = worst_phase(machines, bank_width_bytes)
     if place is None:
         return None

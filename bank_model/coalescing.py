@@ -42,7 +42,7 @@ class Coalescing:
 
 
 def transaction_bytes(target: Target) -> tuple[int, int]:
-    """(bytes of a transaction, bytes of a line) in global memory.
+    """Returns (bytes of a transaction, bytes of a line) in global memory.
 
     AMD CDNA: 64-byte requests to the L2; NVIDIA: 32-byte sectors of 128-byte L1 lines.
     """
@@ -89,7 +89,7 @@ def _blocks_touched(
     active: npt.NDArray[np.bool_] | None,
     block: int,
 ) -> npt.NDArray[np.int64]:
-    """Distinct aligned blocks that the lanes of each issue touch, by merging intervals.
+    """Returns distinct aligned blocks that the lanes of each issue touch, by merging intervals.
 
     A lane touches the blocks first .. last. With lanes sorted by `first`, a lane adds the blocks
     beyond the furthest `last` before it.

@@ -28,7 +28,7 @@ def _phase_words(
     active: BoolArray | None,
     bank_width_bytes: int,
 ) -> npt.NDArray[np.int64]:
-    """Words that each phase touches: [accesses, phases, lanes * words], -1 where none."""
+    """Returns the words of each phase: [accesses, phases, lanes * words], -1 where none."""
     phases = np.asarray(instruction.phases)
     wave_size = phases.size
     if addresses.ndim == 0 or addresses.shape[-1] != wave_size:
@@ -63,7 +63,7 @@ def phase_costs(
     active: BoolArray | None = None,
     bank_width_bytes: int = 4,
 ) -> npt.NDArray[np.int64]:
-    """Cycles (wavefronts) that each phase of the instruction takes.
+    """Returns the cycles (wavefronts) that each phase of the instruction takes.
 
     Args:
       addresses: byte addresses [..., wave_size]; any leading dimensions, one issue each.
@@ -91,7 +91,7 @@ def conflict_cycles(
     active: BoolArray | None = None,
     bank_width_bytes: int = 4,
 ) -> npt.NDArray[np.int64]:
-    """Cycles lost to bank conflicts: over all phases, the cost beyond the first cycle.
+    """Returns the cycles lost to bank conflicts: what all phases cost beyond their first cycle.
 
     Arguments as of `phase_costs`; returns [...].
     """
@@ -105,7 +105,7 @@ def wavefront_floor(
     active: BoolArray | None = None,
     bank_width_bytes: int = 4,
 ) -> npt.NDArray[np.int64]:
-    """The fewest cycles that each phase can take under any layout: data volume / bytes per cycle.
+    """Returns the fewest cycles of each phase under any layout: data volume / bytes per cycle.
 
     A layout only moves bytes, so the distinct bytes of a phase, which it cannot change, must
     pass through `banks * bank_width_bytes` per cycle. Arguments as of `phase_costs`; returns

@@ -21,7 +21,7 @@ from .errors import InvalidParameterError
 
 
 def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
-    """The reduced basis of the span of `vectors` (Gauss-Jordan elimination)."""
+    """Returns the reduced basis of the span of `vectors` (Gauss-Jordan elimination)."""
     by_lead: dict[int, int] = {}
     for vector in vectors:
         if vector < 0:
@@ -42,7 +42,7 @@ def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
 
 
 def reduced_basis_of_many(vectors: npt.NDArray[np.int64]) -> tuple[int, ...]:
-    """`reduced_basis` of an array of any shape of numbers >= 0: faster for more than a few."""
+    """Returns `reduced_basis` of an array of numbers >= 0, faster if these are many."""
     left = vectors.ravel()
     echelon: list[int] = []
     while left.size and (largest := int(left.max())):
@@ -53,12 +53,12 @@ def reduced_basis_of_many(vectors: npt.NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def rank(vectors: Iterable[int]) -> int:
-    """The dimension of the span of `vectors`."""
+    """Returns the dimension of the span of `vectors`."""
     return len(reduced_basis(vectors))
 
 
 def span(vectors: Iterable[int]) -> tuple[int, ...]:
-    """All members of the span of `vectors`, ascending; 2**rank of them."""
+    """Returns all members of the span of `vectors`, ascending; 2**rank of them."""
     members = [0]
     for vector in reduced_basis(vectors):
         members += [member ^ vector for member in members]
@@ -66,7 +66,7 @@ def span(vectors: Iterable[int]) -> tuple[int, ...]:
 
 
 def contains(vectors: Iterable[int], vector: int) -> bool:
-    """Whether `vector` lies in the span of `vectors`."""
+    """Returns whether `vector` lies in the span of `vectors`."""
     for member in reduced_basis(vectors):
         if vector >> (member.bit_length() - 1) & 1:
             vector ^= member
@@ -74,7 +74,7 @@ def contains(vectors: Iterable[int], vector: int) -> bool:
 
 
 def apply(columns: Sequence[int], vector: int) -> int:
-    """The matrix with these columns times `vector`.
+    """Returns the matrix with these columns times `vector`.
 
     Raises InvalidParameterError when `vector` has more coordinates than there are columns.
     """
@@ -89,7 +89,7 @@ def apply(columns: Sequence[int], vector: int) -> int:
 
 
 def kernel(columns: Sequence[int]) -> tuple[int, ...]:
-    """The reduced basis of the vectors that the matrix maps to 0."""
+    """Returns the reduced basis of the vectors that the matrix maps to 0."""
     # Eliminate on the images and remember which columns were added up.
     by_lead: dict[int, tuple[int, int]] = {}
     found: list[int] = []
@@ -106,7 +106,7 @@ def kernel(columns: Sequence[int]) -> tuple[int, ...]:
 
 
 def intersection(first: Iterable[int], second: Iterable[int]) -> tuple[int, ...]:
-    """The reduced basis of the vectors in both spans.
+    """Returns the reduced basis of the vectors in both spans.
 
     Worked example: span{01, 10} and span{11}. The kernel of the columns (01, 10, 11) holds the
     combination 111: 01 + 10 = 11, so 11 is in both.
@@ -117,5 +117,5 @@ def intersection(first: Iterable[int], second: Iterable[int]) -> tuple[int, ...]
 
 
 def product(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """The columns of the matrix product: first `right`, then `left`."""
+    """Returns the columns of the matrix product: first `right`, then `left`."""
     return tuple(apply(left, column) for column in right)

@@ -100,7 +100,7 @@ class LayoutCosts:
         self._counted: dict[Layout, LayoutCost] = {}
 
     def of(self, layout: Layout) -> LayoutCost:
-        """`layout_cost` of `layout`, with its errors."""
+        """Returns `layout_cost` of `layout`, with its errors."""
         if layout not in self._counted:
             self._counted[layout] = layout_cost(self.target, self.tile, layout, self.accesses)
         return self._counted[layout]
@@ -121,7 +121,7 @@ class _Piece:
 
 
 def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> int:
-    """Weighted instructions of all waves."""
+    """Returns weighted instructions of all waves."""
     single = 0
     families: dict[tuple[object, ...], list[int]] = {}
     weights: dict[tuple[object, ...], int] = {}
@@ -162,7 +162,7 @@ def _pieces(accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> Iterator
 
 
 def _pairs(starts: Sequence[int], width: int) -> int:
-    """Instructions for accesses at constants that ascend, each paired with the next if possible."""
+    """Returns the instructions for accesses at ascending constants, paired where possible."""
     count = position = 0
     while position < len(starts):
         count += 1

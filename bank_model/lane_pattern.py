@@ -66,7 +66,7 @@ class LanePattern:
 def lane_pattern(
     tile: LdsTile, accesses: Sequence[LdsAccess], issue_name: str = "wave"
 ) -> LanePattern:
-    """The pattern of accesses of one shape to `tile`: the i-th of them is `i` in the formulas.
+    """Returns the pattern of accesses of one shape to `tile`; `i` numbers them in the formulas.
 
     Args:
       accesses: at least one; all with as many issues and lanes as the first.
@@ -112,7 +112,7 @@ def _dimension_names(kept: Sequence[int], rank: int) -> tuple[str, ...]:
 
 
 def _active_lanes(active: BoolArray, issue_name: str) -> str:
-    """Which lanes of a mask [accesses, issues, lanes] take part, in words."""
+    """Returns which lanes of a mask [accesses, issues, lanes] take part, in words."""
     lanes = active.shape[-1]
     rows = active.reshape(-1, lanes)
     if rows.all():
@@ -131,7 +131,7 @@ def _active_lanes(active: BoolArray, issue_name: str) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of consecutive numbers."""
+    """Returns first and last of each run of consecutive numbers."""
     for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         members = [number for _, number in group]
         yield members[0], members[-1]
@@ -141,7 +141,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def formula_of(values: IntArray, active: BoolArray | None, names: Sequence[str]) -> str | None:
-    """A formula of `values` [*sizes] in one variable per axis; None if no family fits.
+    """Returns a formula of `values` [*sizes] in one variable per axis; None if no family fits.
 
     Where `active` is False, `values` may be anything.
     """
@@ -166,7 +166,7 @@ class _Bit:
 def _bit_constants(
     values: IntArray, active: BoolArray | None, difference: np.ufunc
 ) -> tuple[int, list[_Bit]] | None:
-    """The value at the origin, and how it differs where one bit of one variable is set.
+    """Returns the value at the origin, and how it differs where one bit of one variable is set.
 
     None when a lane that would tell is not active although others with its bit are.
     """
@@ -194,7 +194,7 @@ def _fits(predicted: IntArray, values: IntArray, active: BoolArray | None) -> bo
 
 
 def _combined(values: IntArray, base: int, bits: Sequence[_Bit], combine: np.ufunc) -> IntArray:
-    """What the bits' constants make of every combination of the variables."""
+    """Returns what the bits' constants make of every combination of the variables."""
     total = np.full(values.shape, base, dtype=np.int64)
     for each in bits:
         numbers = np.arange(values.shape[each.axis]) >> each.bit & 1
@@ -225,7 +225,7 @@ def _sum_over_bits(values: IntArray, active: BoolArray | None, names: Sequence[s
 
 
 def _xor_over_bits(values: IntArray, active: BoolArray | None, names: Sequence[str]) -> str | None:
-    """XOR of the variables' fields, each moved to where it acts.
+    """Returns XOR of the variables' fields, each moved to where it acts.
 
     Bit b of a variable with constant c acts on each bit t of c, that is, moved by t - b. Bits that
     follow each other and move alike are one field.
@@ -247,7 +247,7 @@ def _xor_over_bits(values: IntArray, active: BoolArray | None, names: Sequence[s
 
 
 def _mixed_radix(values: IntArray, active: BoolArray | None, names: Sequence[str]) -> str | None:
-    """The sum of one term s*(x/d%m) per variable."""
+    """Returns the sum of one term s*(x/d%m) per variable."""
     if active is not None and not active.all():
         return None
     base = int(values[(0,) * values.ndim])
@@ -274,7 +274,7 @@ def _mixed_radix(values: IntArray, active: BoolArray | None, names: Sequence[str
 
 
 def _field(name: str, low: int, width: int, bits: int) -> str:
-    """Bits `low` to `low + width - 1` of a variable of `bits` bits, as a number."""
+    """Returns bits `low` to `low + width - 1` of a variable of `bits` bits, as a number."""
     text = f"{name}/{1 << low}" if low else name
     return text if low + width == bits else f"{text}%{1 << width}"
 
@@ -286,7 +286,7 @@ def _times(factor: int, field: str) -> str:
 
 
 def _signed_sum(base: int, terms: Sequence[tuple[int, str]]) -> str:
-    """Terms by sign, the constant last unless everything else is subtracted."""
+    """Returns the sum of terms, the constant last unless everything else is subtracted."""
     plus = [text for factor, text in terms if factor > 0]
     minus = [text for factor, text in terms if factor < 0]
     if base > 0 or not plus:

@@ -16,7 +16,7 @@ STOCK_PADDING_BITS = 64
 
 
 def stock_padding(tile: LdsTile) -> Layout:
-    """The layout that IREE's padding pass gives a tile: as many elements as fit into 64 bits.
+    """Returns the rows of IREE's padding pass: padded by the elements that fit into 64 bits.
 
     Elements wider than that are not padded.
     """
@@ -48,7 +48,7 @@ def count_layout(
 def instruction_names(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[tuple[str, int], ...]:
-    """The machine instructions that the accesses become under `layout`: (name, how many).
+    """Returns the machine instructions that the accesses become under `layout`: (name, how many).
 
     Counted as the code has them, each once for all waves; widest first.
     """

@@ -43,15 +43,15 @@ class PlainLayout:
     """Row-major without gaps: what the program's types say."""
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
-        """Physical element offsets of logical `elements` (any shape)."""
+        """Returns physical element offsets of logical `elements` (any shape)."""
         return np.asarray(elements, dtype=np.int64)
 
     def size_bytes(self, tile: LdsTile) -> int:
-        """LDS bytes of the tile."""
+        """Returns LDS bytes of the tile."""
         return _bytes_for(tile.elements, tile.element_bits)
 
     def group_elements(self, tile: LdsTile) -> int:
-        """Consecutive elements, counted from 0, that the layout keeps together."""
+        """Returns consecutive elements, counted from 0, that the layout keeps together."""
         return tile.elements
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class PlainInGroups(PlainLayout):
     group: int = 1
 
     def group_elements(self, tile: LdsTile) -> int:
-        """Consecutive elements, counted from 0, that the layout keeps together."""
+        """Returns consecutive elements, counted from 0, that the layout keeps together."""
         return self.group
 
 
@@ -80,18 +80,18 @@ class PaddedLayout:
             raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
-        """Physical element offsets of logical `elements` (any shape)."""
+        """Returns physical element offsets of logical `elements` (any shape)."""
         e = np.asarray(elements, dtype=np.int64)
         return e + e // tile.row_elements * self.padding_elements
 
     def size_bytes(self, tile: LdsTile) -> int:
-        """LDS bytes of the tile, the padding of the last row included."""
+        """Returns LDS bytes of the tile, the padding of the last row included."""
         rows = tile.elements // tile.row_elements
         pitch = tile.row_elements + self.padding_elements
         return _bytes_for(rows * pitch, tile.element_bits)
 
     def group_elements(self, tile: LdsTile) -> int:
-        """Consecutive elements, counted from 0, that the layout keeps together."""
+        """Returns consecutive elements, counted from 0, that the layout keeps together."""
         return tile.row_elements if self.padding_elements else tile.elements
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class SwizzledLayout:
             raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
-        """Physical element offsets of logical `elements` (any shape)."""
+        """Returns physical element offsets of logical `elements` (any shape)."""
         o = PaddedLayout(self.padding_elements).offsets(tile, elements)
         for swizzle in reversed(self.swizzles):
             o = swizzle.apply(o)
@@ -131,16 +131,16 @@ class SwizzledLayout:
         return rows * (tile.row_elements + self.padding_elements)
 
     def is_bijection(self, tile: LdsTile) -> bool:
-        """Whether every swizzle of the chain permutes the allocation."""
+        """Returns whether every swizzle of the chain permutes the allocation."""
         size = self.physical_elements(tile)
         return all(swizzle.is_bijection(size) for swizzle in self.swizzles)
 
     def size_bytes(self, tile: LdsTile) -> int:
-        """LDS bytes of the tile."""
+        """Returns LDS bytes of the tile."""
         return PaddedLayout(self.padding_elements).size_bytes(tile)
 
     def group_elements(self, tile: LdsTile) -> int:
-        """Consecutive elements, counted from 0, that the layout keeps together."""
+        """Returns consecutive elements, counted from 0, that the layout keeps together."""
         group = PaddedLayout(self.padding_elements).group_elements(tile)
         if self.padding_elements:
             group = gcd(group, tile.row_elements + self.padding_elements)
@@ -203,7 +203,7 @@ Runs = tuple[tuple[int, int], ...]
 
 
 def split_into_runs(group: int, access: LdsAccess) -> Runs:
-    """The runs (first, count) of an access that stay inside groups of `group` elements.
+    """Returns the runs (first, count) of an access that stay inside groups of `group` elements.
 
     A run ends where any active lane reaches a group boundary. Two lanes that start 2 and 3
     elements before a boundary therefore split a vector of 8 into 2 + 1 + 5 (group >= 8).
@@ -223,7 +223,7 @@ def _runs(group: int, count: int, starts: IntArray) -> Runs:
 
 
 def misaligned_element(tile: LdsTile, layout: Layout, access: LdsAccess) -> int | None:
-    """The first logical element at which a lane has an offset that `access` cannot take, if any.
+    """Returns the first element at which a lane has an offset that `access` cannot take, if any.
 
     Elements count from an address that is aligned to everything.
     """
@@ -237,7 +237,7 @@ def misaligned_element(tile: LdsTile, layout: Layout, access: LdsAccess) -> int 
 def machine_accesses(
     target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
 ) -> tuple[MachineAccess, ...]:
-    """The machine instructions that `access` becomes under `layout`, in address order per run.
+    """Returns the machine instructions that `access` becomes, in address order in each run.
 
     The access is split into runs that the layout keeps contiguous, unless a swizzle reorders these
     alike in all lanes, within the access's own aligned block; the alignment of a run is the
@@ -255,7 +255,7 @@ def machine_accesses(
 def machine_batches(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> list[Batch]:
-    """`machine_accesses` of many accesses, alike ones together for speed.
+    """Returns `machine_accesses` of many accesses, alike ones together for speed.
 
     Returns pairs (machine access with addresses [members, issues, wave_size], index of each
     member's access in `accesses`). Errors as of `machine_accesses`.
@@ -389,7 +389,7 @@ def _aligned_alike(
 
 
 def _rejoined(pieces: list[Piece], count: int) -> list[Piece]:
-    """`pieces` with those of one access made one again where a swizzle only reorders them.
+    """Returns `pieces` with those of one access made one again where a swizzle only reorders them.
 
     A swizzle may move the groups of a vector within the vector's own block of memory. If it does
     so alike in all lanes of all waves, the order is known when the code is compiled: the backend
@@ -432,7 +432,7 @@ def access_costs(
 def counted_batches(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[tuple[AccessCost, ...], list[Batch]]:
-    """`access_costs` and the `machine_batches` that they were counted from."""
+    """Returns `access_costs` and the `machine_batches` that they were counted from."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
     batches = machine_batches(target, tile, layout, accesses)
     for machine, owner in batches:
@@ -444,7 +444,7 @@ def counted_batches(
 
 
 def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDArray[np.int64]:
-    """`phase_costs`, counting issues only once that differ by a whole number of words.
+    """Returns `phase_costs`, counting issues only once that differ by a whole number of words.
 
     Adding the same number of words to all addresses rotates the banks and changes no cost.
     """
@@ -464,7 +464,7 @@ def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDAr
 def layout_conflicts(
     target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
 ) -> int:
-    """Weighted conflict cycles of `accesses` under `layout`, by exact count.
+    """Returns weighted conflict cycles of `accesses` under `layout`, by exact count.
 
     Errors as of `machine_accesses`.
     """

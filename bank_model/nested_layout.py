@@ -131,19 +131,19 @@ class NestedLayout:
         return tuple(int(np.prod(sizes)) for sizes in zip(*self._levels(), strict=True))
 
     def permute(self, permutation: Sequence[int]) -> NestedLayout:
-        """The layout of `vector.transpose %v, permutation`: result dim i is dim permutation[i]."""
+        """Returns the layout of `vector.transpose`: dim i of the result is dim permutation[i]."""
         if sorted(permutation) != list(range(self.rank)):
             raise NestedLayoutError(f"{list(permutation)} does not permute {self.rank} dimensions")
         return self._select(permutation)
 
     def project(self, dropped: Sequence[bool]) -> NestedLayout:
-        """The layout without the dimensions marked in `dropped`, as of a reduction's result."""
+        """Returns the layout without the dimensions marked in `dropped`, as after a reduction."""
         if len(dropped) != self.rank:
             raise NestedLayoutError(f"{len(dropped)} marks for {self.rank} dimensions")
         return self._select([dim for dim, drop in enumerate(dropped) if not drop])
 
     def reshape(self, new_shape: Sequence[int]) -> NestedLayout | None:
-        """The layout of `vector.shape_cast` to `new_shape`; None where there is none.
+        """Returns the layout of `vector.shape_cast` to `new_shape`; None where there is none.
 
         The vector's index is a mixed-radix number whose digits, from the last dimension's element
         to the first dimension's subgroup, are dealt to the new dimensions from the inside out.
@@ -188,7 +188,7 @@ class NestedLayout:
     def thread_digits(
         self, thread_ids: npt.NDArray[np.int64], subgroup_size: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The indices s and t of every dimension, each [rank, *thread_ids.shape].
+        """Returns the indices s and t of every dimension, each [rank, *thread_ids.shape].
 
         Raises:
             NestedLayoutError: IREE cannot split the thread id by these tiles and strides.
@@ -210,7 +210,7 @@ class NestedLayout:
     def writers(
         self, thread_ids: npt.NDArray[np.int64], subgroup_size: int
     ) -> npt.NDArray[np.bool_]:
-        """Which threads of `thread_ids` take part in a write, of the same shape.
+        """Returns which threads of `thread_ids` take part in a write, of the same shape.
 
         Where the layout gives an element to several threads, IREE lets only the first of them
         write: the parts of the thread id that neither tile uses must be 0.
@@ -316,7 +316,7 @@ class NestedLayout:
         )
 
     def _digits(self) -> list[tuple[int, int, int]]:
-        """(level, size, stride) of the digits over 1, the last dimension's element last."""
+        """Returns (level, size, stride) of the digits over 1, the last dimension's element last."""
         digits: list[tuple[int, int, int]] = []
         for v in range(self.rank):
             strides = {0: self.subgroup_strides[v], 3: self.thread_strides[v]}
@@ -331,7 +331,7 @@ class NestedLayout:
 
 
 def _mixed_radix(sizes: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """The parts of an id that no (size, stride) uses, as (stride, size); size 0 is unbounded.
+    """Returns the parts (stride, size) of an id that no tile uses; size 0 is unbounded.
 
     The id is cut into digits, from the lowest stride up: sizes [4, 16] with strides [16, 1] leave
     only id / 64 unused; sizes [4] with stride [8] leave id % 8 and id / 32.

@@ -65,7 +65,7 @@ class PaddedCounts:
     def copies(
         self, access: LdsAccess, active: npt.NDArray[np.bool_]
     ) -> dict[tuple[object, ...], list[int]]:
-        """The issues of an access by what they are shifted copies of, in order of these keys.
+        """Returns the issues of an access by what they are shifted copies of, sorted by that.
 
         A shift by 16 rows is one by a multiple of 16 bytes under every padding. So is one by
         columns that fill a multiple of 16 bytes.
@@ -89,7 +89,7 @@ class PaddedCounts:
         return {key: found[key] for key in sorted(found)}
 
     def count(self, paddings: Sequence[int]) -> list[tuple[int, int, int]]:
-        """(conflict cycles, instructions, phases run) of each padding, weighted.
+        """Returns (conflict cycles, instructions, phases run) of each padding, weighted.
 
         Instructions are those of one wave, before any is paired with another.
         """

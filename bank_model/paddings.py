@@ -70,7 +70,7 @@ def padding_choices(
     is_legal: Callable[[PaddedLayout], bool] | None = None,
     costs: LayoutCosts | None = None,
 ) -> tuple[PaddingChoice, ...]:
-    """The choices worth considering, no padding first; each next one is larger and better.
+    """Returns the choices worth considering, no padding first; each next one is larger and better.
 
     So the best choice within some LDS bytes is the last one that fits. Tried are all of
     `padding_amounts`; `is_legal` may veto some. None takes more cycles than the plain tile. `costs`
@@ -111,7 +111,7 @@ def padding_choices(
 def padding_amounts(
     target: Target, tile: LdsTile, max_lds_bytes: int | None = None
 ) -> tuple[int, ...]:
-    """The paddings that differ in bank or alignment, in elements, ascending.
+    """Returns the paddings that differ in bank or alignment, in elements, ascending.
 
     The distance of two rows starts over, modulo the bytes of one turn of the banks, when the
     padding is a multiple of them: for f32 and 32 banks after 32 elements, for 24-bit elements
@@ -131,7 +131,7 @@ def padding_amounts(
 def share_lds(
     tiles: Sequence[Sequence[PaddingChoice]], budget_bytes: int
 ) -> tuple[PaddingChoice, ...]:
-    """One of its `padding_choices` per tile: the cheapest that fit `budget_bytes` together.
+    """Returns one of its `padding_choices` per tile: the cheapest that fit `budget_bytes` together.
 
     Costs add up, so that a byte goes where it saves most; between equal costs fewer bytes win.
     When not even the plain tiles fit, they stay plain.

@@ -133,11 +133,11 @@ def solve(
     options: SolverOptions | None = None,
     costs: LayoutCosts | None = None,
 ) -> LayoutDecision:
-    """The best layout for `tile` under `accesses`, all of them to the same allocation.
+    """Returns the best layout for `tile` under `accesses`, all of them to the same allocation.
 
     Layouts that make the accesses run more phases than the plain one does are not considered:
     slivers of an access rarely conflict but cost more cycles than the conflicts they avoid.
-    `costs` are those of the same target, tile and accesses, for a caller that counts layouts too.
+    `costs` may be those of the same target, tile and accesses, if the caller counts layouts too.
 
     Among linear swizzles the result has the fewest conflict cycles, and `LINEAR_MINIMUM` says so,
     if accesses are aligned to their size, every phase touches an affine set of words, there are
@@ -175,7 +175,7 @@ class _Solver:
         """The fewest conflict cycles of the linear swizzles that were left out as illegal."""
 
     def solve(self) -> LayoutDecision:
-        """Families in order of preference, until none can be better than what was found."""
+        """Tries the families of layouts in order of preference, until none can be better."""
         best = self.plain
         linear_minimum: int | None = None
         if best.conflicts:
@@ -245,7 +245,7 @@ class _Solver:
     # -- linear swizzles ---------------------------------------------------------------------
 
     def best_linear(self) -> tuple[list[_Candidate], int | None]:
-        """The best linear swizzles, and the least conflict cycles of all if that is proven.
+        """Returns the best linear swizzles, and the least conflict cycles of all if that is proven.
 
         First looks for a swizzle without conflicts, case by case. If there is none, the fewest
         conflicts are searched. If there is one that needs more instructions than an earlier case,
@@ -286,7 +286,7 @@ class _Solver:
     def cheaper_cases(
         self, cases: Sequence[LinearCase], to_words: int, found: Sequence[_Candidate]
     ) -> list[_Candidate]:
-        """The best swizzles of `cases` that may cost less than all of `found`."""
+        """Returns the best swizzles of `cases` that may cost less than all of `found`."""
         more: list[_Candidate] = []
         for case in cases:
             total = min(candidate.cost.rank[0] for candidate in (self.plain, *found, *more))
@@ -376,7 +376,7 @@ class _Solver:
         return ranked[:1]
 
     def group_sizes(self) -> list[int]:
-        """Group sizes to try, in elements, the largest first; powers of two.
+        """Returns group sizes to try, in elements, the largest first; powers of two.
 
         The largest leaves every machine access whole, the smallest is a word: a unit-triangular
         swizzle keeps the elements of a word together, and so does not move words by less.
@@ -395,7 +395,7 @@ class _Solver:
     # -- everything else ---------------------------------------------------------------------
 
     def rotations(self) -> list[_Candidate]:
-        """`rotate_rows`, and `xor_shuffle`s with a row stride that is no power of two."""
+        """Returns `rotate_rows`, and `xor_shuffle`s with a row stride that is no power of two."""
         row = self.tile.row_elements
         groups = [g for g in self.group_sizes() if row % g == 0]
         layouts: list[Layout] = []
@@ -419,7 +419,7 @@ class _Solver:
         return list(self.exact(layouts[:_MAX_COUNTED]))
 
     def paddings(self) -> list[_Candidate]:
-        """The best of the `padding_choices`, if padding helps at all."""
+        """Returns the best of the `padding_choices`, if padding helps at all."""
         if LayoutKind.PADDING not in self.options.kinds:
             return []
         if self.options.paddings is not None:
@@ -432,7 +432,7 @@ class _Solver:
         return list(self.exact([PaddedLayout(best.padding_elements)]))
 
     def swizzled_paddings(self) -> list[_Candidate]:
-        """One `xor_shuffle` of padded rows, for the paddings that keep vectors aligned."""
+        """Returns one `xor_shuffle` of padded rows, for the paddings that keep vectors aligned."""
         if LayoutKind.SWIZZLE_AND_PADDING not in self.options.kinds:
             return []
         layouts: list[Layout] = []
@@ -495,13 +495,13 @@ _MAX_COUNTED = 16
 
 
 def _chain(to_words: int, *steps: FieldStep) -> SwizzledLayout:
-    """The chain of single swizzles of words, outermost first."""
+    """Returns the chain of single swizzles of words, outermost first."""
     chains = [xor_chain(step.linear.scaled(-to_words)) for step in steps]
     return SwizzledLayout(tuple(swizzle for chain in chains for swizzle in chain))
 
 
 def _arithmetic(layout: Layout) -> tuple[int, ...]:
-    """Cost of the offset arithmetic: XORs, then XORed bits, then oddities of the parameters."""
+    """Returns what the offset arithmetic costs: XORs, then XORed bits, then odd parameters."""
     if not isinstance(layout, SwizzledLayout):
         return (0,)
     bits = sum(s.groups_per_row.bit_length() - 1 for s in layout.swizzles)

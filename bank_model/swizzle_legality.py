@@ -19,11 +19,11 @@ Three things must hold.
       widths 8 and 4, so g = 4:   offset  0 1 2 3 | 4 5 6 7 | 8 9 10 11 | ...
                                           one run   one run   one run
 
-* Each access is either made of whole runs (it is split there), or lies inside one run, or can be
-  neither whole runs nor part of one for its size. The last are vectors of 3 * 2^k elements, as a
-  lane copies of rows of 48 or 96: they begin now at a run, now inside one, and are split wherever
-  some lane reaches the end of a run. Which of them is decided from what is known of the offset:
-  `offset = residue (mod multiple)`.
+* Each access either is made of whole runs, at which it is split, or lies inside one run, or has a
+  size that fits neither. The last are vectors of 3 * 2^k elements, which a lane copies of rows of
+  48 or 96 elements: some begin at a run and others inside one, and they are split wherever some
+  lane reaches the end of a run. What is known of the offset, `offset = residue (mod multiple)`,
+  decides which of the three an access is.
 
       runs of 4, vectors of 6 at 0, 6, 12, ...:   0 1 2 3 | 4 5 6 7 | 8 9 10 11
                                                   a a a a | a a b b | b b b  b
@@ -80,12 +80,12 @@ class Placement(Enum):
 
 
 def contiguous_run(chain: Sequence[Swizzle]) -> int:
-    """Elements of the aligned runs that stay in one piece under `chain`; 0 if it is empty."""
+    """Returns the elements of the aligned runs that `chain` keeps whole; 0 if it is empty."""
     return gcd(*(swizzle.access_width for swizzle in chain))
 
 
 def placement(run: int, access: AccessFootprint) -> Placement | None:
-    """How `access` provably lies relative to runs of `run` elements; None if neither way.
+    """Returns how `access` provably lies relative to runs of `run` elements; None if neither way.
 
     With d = gcd(multiple, run), the offset within its run is one of residue mod d, residue mod
     d + d, ..., residue mod d + (run - d). The last of them must leave room for `count` elements.
@@ -102,7 +102,7 @@ def placement(run: int, access: AccessFootprint) -> Placement | None:
 
 
 def split_points(run: int, access: AccessFootprint) -> list[int]:
-    """Where to split an access that is made of runs or parts of them: the first elements of those.
+    """Returns the first elements of the pieces of an access that is made of runs or their parts.
 
     It is split wherever a run may begin. Of a vector of 6 elements and runs of 4, these are 0 and 4
     if it begins at a run, 0 and 2 if it begins in the middle of one, and 0, 2 and 4 if that depends
@@ -117,7 +117,7 @@ def illegality(
     num_elements: int,
     access_counts: Iterable[AccessFootprint | tuple[int, int]],
 ) -> str | None:
-    """Why hints `chain` on a flat allocation cannot be resolved; None when they can.
+    """Returns why hints `chain` on a flat allocation cannot be resolved; None when they can.
 
     Args:
         chain: the swizzles from the allocation outwards.
@@ -148,7 +148,7 @@ def why_no_permutation(chain: Iterable[Swizzle], num_elements: int | None) -> st
 
 
 def why_not_rewritten(run: int, access: AccessFootprint) -> str | None:
-    """Why `access` cannot be rewritten for runs of `run` elements; None when it can."""
+    """Returns why `access` cannot be rewritten for runs of `run` elements; None when it can."""
     if access.count < 1:
         return f"access of {access.count} elements"
     if run % access.alignment:
@@ -165,7 +165,7 @@ def why_not_rewritten(run: int, access: AccessFootprint) -> str | None:
 
 
 def may_be_whole_runs(run: int, access: AccessFootprint) -> bool:
-    """Whether `access` is made of whole runs of `run` elements if it begins where one begins.
+    """Returns whether `access` is made of whole runs if it begins where a run begins.
 
     That is a question to be asked at run time where nothing contradicts it: of an access of 8
     elements and runs of 8 at an offset that is not known, or known to be a multiple of 4.
@@ -195,7 +195,7 @@ def _why_not_placed(run: int, access: AccessFootprint) -> str:
 def behind_swizzles(
     chain: Sequence[Swizzle], tile: LdsTile, accesses: Iterable[LdsAccess]
 ) -> tuple[LdsAccess, ...]:
-    """Accesses in the order of memory instead of the program's: where `chain` sends them.
+    """Returns accesses in the order of memory instead of the program's: where `chain` sends them.
 
     The chain is legal for them. One of several runs becomes one per run, as it will when resolved.
     """
@@ -210,7 +210,7 @@ def behind_swizzles(
 
 
 def footprints_of(accesses: Iterable[LdsAccess]) -> list[AccessFootprint]:
-    """What the offsets of all accesses of each width have in common."""
+    """Returns what the offsets of all accesses of each width have in common."""
     alike: dict[tuple[int, bool, int], list[LdsAccess]] = {}
     for access in accesses:
         whole = bool(access.instruction)
@@ -254,7 +254,7 @@ class DirectStore:
 def why_not_stored_directly(
     chain: Sequence[Swizzle], tile: LdsTile, stores: Iterable[DirectStore]
 ) -> str | None:
-    """Why direct stores cannot write in the order of `chain`; None when they can.
+    """Returns why direct stores cannot write in the order of `chain`; None when they can.
 
     The hardware chooses where in the LDS a lane's elements go, so that the lane must fetch what
     the swizzle wants there: what another lane of the same wave would fetch. With S the swizzle, the

@@ -80,11 +80,11 @@ class Target:
     paired_bytes: tuple[int, ...] = ()
 
     def widths(self, kind: AccessKind) -> tuple[int, ...]:
-        """The bytes per lane that one instruction of `kind` can move, ascending."""
+        """Returns the bytes per lane that one instruction of `kind` can move, ascending."""
         return tuple(sorted(i.width_bytes for i in self.instructions if i.kind is kind))
 
     def instruction(self, kind: AccessKind, width_bytes: int) -> LdsInstruction:
-        """The instruction of `kind` that moves `width_bytes` per lane.
+        """Returns the instruction of `kind` that moves `width_bytes` per lane.
 
         Raises UnknownInstructionError when the chip has none.
         """
@@ -98,7 +98,7 @@ class Target:
         )
 
     def instruction_named(self, name: str) -> LdsInstruction:
-        """The instruction with the ISA's name `name`.
+        """Returns the instruction with the ISA's name `name`.
 
         Raises UnknownInstructionError when the chip's table does not list it.
         """
@@ -111,7 +111,7 @@ class Target:
     def legalize(
         self, kind: AccessKind, width_bytes: int, alignment_bytes: int, name: str = ""
     ) -> tuple[tuple[LdsInstruction, int], ...]:
-        """How the backend splits one contiguous access of each lane into machine accesses.
+        """Returns how the backend splits one contiguous access of each lane into machine accesses.
 
         Args:
           width_bytes: bytes per lane, any positive number.
@@ -146,12 +146,12 @@ class Target:
 
 
 def _required_alignment(width_bytes: int) -> int:
-    """The alignment that an access of one lane needs: the next power of two of its width."""
+    """Returns the alignment that a lane's access needs: the next power of two of its width."""
     return 1 << (width_bytes - 1).bit_length()
 
 
 def coset_phases(wave_size: int, basis: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """The phases whose lanes differ by a XOR combination of `basis`.
+    """Returns the phases whose lanes differ by a XOR combination of `basis`.
 
     Every lane of the wave is in exactly one phase; lanes ascend within a phase and phases
     ascend by their first lane. `coset_phases(8, (1, 4))` is `((0, 1, 4, 5), (2, 3, 6, 7))`.
@@ -172,7 +172,7 @@ def coset_phases(wave_size: int, basis: tuple[int, ...]) -> tuple[tuple[int, ...
 
 
 def _in_order(lanes: int) -> tuple[int, ...]:
-    """The basis of phases of `lanes` consecutive lanes."""
+    """Returns the basis of phases of `lanes` consecutive lanes."""
     return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
 
@@ -265,7 +265,7 @@ def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
 
 
 def _nvidia_instructions() -> tuple[LdsInstruction, ...]:
-    """128 bytes per wavefront: a quarter warp moves 16 bytes per lane, a half warp 8."""
+    """Returns instructions of 128 bytes a wavefront: a quarter warp moves 16 bytes a lane."""
     rows: list[LdsInstruction] = []
     for kind, mnemonic in ((AccessKind.READ, "ld"), (AccessKind.WRITE, "st")):
         for width, suffix, lanes, status in (
@@ -322,12 +322,12 @@ _TARGETS = _all_targets()
 
 
 def known_targets() -> tuple[str, ...]:
-    """The architectures that `target` knows."""
+    """Returns the architectures that `target` knows."""
     return tuple(_TARGETS)
 
 
 def target(arch: str) -> Target:
-    """The LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
+    """Returns the LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
     if arch not in _TARGETS:
         raise UnknownTargetError("arch", repr(arch), ", ".join(_TARGETS))
     return _TARGETS[arch]

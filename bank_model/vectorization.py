@@ -49,7 +49,7 @@ class Vectorization:
 
 
 def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization:
-    """How the register directions of writers and readers fit together, before any layout."""
+    """Returns how the registers of writers and readers fit together, whatever the layout."""
     spans: list[tuple[int, ...]] = []
     for kind in AccessKind:
         by_pattern: dict[tuple[bytes, bytes], list[int]] = {}
