@@ -25,13 +25,13 @@ from .targets import Target
 class Optimality(Enum):
     """What is known about layouts with fewer conflict cycles."""
 
-    FLOOR = "no conflicts left: no layout has fewer"
+    FLOOR = "no bank conflicts are left, so that no layout has fewer"
     """Zero conflict cycles: every phase already runs in the cycles its data volume needs."""
-    LINEAR_MINIMUM = "no linear swizzle has fewer (exhaustive search)"
+    LINEAR_MINIMUM = "a search of all XOR swizzles shows that none has fewer"
     """No unit-triangular swizzle has fewer, of those whose rows fill the tile and that run no more
     phases than the plain layout, whatever accesses they split. Paddings and rotations were counted
     too."""
-    BEST_FOUND = "the fewest found"
+    BEST_FOUND = "no layout with fewer was found among those allowed"
     """Nothing is proven."""
 
 

@@ -39,13 +39,18 @@ class Vectorization:
         return f"{subject} split to avoid conflicts"
 
     def __str__(self) -> str:
-        bits = ", ".join(map(str, self.shared_register_bits)) or "none"
         parts: list[str] = []
         if self.limited_by_layouts:
-            parts.append(f"vectorization limited by the layouts: shared register bits = {bits}")
+            shared = " or ".join(map(str, self.shared_register_bits))
+            together = (
+                f"only elements whose offsets differ by {shared} are in one lane for both"
+                if shared
+                else "no two elements are in one lane for both"
+            )
+            parts.append(f"writers and readers cannot both use wide accesses: {together}")
         if self.split_accesses:
             parts.append(self.shown_split)
-        return "; ".join(parts) or f"vectors kept whole: shared register bits = {bits}"
+        return "; ".join(parts) or "no access is split"
 
 
 def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization:

@@ -50,10 +50,15 @@ _ESTIMATE_ERROR = 1 / 16
 """How much dearer than padding a swizzle may seem that takes fewer cycles."""
 
 _JOINED_WORSE = (
-    "under the best swizzle its accesses would cost more, unrolled and joined as the backend may"
+    "the best swizzle would make its accesses cost more, once the backend has unrolled and joined "
+    "them"
 )
-_JOINED_BEST = "the fewest found for accesses unrolled and joined as the backend may"
-_STORED_TOGETHER = "what a lane stores directly stays together, and no such layout has fewer"
+_JOINED_BEST = (
+    "no swizzle with fewer was found for its accesses as the backend may unroll and join them"
+)
+_STORED_TOGETHER = (
+    "a direct store keeps the elements of a lane together, and no layout that does so has fewer"
+)
 
 
 Emitted = Callable[[bool], "tuple[LdsAccess, ...] | None"]
@@ -212,7 +217,11 @@ class _Choosing:
         return f"no legal swizzle has fewer than its {self._before} conflict cycles"
 
     def _why_least(self) -> str:
-        return _STORED_TOGETHER if self._is_least else self.decision.optimality.value
+        return (
+            f"{_STORED_TOGETHER} conflict cycles"
+            if self._is_least
+            else self.decision.optimality.value
+        )
 
     @property
     def _is_least(self) -> bool:

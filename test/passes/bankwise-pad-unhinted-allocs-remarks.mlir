@@ -4,7 +4,7 @@
 func.func @padded() -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  // expected-remark @+1 {{allocation of memref<64x64xf16> padded by 4 bytes: conflict cycles 62 -> 0; no conflicts left: no layout has fewer}}
+  // expected-remark @+1 {{allocation of memref<64x64xf16> padded by 4 bytes: conflict cycles 62 -> 0; no bank conflicts are left, so that no layout has fewer}}
   %m = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
   %v = memref.load %m[%x, %c0] : memref<64x64xf16, #gpu.address_space<workgroup>>
   return %v : f16
@@ -18,7 +18,7 @@ func.func @padded() -> f16 attributes {translation_info = #launch} {
 func.func @assumed(%b: i1) attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  // expected-remark @+1 {{padded by 4 bytes: conflict cycles 62 -> 0, if a condition that is not known holds in all lanes (block argument of func.func); no conflicts left: no layout has fewer}}
+  // expected-remark @+1 {{padded by 4 bytes: conflict cycles 62 -> 0, if a condition that is not known holds in all lanes (block argument of func.func); no bank conflicts are left, so that no layout has fewer}}
   %m = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
   scf.if %b {
     %v = memref.load %m[%x, %c0] : memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -71,7 +71,7 @@ func.func @some_left(%w: vector<8xf16>) -> vector<4xf16> attributes {translation
   %h:2 = affine.delinearize_index %x into (4, 16) : index, index
   %i = affine.apply affine_map<(d0) -> (d0 * 8)>(%h#1)
   %j = affine.apply affine_map<(d0) -> (d0 * 4)>(%h#0)
-  // expected-remark @+1 {{padded by 8 bytes: conflict cycles 60 -> 8; the fewest found (4 with 16 bytes, which would use more LDS than the stock padding or the limit); 1 access is split to avoid conflicts}}
+  // expected-remark @+1 {{padded by 8 bytes: conflict cycles 60 -> 8; no layout with fewer was found among those allowed (4 with 16 bytes, which would use more LDS than the stock padding or the limit); 1 access is split to avoid conflicts}}
   %m = memref.alloc() : memref<64x128xf16, #gpu.address_space<workgroup>>
   vector.store %w, %m[%h#0, %i] : memref<64x128xf16, #gpu.address_space<workgroup>>, vector<8xf16>
   %v = vector.load %m[%h#1, %j] : memref<64x128xf16, #gpu.address_space<workgroup>>, vector<4xf16>
@@ -86,7 +86,7 @@ func.func @some_left(%w: vector<8xf16>) -> vector<4xf16> attributes {translation
 func.func @split() -> vector<8xf16> attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  // expected-remark @+1 {{padded by 8 bytes: conflict cycles 56 -> 0; no conflicts left: no layout has fewer; 1 access is split to avoid conflicts}}
+  // expected-remark @+1 {{padded by 8 bytes: conflict cycles 56 -> 0; no bank conflicts are left, so that no layout has fewer; 1 access is split to avoid conflicts}}
   %m = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
   %v = vector.load %m[%x, %c0] : memref<64x64xf16, #gpu.address_space<workgroup>>, vector<8xf16>
   return %v : vector<8xf16>

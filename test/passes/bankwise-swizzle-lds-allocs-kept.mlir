@@ -247,7 +247,7 @@ func.func @neighbouring_trips(%v: i64) -> i64 attributes {translation_info = #on
   %c10 = arith.constant 10 : index
   %zero = arith.constant 0 : i64
   %x = gpu.thread_id x upper_bound 64
-  // expected-remark @+1 {{allocation of memref<640xi64> not swizzled: under the best swizzle its accesses would cost more, unrolled and joined as the backend may}}
+  // expected-remark @+1 {{allocation of memref<640xi64> not swizzled: the best swizzle would make its accesses cost more, once the backend has unrolled and joined them}}
   %a = memref.alloc() : memref<640xi64, #gpu.address_space<workgroup>>
   scf.for %i = %c0 to %c10 step %c1 {
     %o = affine.apply affine_map<(d0)[s0] -> (s0 * 10 + d0)>(%i)[%x]

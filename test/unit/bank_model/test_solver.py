@@ -297,14 +297,16 @@ def test_vectorization_limits_are_reported():
     scalar = [LdsAccess(READ, LANES + 64 * k, 1) for k in range(64)]
     one_way = solve_checked(GFX942, tile, [*write, *scalar[:1]])
     assert str(one_way.vectorization) == (
-        "vectorization limited by the layouts: shared register bits = none"
+        "writers and readers cannot both use wide accesses: no two elements are in one lane for "
+        "both"
     )
     same = solve_checked(GFX942, tile, [*write, LdsAccess(READ, LANES * 64, 8)])
     assert not same.vectorization.limited_by_layouts
     fours = [LdsAccess(READ, LANES % 16 * 4 + 64 * k, 4) for k in range(4)]
     some = solve_checked(GFX942, tile, [*write, *fours])
     assert str(some.vectorization) == (
-        "vectorization limited by the layouts: shared register bits = 2, 1"
+        "writers and readers cannot both use wide accesses: only elements whose offsets differ by "
+        "2 or 1 are in one lane for both"
     )
 
 

@@ -378,7 +378,7 @@ def test_decision_of_a_padded_allocation(context: ir.Context) -> None:
         allocation="memref<64x64xf16>",
         location="-:6:8",
         action=Action.PAD,
-        reason="conflict cycles 62 -> 0; no conflicts left: no layout has fewer",
+        reason="conflict cycles 62 -> 0; no bank conflicts are left, so that no layout has fewer",
         detail="4 bytes per row",
         lds_bytes_before=8192,
         lds_bytes_after=8448,
