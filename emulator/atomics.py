@@ -143,14 +143,10 @@ def update_undefined(
 
     The rule is that of `spread.py`: the bits that differ from one filling of the undefined bits to
     another become undefined. Only the bytes that are touched are filled in. They lie side by side
-    in the trials, in one place for each distinct offset.
+    in the trials, in one place for each distinct offset. `shadow` has the undefined bits of
+    `memory`, and `undefined` those of each data operand.
 
-    Args:
-        shadow: the undefined bits of `memory`.
-        undefined: the undefined bits of each data operand; None where there are none.
-
-    Returns:
-        The words that were there before, and their undefined bits.
+    Returns the words that were there before, and their undefined bits.
     """
     width = op.width
     places, which = np.unique(offsets, return_inverse=True)

@@ -251,8 +251,7 @@ class GlobalMemory:
             undefined: their undefined bits, [operands, words, n, lanes]; None if all are defined.
 
         Returns:
-            The words that were there before, [words, n, lanes] with zeros in inactive lanes, and
-            their undefined bits.
+            The words [words, n, lanes] before, zeros in inactive lanes, and their undefined bits.
 
         Raises:
             GlobalAccessError: an active lane's bytes do not lie within one buffer, are not aligned
