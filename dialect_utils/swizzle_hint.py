@@ -14,7 +14,7 @@ from iree.compiler import ir
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from .diagnostics import Refusal
-from .operations import operations_in
+from .operations import defining_operation, operations_in
 
 HINT_NAME = "iree_codegen.swizzle_hint"
 PERMUTED_ELEMENTS = "bankwise.permuted_elements"
@@ -84,29 +84,12 @@ def stowed_swizzles(allocation: ir.Operation) -> Chain:
         raise Refusal(f"{STOWED_SWIZZLE}: {refusal}") from refusal
 
 
-def hint_chain(value: ir.Value) -> Chain:
-    """The swizzles of the hints that directly produce `value`, from the innermost outwards.
-
-    `%h0 = swizzle_hint %a[S0]; %h1 = swizzle_hint %h0[S1]` gives (S0, S1) for `%h1`, and () for
-    `%a` when no hint defines it. Raises as `parse_swizzle`.
-    """
-    chain: list[Swizzle] = []
-    while not isinstance(value, ir.BlockArgument):
-        owner = value.owner
-        if isinstance(owner, ir.Block) or not is_hint(owner):
-            break
-        chain.append(hint_swizzle(owner))
-        value = owner.operands[0]
-    return tuple(reversed(chain))
-
-
 def unhinted(value: ir.Value) -> ir.Value:
     """`value` without the hints that directly produce it."""
-    while not isinstance(value, ir.BlockArgument):
-        owner = value.owner
-        if isinstance(owner, ir.Block) or not is_hint(owner):
-            break
-        value = owner.operands[0]
+    definition = defining_operation(value)
+    while definition is not None and is_hint(definition):
+        value = definition.operands[0]
+        definition = defining_operation(value)
     return value
 
 

@@ -21,7 +21,6 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
-from ..swizzle_hint import STOWED_SWIZZLE, is_hint
 from .flow import Use, follow, loop_sources
 from .lane_accesses import LaneAccesses, Overrun, TracedAccess
 from .lds_ops import access_row, footprint_of
@@ -45,18 +44,12 @@ class AllocationAccesses:
     unknown: tuple[Refusal, ...]
     """Uses whose elements cannot be told; an `Overrun` forbids every change of the layout."""
     assumptions: tuple[str, ...]
-    hinted: bool
     gathers: tuple[Gather, ...] = ()
 
     @property
     def accesses(self) -> tuple[LdsAccess, ...]:
         """All that is done to the allocation."""
         return tuple(each.access for each in self.traced)
-
-    @property
-    def ordinary(self) -> tuple[LdsAccess, ...]:
-        """The accesses whose addresses the program chooses: those that are no gather's."""
-        return tuple(each.access for each in ordinary_accesses([self]))
 
 
 def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess]:
@@ -108,7 +101,6 @@ def trace_allocation(
     """
     tile = tile_of(type_of(allocation))
     trace = _Trace(tile, function.operation, evaluator, unroll)
-    trace.hinted = STOWED_SWIZZLE in allocation.attributes
     for use, view in follow(allocation.results[0], TracedView.of(allocation), trace.onward):
         trace.add_accesses(use, view)
     return AllocationAccesses(
@@ -116,7 +108,6 @@ def trace_allocation(
         tuple(trace.traced),
         tuple(trace.unknown),
         tuple(dict.fromkeys(trace.assumptions)),
-        trace.hinted,
         tuple(trace.gathers),
     )
 
@@ -139,7 +130,6 @@ class _Trace:
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     gathers: list[Gather] = field(default_factory=list)
-    hinted: bool = False
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each meeting may stand for."""
 
@@ -147,7 +137,6 @@ class _Trace:
         """What `target` shows of the allocation; None if that is not known, or known already."""
         try:
             if use.is_view:
-                self.hinted = self.hinted or is_hint(use.user)
                 return view.through(use.user, self.evaluator)
             return self._meet(target, use.buffer, view.carried(use, target))
         except Refusal as refusal:

@@ -13,6 +13,7 @@ from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import launch_of
@@ -22,7 +23,7 @@ from bankwise.dialect_utils.memory.lds_accesses import trace_allocation
 from bankwise.dialect_utils.memory.memref_types import tile_of
 from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from bankwise.dialect_utils.memory.vector_layouts import infer_vector_layouts
-from bankwise.dialect_utils.swizzle_hint import hint_chain, is_hint
+from bankwise.dialect_utils.swizzle_hint import hint_swizzle, is_hint
 from bankwise.passes.base import PassContext, PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.hint_vector_allocs import HintVectorAllocs
@@ -201,6 +202,13 @@ CASES = {
         threads=96,
     ),
 }
+
+
+def hint_chain(value: ir.Value) -> tuple[Swizzle, ...]:
+    """The swizzles of the hints that directly produce `value`, the innermost first."""
+    if isinstance(value.owner, ir.Block) or not is_hint(value.owner):
+        return ()
+    return (*hint_chain(value.owner.operands[0]), hint_swizzle(value.owner))
 
 
 def tile(alloc: ir.Operation) -> LdsTile:
