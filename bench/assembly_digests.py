@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from joblib import Parallel, delayed
 from rich.console import Console
@@ -80,8 +81,8 @@ def cases(every: int) -> list[Case]:
     return [*attentions, *products, *cuda, *examples][::every]
 
 
-def digests(case: Case, mitigation: str) -> Digests:
-    """Compiles a case."""
+def digests(case: Case, mitigation: str) -> dict[str, str]:
+    """Compiles a case; returns its `Digests` as JSON has them."""
     log = DecisionLog()
     with temporary_directory("bankwise-digests-") as directory:
         flags = [
@@ -96,7 +97,7 @@ def digests(case: Case, mitigation: str) -> Digests:
     decisions = _digest(
         json.dumps(asdict(each) | {"location": ""}, default=str).encode() for each in log
     )
-    return Digests(assembly, decisions)
+    return asdict(Digests(assembly, decisions))
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -110,14 +111,14 @@ def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
     """The digests by target, kernel and mitigation."""
     keys = [(case, mitigation) for case in chosen for mitigation in MITIGATIONS]
     tasks = (delayed(digests)(*key) for key in keys)
-    found = track(
+    found: Iterable[Any] = track(
         Parallel(jobs, return_as="generator")(tasks),
         "assembly",
         total=len(keys),
         console=Console(stderr=True),
     )
     return {
-        f"{case.target} {case.name} {mitigation}": asdict(each)
+        f"{case.target} {case.name} {mitigation}": each
         for (case, mitigation), each in zip(keys, found, strict=True)
     }
 

@@ -122,8 +122,9 @@ class TracedView:
         The first trip has the initial value, which is followed by itself.
         """
         offset, parent = self.offset, use.user.parent
-        is_yielded = use.user.name == "scf.yield" and parent is not None
-        if not is_yielded or parent.name != "scf.for" or isinstance(offset, Unknown):
+        if parent is None or use.user.name != "scf.yield" or parent.name != "scf.for":
+            return self
+        if isinstance(offset, Unknown):
             return self
         depth = sum(outer.name == "scf.for" for outer in parents_of(parent.operation))
         axes = [axis for axis, loop in enumerate(offset.loops) if loop.depth == depth]

@@ -30,10 +30,15 @@ class CountersWithWaves(Counters):
     global_waves: Counts
 
 
+def waves_of(counted: Counters) -> int:
+    assert isinstance(counted, CountersWithWaves)
+    return int(counted.global_waves.sum())
+
+
 @pytest.fixture
 def counted_waves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts the waves that access global memory, as a change of two files would."""
-    row = RunCounter("GLOBAL_WAVES", lambda counted, _: int(counted.global_waves.sum()))
+    row = RunCounter("GLOBAL_WAVES", lambda counted, _: waves_of(counted))
     monkeypatch.setattr(counters, "RUN_COUNTERS", (*counters.RUN_COUNTERS, row))
     monkeypatch.setattr(machine, "Counters", CountersWithWaves)
     before = memory_instructions._Traffic.count
