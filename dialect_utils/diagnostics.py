@@ -48,6 +48,14 @@ class SourceLocation:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+def location_at(place: str, operation: ir.Operation) -> ir.Location:
+    """Returns `file:line:column` as a location, or the operation's own where it is none."""
+    parts = place.rsplit(":", 2)
+    if len(parts) != 3:
+        return operation.location
+    return ir.Location.file(parts[0], int(parts[1]), int(parts[2]), context=operation.context)
+
+
 def _unescape(text: str) -> str:
     """Undoes the escapes of an MLIR string: `\\\\` and two hexadecimal digits for a UTF-8 byte."""
     plain = re.sub(

@@ -8,6 +8,9 @@ becomes a store with `alignment = 16`, and so does the allocation. The layouts o
 chosen for wide LDS instructions, which the backend issues only for addresses that it can prove
 aligned (`dialect_utils/memory/stated_alignment.py`). Accesses that a swizzle has moved say it
 already; here the others do, of allocations that stay plain or are padded.
+
+Some operations fault where their addresses are not aligned (`dialect_utils/memory/lds_ops.py`). No
+layout of ours moves them to such an address. Where the program itself has, a warning says so.
 """
 
 from __future__ import annotations
@@ -18,12 +21,13 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import launch_of
+from ..dialect_utils.diagnostics import Refusal, location_at
+from ..dialect_utils.gpu_target import Launch, launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
 from ..dialect_utils.memory.lds_ops import Access, access_row, promised_alignment
+from ..dialect_utils.memory.lds_reading import read_allocations, why_misaligned
 from ..dialect_utils.memory.memref_types import static_strides, type_of
 from ..dialect_utils.memory.stated_alignment import state_alignment
 from ..dialect_utils.operations import defining_operation, operations_in
@@ -52,11 +56,29 @@ class AlignLdsAccesses(FunctionPass):
             return
         with function.context:
             launch = launch_of(function)
+            if launch is not None:
+                _warn_of_misaligned(function, launch, context)
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
             for operation in operations_in(function):
                 row = access_row(operation)
                 if row is not None and row.states_alignment:
                     _align(operation, row, bits)
+
+
+def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassContext) -> None:
+    """Warns of accesses that fault at the addresses that the program has chosen.
+
+    Loads and stores are left out: where their address is less aligned, they are split.
+    """
+    rows = (access_row(operation) for operation in operations_in(function))
+    if not any(row and row.alignment and not row.states_alignment for row in rows):
+        return
+    for allocation in read_allocations(function, launch):
+        for access in allocation.accesses if allocation.tile else ():
+            text = why_misaligned(allocation, access)
+            if text is not None:
+                context.sink.warning(location_at(access.location, function), text)
+                break
 
 
 def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:

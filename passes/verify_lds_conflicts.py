@@ -17,23 +17,23 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.accesses import LdsAccess
 from ..bank_model.bank_map import BankMap, worst_bank_map
 from ..bank_model.conflicts import phase_costs
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import (
-    Layout,
     MachineAccess,
-    PlainLayout,
-    SwizzledLayout,
     machine_accesses,
-    misaligned_element,
 )
-from ..bank_model.swizzle_legality import footprints_of, illegality
 from ..bank_model.targets import Target
-from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.diagnostics import PassFailure, location_at
 from ..dialect_utils.gpu_target import lds_model
-from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
+from ..dialect_utils.memory.lds_reading import (
+    ReadAllocation,
+    honoured_layout,
+    read_allocations,
+    why_misaligned,
+)
 from .base import FunctionPass, PassContext, PassOptionError
 
 
@@ -76,7 +76,7 @@ class VerifyLdsConflicts(FunctionPass):
                 worst = max(faults, key=lambda fault: fault.rank)
                 more = len(faults) - 1
                 rest = f" (and {more} more such accesses)" if more else ""
-                raise PassFailure(_location(worst.location, function), worst.message + rest)
+                raise PassFailure(location_at(worst.location, function), worst.message + rest)
 
     def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
         """What is wrong with the accesses to one allocation."""
@@ -86,7 +86,7 @@ class VerifyLdsConflicts(FunctionPass):
                 f"an access to {allocation.type} cannot be verified: {use.reason}",
             )
         for access, machines in standing_accesses(allocation, chip):
-            text = _misalignment(allocation, access)
+            text = why_misaligned(allocation, access)
             if text is not None:
                 yield _Fault(access.location or allocation.location, text, misaligned=True)
                 continue
@@ -108,7 +108,7 @@ def standing_accesses(
     """Each known access, with the machine accesses that it becomes or why these are not known."""
     if allocation.tile is None:
         return
-    layout = _standing(allocation, allocation.tile)
+    layout = honoured_layout(allocation)
     for access in allocation.accesses:
         try:
             yield access, machine_accesses(chip, allocation.tile, layout, access)
@@ -131,32 +131,6 @@ class _Fault:
     def rank(self) -> tuple[bool, bool, int]:
         """What cannot run counts most, what conflicts more than what is not known."""
         return self.misaligned, self.cycles is not None, self.cycles or 0
-
-
-def _standing(allocation: ReadAllocation, tile: LdsTile) -> Layout:
-    """The allocation's layout, without hints that would be dropped."""
-    layout = allocation.layout or PlainLayout()
-    if isinstance(layout, SwizzledLayout):
-        dropped = illegality(layout.swizzles, tile.elements, footprints_of(allocation.accesses))
-        return layout if dropped is None else PlainLayout()
-    return layout
-
-
-def _misalignment(allocation: ReadAllocation, access: LdsAccess) -> str | None:
-    """Why an access faults in the layout that the allocation has; None if it is aligned."""
-    assert allocation.tile is not None
-    tile, layout = allocation.tile, _standing(allocation, allocation.tile)
-    element = misaligned_element(tile, layout, access)
-    if element is None:
-        return None
-    bits = tile.element_bits
-    byte = int(layout.offsets(tile, np.array(element))) * bits // 8
-    what = access.instruction or f"{access.kind.value} of {access.count} elements a lane"
-    return (
-        f"{what} of {allocation.type} needs addresses that are multiples of "
-        f"{access.alignment * bits // 8} bytes; element {element} is at byte {byte} of the "
-        "allocation. Use rows, padding and offsets that keep that alignment"
-    )
 
 
 def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
@@ -187,11 +161,3 @@ def _shown(lanes: list[int]) -> str:
     most = 8
     text = ", ".join(map(str, lanes[:most]))
     return text if len(lanes) <= most else f"{text}, ... ({len(lanes)} lanes)"
-
-
-def _location(place: str, function: ir.Operation) -> ir.Location:
-    """`file:line:column` as a location; the function's own where there is none."""
-    parts = place.rsplit(":", 2)
-    if len(parts) != 3:
-        return function.location
-    return ir.Location.file(parts[0], int(parts[1]), int(parts[2]), context=function.context)

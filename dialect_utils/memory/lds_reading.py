@@ -16,7 +16,14 @@ from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ...bank_model.layouts import (
+    Layout,
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    misaligned_element,
+)
+from ...bank_model.swizzle_legality import footprints_of, illegality
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
 from ..index.lane_values import LaneEvaluator
@@ -189,3 +196,34 @@ def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAc
     """The access with its elements counted without the padding behind the rows."""
     rows, columns = np.divmod(access.elements, padded.row_elements)
     return replace(access, elements=rows * tile.row_elements + columns)
+
+
+# How a read allocation lies in memory.
+
+
+def honoured_layout(allocation: ReadAllocation) -> Layout:
+    """Returns the layout of an allocation that has a tile, without hints that would be dropped."""
+    assert allocation.tile is not None
+    layout = allocation.layout or PlainLayout()
+    if isinstance(layout, SwizzledLayout):
+        footprints = footprints_of(allocation.accesses)
+        dropped = illegality(layout.swizzles, allocation.tile.elements, footprints)
+        return layout if dropped is None else PlainLayout()
+    return layout
+
+
+def why_misaligned(allocation: ReadAllocation, access: LdsAccess) -> str | None:
+    """Returns why an access faults in the layout that the allocation has; None if it is aligned."""
+    assert allocation.tile is not None
+    tile, layout = allocation.tile, honoured_layout(allocation)
+    element = misaligned_element(tile, layout, access)
+    if element is None:
+        return None
+    bits = tile.element_bits
+    byte = int(layout.offsets(tile, np.array(element))) * bits // 8
+    what = access.instruction or f"{access.kind.value} of {access.count} elements a lane"
+    return (
+        f"{what} of {allocation.type} needs addresses that are multiples of "
+        f"{access.alignment * bits // 8} bytes; element {element} is at byte {byte} of the "
+        "allocation. Use rows, padding and offsets that keep that alignment"
+    )
