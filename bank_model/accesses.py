@@ -29,12 +29,12 @@ class LdsTile:
 
     @property
     def elements(self) -> int:
-        """Elements of the tile."""
+        """Returns elements of the tile."""
         return prod(self.shape)
 
     @property
     def row_elements(self) -> int:
-        """Elements of one row, the innermost dimension."""
+        """Returns elements of one row, the innermost dimension."""
         return self.shape[-1]
 
 

@@ -57,12 +57,12 @@ class BankMap:
 
     @property
     def conflicting_banks(self) -> tuple[int, ...]:
-        """The banks with more than one word."""
+        """Returns the banks with more than one word."""
         return tuple(bank for bank, words in enumerate(self.words_by_bank) if len(words) > 1)
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """The lanes of the phase."""
+        """Returns the lanes of the phase."""
         return self.instruction.phases[self.phase]
 
 

@@ -51,7 +51,7 @@ class LanePattern:
 
     @property
     def short(self) -> str:
-        """The pattern without the ranges of its variables."""
+        """Returns the pattern without the ranges of its variables."""
         text = IRREGULAR
         if self.formulas is not None:
             pairs = zip(self.dimensions, self.formulas, strict=True)

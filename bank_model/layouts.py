@@ -126,7 +126,7 @@ class SwizzledLayout:
         return o
 
     def physical_elements(self, tile: LdsTile) -> int:
-        """Elements of the allocation, padding included."""
+        """Returns elements of the allocation, padding included."""
         rows = tile.elements // tile.row_elements
         return rows * (tile.row_elements + self.padding_elements)
 

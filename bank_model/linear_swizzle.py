@@ -71,7 +71,7 @@ class LinearSwizzle:
         return LinearSwizzle(tuple((s, t) for s, t in sorted(total.items()) if t))
 
     def apply(self, offsets: IntArray) -> npt.NDArray[np.int64]:
-        """Where the elements at logical `offsets` (any shape) lie."""
+        """Returns where the elements at logical `offsets` (any shape) lie."""
         o = np.asarray(offsets, dtype=np.int64)
         moved = o
         for source, targets in self.columns:
@@ -85,7 +85,7 @@ class LinearSwizzle:
 
     @property
     def targets(self) -> int:
-        """The mask of all bits that change."""
+        """Returns the mask of all bits that change."""
         mask = 0
         for _, targets in self.columns:
             mask |= targets
@@ -97,7 +97,7 @@ class LinearSwizzle:
         return self.targets & -self.targets
 
     def matrix(self, bits: int) -> tuple[int, ...]:
-        """The full matrix on offsets of `bits` bits, by columns."""
+        """Returns the full matrix on offsets of `bits` bits, by columns."""
         if bits < self.bits:
             raise InvalidParameterError("bits", bits, f"integers >= {self.bits}")
         masks = dict(self.columns)
@@ -117,14 +117,14 @@ class LinearSwizzle:
         return LinearSwizzle(tuple(found))
 
     def then(self, outer: LinearSwizzle) -> LinearSwizzle:
-        """The swizzle that applies this one first and `outer` to its result."""
+        """Returns the swizzle that applies this one first and `outer` to its result."""
         bits = max(self.bits, outer.bits)
         result = LinearSwizzle.from_matrix(f2.product(outer.matrix(bits), self.matrix(bits)))
         assert isinstance(result, LinearSwizzle)  # Unit-triangular matrices form a group.
         return result
 
     def scaled(self, log2_factor: int) -> LinearSwizzle:
-        """The same swizzle in units 2**log2_factor times as fine (elements to bytes, say).
+        """Returns the same swizzle in units 2**log2_factor times as fine (elements to bytes, say).
 
         A negative factor makes the units coarser; raises InvalidParameterError when groups are
         smaller than the new unit.
@@ -201,17 +201,17 @@ class FieldStep(NamedTuple):
 
     @property
     def distance(self) -> int:
-        """How far the bits that are added lie above those that they are added to."""
+        """Returns how far the bits that are added lie above those that they are added to."""
         return self.source - self.target
 
     @property
     def mask(self) -> int:
-        """The bits that change."""
+        """Returns the bits that change."""
         return (1 << self.width) - 1 << self.target
 
     @property
     def linear(self) -> LinearSwizzle:
-        """The step as a linear swizzle."""
+        """Returns the step as a linear swizzle."""
         return LinearSwizzle(
             tuple((self.source + i, 1 << (self.target + i)) for i in range(self.width))
         )

@@ -59,12 +59,12 @@ class TilePart:
 
     @property
     def first(self) -> Sequence[int]:
-        """The origin."""
+        """Returns the origin."""
         return (0,) * len(self.tile.shape) if self.origin is None else self.origin
 
     @property
     def pitch(self) -> Ints:
-        """How many elements of the tile a step in each of its dimensions goes."""
+        """Returns how many elements of the tile a step in each of its dimensions goes."""
         dims = self.tile.shape
         return tuple(int(np.prod(dims[m + 1 :], dtype=np.int64)) for m in range(len(dims)))
 
@@ -127,7 +127,7 @@ class NestedLayout:
 
     @property
     def shape(self) -> Ints:
-        """The undistributed vector's shape."""
+        """Returns the undistributed vector's shape."""
         return tuple(int(np.prod(sizes)) for sizes in zip(*self._levels(), strict=True))
 
     def permute(self, permutation: Sequence[int]) -> NestedLayout:

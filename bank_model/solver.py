@@ -101,7 +101,7 @@ class LayoutDecision:
 
     @property
     def reason(self) -> str:
-        """The decision in one line."""
+        """Returns the decision in one line."""
         if self.kind is LayoutKind.PLAIN and not self.conflict_cycles:
             return "the plain layout has no bank conflicts"
         cycles = f"{self.plain_conflict_cycles} -> {self.conflict_cycles} conflict cycles"

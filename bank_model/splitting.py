@@ -121,13 +121,13 @@ class Division:
 
     @property
     def rows(self) -> range:
-        """The bits whose images decide what is split."""
+        """Returns the bits whose images decide what is split."""
         widest = max((c.word_bits for c in (*self.whole, *self.split)), default=0)
         return range(self.group_bit, max(widest, self.group_bit + self.changes_group_bit))
 
     @cached_property
     def differences(self) -> npt.NDArray[np.int64]:
-        """The bases of all classes as an array [vectors], those that stay whole first."""
+        """Returns the bases of all classes as an array [vectors], those that stay whole first."""
         bases = [d for c in (*self.whole, *self.split) for d in c.differences]
         return np.array(bases, dtype=np.int64)
 

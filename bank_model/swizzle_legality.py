@@ -247,7 +247,7 @@ class DirectStore:
 
     @property
     def span(self) -> int:
-        """Elements that a wave stores."""
+        """Returns elements that a wave stores."""
         return self.count * self.lanes
 
 
@@ -321,7 +321,7 @@ class HintRules:
 
     @cached_property
     def unit(self) -> int:
-        """The elements that one lane stores directly: swizzles move them as a whole."""
+        """Returns the elements that one lane stores directly: swizzles move them as a whole."""
         return lcm(*(store.count for store in self.stores))
 
     @cached_property

@@ -56,7 +56,7 @@ class Swizzle(ABC):
     @property
     @abstractmethod
     def period(self) -> int:
-        """Elements after which the permutation repeats."""
+        """Returns elements after which the permutation repeats."""
 
     @abstractmethod
     def moved_group(self, offset: Any, group: Any) -> Any:
@@ -164,7 +164,7 @@ class XorShuffle(Swizzle):
 
     @property
     def period(self) -> int:
-        """Elements after which the permutation repeats."""
+        """Returns elements after which the permutation repeats."""
         return self.row_stride * self.per_phase * self.groups_per_row
 
     def moved_group(self, offset: Any, group: Any) -> Any:
@@ -186,7 +186,7 @@ class XorShuffle(Swizzle):
 
     @property
     def skips_rows(self) -> bool:
-        """Whether rows are counted in steps of several."""
+        """Returns whether rows are counted in steps of several."""
         return self.row_stride != self.row_width
 
     def why_no_permutation(self, size: int | None) -> str | None:
@@ -213,7 +213,7 @@ class RotateRows(Swizzle):
 
     @property
     def period(self) -> int:
-        """Elements after which the permutation repeats."""
+        """Returns elements after which the permutation repeats."""
         return self.row_width * self.groups_per_row
 
     def moved_group(self, offset: Any, group: Any) -> Any:

@@ -30,7 +30,7 @@ class Vectorization:
 
     @property
     def shown_split(self) -> str:
-        """What the layout splits, in words; empty when it splits nothing."""
+        """Returns what the layout splits, in words; empty when it splits nothing."""
         if not self.split_accesses:
             return ""
         subject = (

@@ -24,12 +24,12 @@ _CHARACTERS = 50
 
 
 def rooms() -> list[str]:
-    """The packages at the root of the repository."""
+    """Returns the packages at the root of the repository."""
     return sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 
 
 def imported(path: Path) -> Iterator[tuple[str, ...]]:
-    """The modules of this package that a file imports, as paths from its root."""
+    """Yields the modules of this package that a file imports, as paths from its root."""
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -40,7 +40,7 @@ def imported(path: Path) -> Iterator[tuple[str, ...]]:
 
 
 def imports_of_rooms() -> dict[str, set[str]]:
-    """The rooms that each room imports."""
+    """Returns the rooms that each room imports."""
     names = rooms()
     return {
         room: {
@@ -54,7 +54,7 @@ def imports_of_rooms() -> dict[str, set[str]]:
 
 
 def picture() -> str:
-    """The picture as SVG."""
+    """Returns the picture as SVG."""
     imports = imports_of_rooms()
     centres = _centres(imports)
     height = max(y for _, y in centres.values()) + _BOX_HEIGHT // 2 + _MARGIN
@@ -77,7 +77,7 @@ def picture() -> str:
 
 
 def _levels(imports: Mapping[str, set[str]]) -> dict[str, int]:
-    """How many rooms lie below each, one on another."""
+    """Returns how many rooms lie below each, one on another."""
     levels: dict[str, int] = {}
     while len(levels) < len(imports):
         for room in imports.keys() - levels.keys():
@@ -102,7 +102,7 @@ def _centres(imports: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
 
 
 def _arrows(room: str, imports: Mapping[str, set[str]]) -> list[str]:
-    """The rooms that `room` imports, but those that another of them reaches."""
+    """Returns the rooms that `room` imports, but those that another of them reaches."""
 
     def below(start: str) -> set[str]:
         return imports[start].union(*(below(each) for each in imports[start]))
@@ -136,7 +136,7 @@ def _box(room: str, x: int, y: int) -> str:
 
 
 def _sentence(room: str) -> str:
-    """The first line of the docstring of a room."""
+    """Returns the first line of the docstring of a room."""
     text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
     return text.partition("\n")[0].rstrip(".")
 

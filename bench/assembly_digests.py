@@ -46,7 +46,7 @@ class Case:
 
     @staticmethod
     def of(kernel: AnyKernel, target: str) -> Case:
-        """The case of a kernel."""
+        """Returns the case of a kernel."""
         return Case(kernel.name, target, kernel.source())
 
 
@@ -62,7 +62,7 @@ class Digests:
 
 
 def cases(every: int) -> list[Case]:
-    """Every `every`-th of all cases."""
+    """Returns every `every`-th of all cases."""
     attentions = [
         Case.of(attention, "gfx942")
         for dtype in ("f16", "f32")
@@ -108,7 +108,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
-    """The digests by target, kernel and mitigation."""
+    """Returns the digests by target, kernel and mitigation."""
     keys = [(case, mitigation) for case in chosen for mitigation in MITIGATIONS]
     tasks = (delayed(digests)(*key) for key in keys)
     found: Iterable[Any] = track(
@@ -126,7 +126,7 @@ def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
 def differences(
     one: dict[str, dict[str, str]], other: dict[str, dict[str, str]]
 ) -> dict[str, list[str]]:
-    """The kernels of both that differ, by what differs."""
+    """Returns the kernels of both that differ, by what differs."""
     return {
         what: [key for key in one if key in other and one[key][what] != other[key][what]]
         for what in ("assembly", "decisions")

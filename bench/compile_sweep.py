@@ -57,12 +57,12 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """Whether a compile failed."""
+        """Returns whether a compile failed."""
         return bool(self.error)
 
 
 def cases(every: int) -> list[tuple[Attention, str]]:
-    """Every `every`-th shape, for all targets and their types."""
+    """Returns every `every`-th shape, for all targets and their types."""
     return [
         (attention, target)
         for target, dtypes in DTYPES.items()
@@ -72,7 +72,7 @@ def cases(every: int) -> list[tuple[Attention, str]]:
 
 
 def empty_row(case: tuple[Attention, str]) -> Row:
-    """The row of a case that has not been compiled."""
+    """Returns the row of a case that has not been compiled."""
     kernel, target = case
     return Row(kernel.name, kernel.dtype, target)
 
@@ -109,7 +109,7 @@ def measure(case: tuple[Attention, str]) -> Row:
 
 
 def summary(rows: list[Row]) -> Table:
-    """One line per target and type."""
+    """Returns one line per target and type."""
     table = Table(
         "target", "type", "kernels", "failed", "LDS above stock", "conflicts plain -> auto",
         "conflicting, unmitigated", "LDS instr. above stock", "VALU auto/stock",

@@ -56,7 +56,7 @@ def compile_all(directory: Path) -> None:
 
 
 def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
-    """A kernel's vmfb and the conflict cycles of its whole grid by the model."""
+    """Returns a kernel's vmfb and the conflict cycles of its whole grid by the model."""
     from bankwise import compile as compile_mlir
     from bankwise.report.observed_compile import ObserveLds, observing_edits
     from bankwise.sweep.cases import target_flags
@@ -110,7 +110,7 @@ class Kernel:
         return self._function(*self._arguments).to_host()
 
     def seconds(self, runs: int = 15) -> float:
-        """The median time of a call, its output copied to the host included."""
+        """Returns the median time of a call, its output copied to the host included."""
         times: list[float] = []
         for _ in range(runs):
             start = time.perf_counter()
@@ -119,7 +119,7 @@ class Kernel:
         return statistics.median(times)
 
     def reference(self) -> Any:
-        """The same attention in float64."""
+        """Returns the same attention in float64."""
         import numpy as np
 
         q, k, v = (np.asarray(array, dtype=np.float64) for array in self.inputs)
@@ -129,7 +129,7 @@ class Kernel:
 
 
 def counters(vmfb: Path) -> dict[str, int]:
-    """The hardware counters of one run, read by ncu; empty where ncu is missing."""
+    """Returns the hardware counters of one run, read by ncu; empty where ncu is missing."""
     if shutil.which("ncu") is None:
         return {}
     command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values())]

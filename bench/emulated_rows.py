@@ -52,12 +52,12 @@ class Figures:
 
     @classmethod
     def of(cls, run: EmulatedRun) -> Self:
-        """The figures of a run."""
+        """Returns the figures of a run."""
         counters = {name: run.counters.get(name, 0) for name in COUNTERS}
         return cls(counters, run.lds_bytes, run.workgroups, run.emulated)
 
     def figure(self, name: str) -> int:
-        """A counter by its name, or the LDS bytes."""
+        """Returns a counter by its name, or the LDS bytes."""
         return self.lds_bytes if name == _LDS_BYTES else self.counters[name]
 
 
@@ -73,7 +73,7 @@ class Reason:
 
     @property
     def explains_conflicts(self) -> bool:
-        """Whether conflicts may be left in this allocation."""
+        """Returns whether conflicts may be left in this allocation."""
         return self.cycles_after != 0
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Reason:
 
 
 def reasons_of(log: DecisionLog) -> tuple[Reason, ...]:
-    """The decisions that stand at the end of a compile."""
+    """Returns the decisions that stand at the end of a compile."""
     return tuple(
         Reason(
             d.allocation,
@@ -130,7 +130,7 @@ class EmulatedRow:
 
     @property
     def failed(self) -> bool:
-        """Whether a mitigation failed, so that the row is to be measured again."""
+        """Returns whether a mitigation failed, so that the row is to be measured again."""
         return bool(self.errors)
 
     def of_runs(self, found: MitigationRuns, error: Callable[[EmulatedRun], float]) -> Self:
@@ -148,19 +148,19 @@ class EmulatedRow:
 
     @classmethod
     def of_document(cls, document: dict[str, Any]) -> Self:
-        """The row that `asdict` made JSON of."""
+        """Returns the row that `asdict` made JSON of."""
         figures = {name: Figures(**each) for name, each in document["figures"].items()}
         reasons = tuple(Reason(**each) for each in document["reasons"])
         return cls(**{**document, "figures": figures, "reasons": reasons})
 
     def count(self, mitigation: str, counter: str) -> int | None:
-        """A counter, if the mitigation did not fail."""
+        """Returns a counter, if the mitigation did not fail."""
         figures = self.figures.get(mitigation)
         return None if figures is None else figures.counters[counter]
 
     @property
     def uses_lds(self) -> bool:
-        """Whether any mitigation takes LDS."""
+        """Returns whether any mitigation takes LDS."""
         return any(figures.lds_bytes for figures in self.figures.values())
 
     @property
@@ -179,7 +179,7 @@ class EmulatedRow:
 
     @property
     def faults(self) -> list[str]:
-        """Why the row fails; empty if it does not."""
+        """Returns why the row fails; empty if it does not."""
         found = [f"{m} fails: {first_line(text)}" for m, text in self.errors.items()]
         if len(self.figures) > 1 and not self.equal:
             found.append("outputs differ")
@@ -255,7 +255,7 @@ def make_table(
 
 
 def first_line(text: str) -> str:
-    """The first line of an error's text, which fits into a table."""
+    """Returns the first line of an error's text, which fits into a table."""
     return text.strip().split("\n", 1)[0]
 
 
@@ -263,7 +263,7 @@ _FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _
 
 
 def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> list[str]:
-    """A heading and a table of figures for each chip, perhaps with the rows' tolerances."""
+    """Returns a heading and a table of figures for each chip, perhaps with the rows' tolerances."""
     parts: list[str] = []
     for chip in dict.fromkeys(row.chip for row in rows):
         lines = [[*_FIGURES_HEAD, "tolerance"]]
@@ -274,23 +274,23 @@ def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> lis
 
 
 def notes(title: str, noted: Sequence[tuple[EmulatedRow, str]], *head: str) -> list[str]:
-    """A heading and a table of remarks on single rows; nothing where there are none."""
+    """Returns a heading and a table of remarks on single rows; nothing where there are none."""
     lines = [[row.chip, row.kernel, text] for row, text in noted]
     return [f"## {title}", markdown_lines([head, *lines], text_columns=3)] if noted else []
 
 
 def reasons_where(rows: Sequence[RowT], chosen: Callable[[RowT], bool]) -> list[tuple[RowT, str]]:
-    """The reasons of the rows that `chosen` picks."""
+    """Returns the reasons of the rows that `chosen` picks."""
     return [(row, str(reason)) for row in rows if chosen(row) for reason in row.reasons]
 
 
 def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
-    """Each fault with its row."""
+    """Returns each fault with its row."""
     return [(row, fault) for row in rows for fault in row.faults]
 
 
 def _figures(row: EmulatedRow) -> list[str]:
-    """The cells of a row; each figure is that of the mitigations side by side."""
+    """Returns the cells of a row; each figure is that of the mitigations side by side."""
     known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
     extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)
     cells = [

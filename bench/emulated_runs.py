@@ -56,7 +56,7 @@ class MarkingDevice(EmulatedDevice):
 
 
 def written(output: Array) -> Mask:
-    """The elements of an output that the emulated workgroups wrote."""
+    """Returns the elements of an output that the emulated workgroups wrote."""
     marks = np.full(output.itemsize, _UNWRITTEN, np.uint8)
     kind = f"u{output.itemsize}"
     return output.view(kind) != marks.view(kind)
@@ -78,7 +78,7 @@ class MitigationRuns:
 
     @property
     def distinct(self) -> list[EmulatedRun]:
-        """One run for each of the outputs that are not bitwise equal."""
+        """Returns one run for each of the outputs that are not bitwise equal."""
         by_output = {tuple(out.tobytes() for out in r.outputs): r for r in self.runs.values()}
         return list(by_output.values())
 

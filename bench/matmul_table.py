@@ -87,7 +87,7 @@ class Row(EmulatedRow):
 
     @property
     def faults(self) -> list[str]:
-        """Why the row fails; empty if it does not."""
+        """Returns why the row fails; empty if it does not."""
         found = super().faults
         if self.figures and not self.written:
             found.append("nothing was written")
@@ -109,7 +109,7 @@ def cases(chips: Sequence[str]) -> list[Case]:
 
 
 def empty_row(case: Case) -> Row:
-    """The row of a kernel that has not run."""
+    """Returns the row of a kernel that has not run."""
     kernel, chip = case
     source = hashlib.sha256(kernel.source().encode()).hexdigest()[:12]
     tolerance = TOLERANCE[kernel.accumulator]
@@ -118,7 +118,7 @@ def empty_row(case: Case) -> Row:
 
 
 def measure(case: Case) -> Row:
-    """The row of one kernel; what fails is in the row too."""
+    """Returns the row of one kernel; what fails is in the row too."""
     kernel, chip = case
     operands = random_operands(kernel)
     found = run_mitigations(kernel.source(), target_flags(chip), operands, whole_grid=WHOLE_GRID)
@@ -155,7 +155,7 @@ def largest_error(kernel: Product, operands: Sequence[Array], output: Array) -> 
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """One line about all rows."""
+    """Returns one line about all rows."""
     counted = [row.count("auto", Counted.CONFLICTS) for row in rows]
     without = [row for row in rows if row.figures and not row.uses_lds]
     more = [row.instruction_ratio for row in rows if row.instruction_ratio > 1]
@@ -171,7 +171,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """The figures, and then remarks on single rows."""
+    """Returns the figures, and then remarks on single rows."""
     parts = [
         "# Matmuls and convolutions on the emulated chips",
         "`python -m bankwise.bench.matmul_table`: each kernel compiled with the mitigations "
@@ -192,7 +192,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def csv_table(rows: Sequence[Row]) -> str:
-    """A line per row without nested fields; a field is empty if it is not known."""
+    """Returns a line per row without nested fields; a field is empty if it is not known."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(

@@ -64,7 +64,7 @@ class ProgramRow(EmulatedRow):
 
     @property
     def faults(self) -> list[str]:
-        """Why the row fails; empty if it does not."""
+        """Returns why the row fails; empty if it does not."""
         if self.race:
             raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
             return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
@@ -85,7 +85,7 @@ def cases(targets: Sequence[str], only: str = "") -> list[Case]:
 
 
 def empty_row(case: Case) -> ProgramRow:
-    """The row of a program that has not run."""
+    """Returns the row of a program that has not run."""
     program, target = case
     text = "\0".join([program.source, *program.flags])
     source = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -100,7 +100,7 @@ def empty_row(case: Case) -> ProgramRow:
 
 
 def measure(case: Case) -> ProgramRow:
-    """The row of one program; what fails is in the row too."""
+    """Returns the row of one program; what fails is in the row too."""
     program, target = case
     inputs = program.draw_inputs()
     flags = (*target_flags(target), *program.flags)
@@ -128,7 +128,7 @@ def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
 
 
 def summary(rows: Sequence[ProgramRow]) -> str:
-    """One line about all rows."""
+    """Returns one line about all rows."""
     with_lds = [row for row in rows if row.uses_lds]
     fewer = [row for row in with_lds if (row.count("auto", Counted.CONFLICTS) or 0) == 0]
     stock = [row for row in with_lds if (row.count("stock", Counted.CONFLICTS) or 0) == 0]
@@ -142,7 +142,7 @@ def summary(rows: Sequence[ProgramRow]) -> str:
 
 
 def markdown_table(rows: Sequence[ProgramRow]) -> str:
-    """The summary, the figures of each chip, and remarks on single rows."""
+    """Returns the summary, the figures of each chip, and remarks on single rows."""
     parts = [
         "# Real-life programs on the emulated chips",
         "`python -m bankwise.bench.programs`: each program compiled with the mitigations "

@@ -26,7 +26,7 @@ _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
 def bench_parser(
     description: str | None, measured: str, *, jobs: int = 2, every: str = ""
 ) -> ArgumentParser:
-    """The command line of a benchmark that measures many kernels.
+    """Returns the command line of a benchmark that measures many kernels.
 
     Args:
         description: the module's documentation.

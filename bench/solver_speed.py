@@ -100,7 +100,7 @@ class _CollectProblems(FunctionPass):
 
 
 def problems_of(case: tuple[Attention, str]) -> list[Problem]:
-    """What the solver is asked about each allocation of one kernel."""
+    """Returns what the solver is asked about each allocation of one kernel."""
     kernel, arch = case
     problems: list[Problem] = []
     collect = _CollectProblems(problems)

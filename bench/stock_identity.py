@@ -18,7 +18,7 @@ from .runs import bench_parser, compile_kernel
 
 
 def cases(every: int) -> list[tuple[AnyKernel, str]]:
-    """Every `every`-th attention in f16 and f32 for gfx942, and matmuls.
+    """Returns every `every`-th attention in f16 and f32 for gfx942, and matmuls.
 
     The matmuls are with and without edges, and of packed operands, which bufferization copies.
     """
@@ -33,7 +33,7 @@ def cases(every: int) -> list[tuple[AnyKernel, str]]:
 
 
 def is_identical(case: tuple[AnyKernel, str]) -> bool:
-    """Whether both compilers emit the same assembly for `case`."""
+    """Returns whether both compilers emit the same assembly for `case`."""
     kernel, target = case
     ours, stock = (compile_kernel(kernel, target, m).assembly for m in ("stock", None))
     return bool(stock) and ours == stock

@@ -33,7 +33,7 @@ _EXAMPLE_ROWS, _TILE_ROWS = 1024, 64
 
 
 def source(variant: str, rows: int) -> str:
-    """The example's text for a matrix of `rows` rows, a multiple of 64."""
+    """Returns the example's text for a matrix of `rows` rows, a multiple of 64."""
     text = (EXAMPLES / f"{variant}.mlir").read_text()
     tiles = rows // _TILE_ROWS
     text = text.replace(str(_EXAMPLE_ROWS), str(rows))
@@ -42,7 +42,7 @@ def source(variant: str, rows: int) -> str:
 
 
 def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> dict[str, int]:
-    """The counters of the whole grid.
+    """Returns the counters of the whole grid.
 
     Raises:
         RuntimeError: the result is not the transpose.

@@ -70,12 +70,12 @@ class WaitRow:
 
     @property
     def failed(self) -> bool:
-        """Whether the module could not be compiled or checked."""
+        """Returns whether the module could not be compiled or checked."""
         return bool(self.error)
 
 
 def cases(every: int) -> list[Case]:
-    """Every `every`-th kernel of the attention sweep and of the table of matmuls."""
+    """Returns every `every`-th kernel of the attention sweep and of the table of matmuls."""
     kernels: list[tuple[Attention | Product, str]] = [
         (attention, CDNA3)
         for dtype in _ATTENTION_DTYPES
@@ -86,7 +86,7 @@ def cases(every: int) -> list[Case]:
 
 
 def empty_row(case: Case) -> WaitRow:
-    """The row of a case that has not been checked."""
+    """Returns the row of a case that has not been checked."""
     kernel, chip, mitigation = case
     return WaitRow(kernel.name, chip, mitigation, installed_versions().code)
 
@@ -121,7 +121,7 @@ def _checked(row: WaitRow, kernels: Mapping[str, Kernel]) -> WaitRow:
 
 
 def summary(rows: list[WaitRow]) -> Table:
-    """One line per chip and mitigation."""
+    """Returns one line per chip and mitigation."""
     table = Table(
         "chip", "mitigation", "modules", "failed", "kernels", "instructions", "waits",
         "missing waits", "barriers with LDS under way",

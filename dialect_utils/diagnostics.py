@@ -38,7 +38,7 @@ class SourceLocation:
 
     @staticmethod
     def of(location: ir.Location) -> SourceLocation | None:
-        """The first file position inside `location`, or None when it has none."""
+        """Returns the first file position inside `location`, or None when it has none."""
         match = _FILE_LOCATION.search(str(location))
         if match is None:
             return None

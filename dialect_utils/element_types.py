@@ -42,7 +42,7 @@ class ElementTypeError(ValueError):
 
 
 def dtype_of(element_type: str) -> np.dtype[Any]:
-    """The dtype of an MLIR element type such as `bf16`, `i32`, `ui8` or `index`.
+    """Returns the dtype of an MLIR element type such as `bf16`, `i32`, `ui8` or `index`.
 
     Raises:
         ElementTypeError: it has none.
@@ -66,7 +66,7 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
 
 
 def element_type_of(dtype: np.dtype[Any]) -> str:
-    """The signless MLIR element type of a dtype.
+    """Returns the signless MLIR element type of a dtype.
 
     Raises:
         ElementTypeError: there is none.
@@ -93,7 +93,7 @@ def element_bits(kind: ir.Type) -> int | None:
 
 
 def bits_of(dtype: np.dtype[Any]) -> int:
-    """Bits that an element takes on the device."""
+    """Returns bits that an element takes on the device."""
     for name, kind in _NARROW.items():
         if dtype == np.dtype(kind):
             return int(name[-1])
@@ -101,17 +101,17 @@ def bits_of(dtype: np.dtype[Any]) -> int:
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Whether elements are integers or truth values, those of `ml_dtypes` among them."""
+    """Returns whether elements are integers or truth values, those of `ml_dtypes` among them."""
     return dtype.kind in "iub" or bits_of(dtype) < 8
 
 
 def packed_size(count: int, dtype: np.dtype[Any]) -> int:
-    """Bytes that `count` elements take on the device."""
+    """Returns bytes that `count` elements take on the device."""
     return -(-count * bits_of(dtype) // 8)
 
 
 def packed(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """The bytes of an array as IREE's ABI gives them to a device.
+    """Returns the bytes of an array as IREE's ABI gives them to a device.
 
     An array of i4 has a byte for each element; on the device two elements lie in one byte, the
     first in its low half, and of i2 four. Zeros fill up the last byte. An i1 has a byte of its own
@@ -131,7 +131,7 @@ def packed(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 def unpacked(
     data: npt.NDArray[np.uint8], dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> npt.NDArray[Any]:
-    """The array whose bytes on the device are `data`, as `packed` gives them."""
+    """Returns the array whose bytes on the device are `data`, as `packed` gives them."""
     width = bits_of(dtype)
     if width >= 8:
         return data.view(dtype).reshape(shape)

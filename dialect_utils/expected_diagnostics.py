@@ -43,7 +43,7 @@ class Expectation:
     location: SourceLocation
 
     def error(self, message: str) -> Diagnostic:
-        """An error at the comment."""
+        """Returns an error at the comment."""
         return Diagnostic(Severity.ERROR, message, self.location)
 
 
@@ -147,7 +147,7 @@ class ExpectedDiagnostics:
 
 
 def _embedded_pattern(text: str) -> str:
-    """The pattern of text in which `{{...}}` are regular expressions.
+    """Returns the pattern of text in which `{{...}}` are regular expressions.
 
     Raises:
         ValueError: a regular expression that does not end or is not valid.

@@ -74,7 +74,7 @@ class Launch:
 def gpu_target_of(
     function: ir.Operation | ir.OpView, test_target: str | None = None
 ) -> GpuTargetInfo | None:
-    """The target of `function`: its own, the nearest enclosing op's, else `test_target`.
+    """Returns the target of `function`: its own, the nearest enclosing op's, else `test_target`.
 
     A `hal.executable.variant` names the target in its attribute `target`; any op may carry one
     as `hal.executable.target`, and tests do.

@@ -11,7 +11,7 @@ from .dynamic_sizes import DYNAMIC
 
 
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
-    """The operations of these names inside `function`, or all, in the order of the text."""
+    """Returns the operations of these names inside `function`, or all, in the order of the text."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -24,13 +24,13 @@ def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Op
 
 
 def defining_operation(value: ir.Value) -> ir.Operation | None:
-    """The operation whose result `value` is; None for a block argument."""
+    """Returns the operation whose result `value` is; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
-    """The operations around `operation`, from the inside outwards."""
+    """Yields the operations around `operation`, from the inside outwards."""
     outer = operation.parent
     while outer is not None:
         yield outer.operation
@@ -38,20 +38,20 @@ def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def terminator(region: ir.Region) -> ir.Operation:
-    """The last operation of a region of one block."""
+    """Returns the last operation of a region of one block."""
     operations = region.blocks[0].operations
     return operations[len(operations) - 1].operation
 
 
 def segments_of(operation: ir.Operation) -> list[list[ir.Value]]:
-    """The operands of an op with `operandSegmentSizes`, segment by segment."""
+    """Returns the operands of an op with `operandSegmentSizes`, segment by segment."""
     operands = iter(operation.operands)
     sizes = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
     return [[next(operands) for _ in range(size)] for size in sizes]
 
 
 def attributes_of(operation: ir.Operation) -> dict[str, ir.Attribute]:
-    """The attributes by their names, to make a like operation."""
+    """Returns the attributes by their names, to make a like operation."""
     return {name: operation.attributes[name] for name in operation.attributes}
 
 

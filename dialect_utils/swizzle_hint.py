@@ -50,22 +50,22 @@ def parse_swizzle(attribute: ir.Attribute) -> Swizzle:
 
 
 def swizzle_attribute(swizzle: Swizzle, context: ir.Context | None = None) -> ir.Attribute:
-    """The attribute for `swizzle`, with all its parameters spelled out."""
+    """Returns the attribute for `swizzle`, with all its parameters spelled out."""
     return ir.Attribute.parse(f"#iree_codegen.{swizzle}", context)
 
 
 def is_hint(operation: ir.Operation | ir.OpView) -> bool:
-    """Whether `operation` is an `iree_codegen.swizzle_hint`."""
+    """Returns whether `operation` is an `iree_codegen.swizzle_hint`."""
     return operation.operation.name == HINT_NAME
 
 
 def hint_swizzle(hint: ir.Operation | ir.OpView) -> Swizzle:
-    """The swizzle of one hint op; raises as `parse_swizzle`."""
+    """Returns the swizzle of one hint op; raises as `parse_swizzle`."""
     return parse_swizzle(hint.attributes["swizzle"])
 
 
 def stowed_attributes(allocation: ir.Operation) -> tuple[ir.Attribute, ...]:
-    """The swizzle attributes that are stowed on an allocation, from it outwards."""
+    """Returns the swizzle attributes that are stowed on an allocation, from it outwards."""
     if STOWED_SWIZZLE not in allocation.attributes:
         return ()
     attribute = allocation.attributes[STOWED_SWIZZLE]
@@ -73,7 +73,7 @@ def stowed_attributes(allocation: ir.Operation) -> tuple[ir.Attribute, ...]:
 
 
 def stowed_swizzles(allocation: ir.Operation) -> Chain:
-    """The swizzles that are stowed on an allocation; none for one without.
+    """Returns the swizzles that are stowed on an allocation; none for one without.
 
     Raises:
         Refusal: as `parse_swizzle` does.
@@ -94,6 +94,6 @@ def unhinted(value: ir.Value) -> ir.Value:
 
 
 def hints_in(function: ir.Operation) -> list[ir.Operation]:
-    """All hint ops inside `function`, each after the hints that its operand comes from."""
+    """Returns all hint ops inside `function`, each after the hints that its operand comes from."""
     # Dominance puts a hint behind its operand's wherever both are in the order of the text.
     return operations_in(function, HINT_NAME)

@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
-    """The kernel's lines of the assembly `text`, with counts before them.
+    """Returns the kernel's lines of the assembly `text`, with counts before them.
 
     Beside each instruction stand its executions by waves, its LDS conflict cycles and the 64-byte
     blocks of global memory that it touched. A count of 0 is left out, and a line with conflicts
@@ -52,7 +52,7 @@ def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
 
 
 def _row(counters: Counters, index: int | None, line: str) -> str:
-    """One line of the text, which is instruction `index` if it is one."""
+    """Returns one line of the text, which is instruction `index` if it is one."""
     cells: list[str] = []
     for column in _COLUMNS:
         count = 0 if index is None else int(column.counts(counters)[index])

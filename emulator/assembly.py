@@ -126,7 +126,7 @@ class Operand:
 
     @property
     def register(self) -> Register:
-        """The register that this operand must be.
+        """Returns the register that this operand must be.
 
         Raises:
             AssemblyError: it is something else.
@@ -150,21 +150,21 @@ class Instruction:
     text: str
 
     def integer(self, name: str, default: int = 0) -> int:
-        """The integer modifier `name`."""
+        """Returns the integer modifier `name`."""
         value = self.modifiers.get(name, default)
         if not isinstance(value, int):
             raise AssemblyError(f"'{name}' is not a number")
         return value
 
     def integers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        """The list modifier `name`."""
+        """Returns the list modifier `name`."""
         value = self.modifiers.get(name, default)
         if not isinstance(value, tuple):
             raise AssemblyError(f"'{name}' is not a list")
         return value
 
     def word(self, name: str, default: str = "") -> str:
-        """The modifier `name` that is a word."""
+        """Returns the modifier `name` that is a word."""
         value = self.modifiers.get(name, default)
         if not isinstance(value, str):
             raise AssemblyError(f"'{name}' is not a word")
@@ -207,17 +207,17 @@ class Kernel:
 
     @property
     def lds_bytes(self) -> int:
-        """Bytes of statically allocated LDS."""
+        """Returns bytes of statically allocated LDS."""
         return self.directives.get("group_segment_fixed_size", 0)
 
     @property
     def private_bytes(self) -> int:
-        """Bytes of memory that each work item has for itself, as for spilled registers."""
+        """Returns bytes of memory that each work item has for itself, as for spilled registers."""
         return self.directives.get("private_segment_fixed_size", 0)
 
 
 def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
-    """The kernels of an assembly file, by name.
+    """Returns the kernels of an assembly file, by name.
 
     Raises:
         AssemblyError: the text is no gfx9 assembly or is truncated, or an instruction cannot be
@@ -280,7 +280,7 @@ class _Parser:
             raise AssemblyError(f"{self.source}:{error}") from None
 
     def metadata(self) -> dict[str, Mapping[str, object]]:
-        """The `.amdgpu_metadata` document's kernels by name."""
+        """Returns the `.amdgpu_metadata` document's kernels by name."""
         try:
             start = next(i for i, x in enumerate(self.lines) if x.strip() == ".amdgpu_metadata")
             end = next(i for i, x in enumerate(self.lines) if x.strip() == ".end_amdgpu_metadata")
@@ -389,7 +389,7 @@ class _Parser:
 def _entry(
     instructions: list[Instruction], labels: Mapping[str, int], directives: Mapping[str, int]
 ) -> int:
-    """The instruction where waves start, behind the loads of preloaded arguments.
+    """Returns the instruction where waves start, behind the loads of preloaded arguments.
 
     Firmware that preloads kernel arguments into SGPRs skips the loads that do the same for older
     firmware (LLVM AMDGPU usage, "Preloaded Kernel Arguments").

@@ -38,7 +38,7 @@ class AtomicOp:
 
     @property
     def width(self) -> int:
-        """The bytes of memory that a lane changes; packed 16-bit values come in pairs."""
+        """Returns the bytes of memory that a lane changes; packed 16-bit values come in pairs."""
         return max(4, np.dtype(self.kind).itemsize)
 
 
@@ -183,7 +183,7 @@ def update_undefined(
 
 
 def _differing(trials: list[Array]) -> Array:
-    """The bits in which some trial differs from the first one."""
+    """Returns the bits in which some trial differs from the first one."""
     return np.bitwise_or.reduce([values ^ trials[0] for values in trials[1:]])
 
 

@@ -18,7 +18,7 @@ PADDING = 16
 
 
 def words_of(width: int) -> int:
-    """The number of 32-bit words that hold `width` bytes."""
+    """Returns the number of 32-bit words that hold `width` bytes."""
     return -(-width // 4)
 
 

@@ -62,20 +62,20 @@ class Counters:
 
     @classmethod
     def sum(cls, runs: Sequence[Self]) -> Self:
-        """The sums over at least one run of the same kernel."""
+        """Returns the sums over at least one run of the same kernel."""
         return runs[0]._each(lambda *counts: np.add.reduce(counts), *runs[1:])
 
     def equals(self, other: Self) -> bool:
-        """Whether another run of the same kernel counted the same for every instruction."""
+        """Returns whether another run of the same kernel counted the same for every instruction."""
         pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
         return all(np.array_equal(*pair) for pair in pairs)
 
     def of(self, workgroup: int) -> Self:
-        """The counts of one workgroup, by its place among those that are told apart."""
+        """Returns the counts of one workgroup, by its place among those that are told apart."""
         return self._each(lambda counts: counts[:, workgroup].copy())
 
     def total(self) -> Self:
-        """The sums over the workgroups that are told apart."""
+        """Returns the sums over the workgroups that are told apart."""
         return self._each(lambda counts: counts.sum(axis=1))
 
     def _each(self, function: Callable[..., Counts], *others: Self) -> Self:
@@ -125,7 +125,7 @@ class RunCounter:
 
 
 def _issued(name: str, *classes: str) -> RunCounter:
-    """The executions of the instructions of some classes."""
+    """Returns the executions of the instructions of some classes."""
     return RunCounter(name, lambda _, issued: sum(issued.get(each, 0) for each in classes))
 
 
@@ -148,12 +148,12 @@ RUN_COUNTERS: tuple[RunCounter, ...] = (
 
 
 def counter_names() -> list[str]:
-    """The names of the counters of a run in the order in which they are shown."""
+    """Returns the names of the counters of a run in the order in which they are shown."""
     return [counter.name for counter in RUN_COUNTERS]
 
 
 def totals(kernel: Kernel, counters: Counters) -> dict[str, int]:
-    """The counters of a whole run by name; `counters` are summed over workgroups."""
+    """Returns the counters of a whole run by name; `counters` are summed over workgroups."""
     issued: dict[str, int] = {}
     for instruction, count in zip(kernel.instructions, counters.executions.tolist(), strict=True):
         kind = instruction_class(instruction)

@@ -96,7 +96,7 @@ class DppLanes:
     bound_zero: bool
 
     def read(self, group: WaveGroup, words: U32) -> U32:
-        """The words [n, 64] of the lanes that each lane reads; 0 where it reads none."""
+        """Returns the words [n, 64] of the lanes that each lane reads; 0 where it reads none."""
         moved = words.take(self.source, axis=1, mode="wrap")
         valid = self._valid(group)
         return moved if valid is None else np.where(valid, moved, np.uint32(0))
@@ -116,7 +116,7 @@ class DppLanes:
         return lanes if valid is None else lanes & valid
 
     def _valid(self, group: WaveGroup) -> LaneMask | None:
-        """The lanes that have an active source; None if all have one."""
+        """Returns the lanes that have an active source; None if all have one."""
         if group.active is not None:
             return self._present & group.active[:, self.source]
         return None if self._all_present else np.broadcast_to(self._present, (group.count, LANES))
@@ -135,12 +135,12 @@ class DppLanes:
 
 
 def uses_dpp(instruction: Instruction) -> bool:
-    """Whether the first source comes from other lanes."""
+    """Returns whether the first source comes from other lanes."""
     return instruction.mnemonic.endswith("_dpp")
 
 
 def dpp_lanes(instruction: Instruction) -> DppLanes:
-    """The lanes of a DPP instruction, from its modifiers."""
+    """Returns the lanes of a DPP instruction, from its modifiers."""
     row_mask, bank_mask = instruction.integer("row_mask", 15), instruction.integer("bank_mask", 15)
     enabled = (row_mask >> _ROW & 1) & (bank_mask >> _IN_ROW // 4 & 1)
     return DppLanes(
@@ -199,13 +199,13 @@ def _lane_select(operand: Operand) -> Callable[[WaveGroup], Lanes]:
 
 
 def _read_lane(instruction: Instruction) -> Step:
-    """The step of v_readlane: the value of the selected lane, active or not."""
+    """Returns the step of v_readlane: the value of the selected lane, active or not."""
     write, lanes = _from_lane(instruction), _lane_select(instruction.operands[2])
     return lambda group: write(group, lanes(group))
 
 
 def _write_lane(instruction: Instruction) -> Step:
-    """The step of v_writelane: it sets the selected lane, active or not."""
+    """Returns the step of v_writelane: it sets the selected lane, active or not."""
     register = instruction.operands[0].register
     source = scalar_source(instruction.operands[1], "u32")
     lanes = _lane_select(instruction.operands[2])
@@ -219,7 +219,7 @@ def _write_lane(instruction: Instruction) -> Step:
 
 
 def _swap(instruction: Instruction) -> Step:
-    """The step of v_swap: it exchanges two registers, lane by lane."""
+    """Returns the step of v_swap: it exchanges two registers, lane by lane."""
     first, second = (operand.register for operand in instruction.operands)
 
     def step(group: WaveGroup) -> None:
@@ -295,7 +295,7 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of an instruction that moves data between lanes, or None if it is none."""
+    """Returns the step of an instruction that moves data between lanes, or None if it is none."""
     name = instruction.mnemonic.removesuffix("_e32").removesuffix("_e64")
     make = _INSTRUCTIONS.get(name)
     return make(instruction) if make else None

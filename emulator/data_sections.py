@@ -61,7 +61,7 @@ class DataImage:
     table: Mapping[str, int] = field(default_factory=dict)
 
     def at(self, base: int) -> bytes:
-        """The bytes as they are when the image starts at address `base`."""
+        """Returns the bytes as they are when the image starts at address `base`."""
         placed = bytearray(self.contents)
         for relocation in self.relocations:
             end = relocation.offset + relocation.width
@@ -99,7 +99,7 @@ _KERNEL_DESCRIPTOR_BYTES = 64
 
 
 def uncommented(line: str) -> str:
-    """A line without its comment and surrounding blanks; quoted text is kept as it is."""
+    """Returns a line without its comment and surrounding blanks; quoted text is kept as it is."""
     if ";" not in line and "//" not in line:
         return line.strip()
     return _COMMENT.sub(lambda match: match[1] or "", line).strip()
@@ -122,7 +122,7 @@ class DataReader:
 
     @property
     def in_data(self) -> bool:
-        """Whether the current section holds read-only data."""
+        """Returns whether the current section holds read-only data."""
         return self._section.startswith(_READ_ONLY)
 
     def read_line(self, line: str, number: int) -> None:
@@ -185,7 +185,7 @@ class DataReader:
             self._contents += bytes(8)
 
     def image(self) -> DataImage:
-        """The image of all that was read."""
+        """Returns the image of all that was read."""
         return DataImage(
             bytes(self._contents),
             MappingProxyType(self._symbols),
@@ -194,7 +194,7 @@ class DataReader:
         )
 
     def _lookup(self, symbol: str) -> Value:
-        """What a symbol stands for: its place, or what `.set` says."""
+        """Returns what a symbol stands for: its place, or what `.set` says."""
         if symbol in self._symbols:
             return Value(self._symbols[symbol], in_image=True)
         if symbol in self._assigned:
@@ -258,13 +258,13 @@ class DataReader:
 
 
 def _zeros(words: list[int]) -> bytes:
-    """The bytes of `.zero count, value`."""
+    """Returns the bytes of `.zero count, value`."""
     count, value = [*words, 0][:2]
     return bytes([value & 0xFF]) * count
 
 
 def _fill(words: list[int]) -> bytes:
-    """The bytes of `.fill repeat, size, value`.
+    """Returns the bytes of `.fill repeat, size, value`.
 
     Only 4 bytes of the value count, and the others are zeros.
     """
@@ -288,7 +288,7 @@ def _unquoted(name: str) -> str:
 
 
 def _arguments(text: str) -> list[str]:
-    """The parts of a directive between commas that no quotation marks hold."""
+    """Returns the parts of a directive between commas that no quotation marks hold."""
     found = re.findall(rf"(?:{_QUOTED}|[^,\"])+", text)
     return [part.strip() for part in found if part.strip()]
 
@@ -298,7 +298,7 @@ _LETTERS = {b"b": 8, b"f": 12, b"n": 10, b"r": 13, b"t": 9, b'"': 34, b"\\": 92}
 
 
 def _string(text: str) -> bytes:
-    """The bytes of a quoted string."""
+    """Returns the bytes of a quoted string."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
         raise DataError(f"'{text}' is no string")
 

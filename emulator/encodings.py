@@ -29,7 +29,7 @@ _ENCODINGS = ("_e32", "_e64", "_sdwa", "_dpp")
 
 
 def base_name(mnemonic: str) -> str:
-    """The mnemonic without its encoding."""
+    """Returns the mnemonic without its encoding."""
     for suffix in _ENCODINGS:
         if mnemonic.endswith(suffix):
             return mnemonic.removesuffix(suffix)
@@ -142,7 +142,7 @@ def encoded_destination(
 
 
 def result_form(instruction: Instruction, kind: str) -> ResultForm:
-    """The result's type with the instruction's clamp and output modifiers."""
+    """Returns the result's type with the instruction's clamp and output modifiers."""
     multiplier, divisor = instruction.integer("mul", 1), instruction.integer("div", 1)
     omod = {1: 0, 2: 1, 4: 2}.get(multiplier)
     if omod is None or divisor not in (1, 2):

@@ -27,7 +27,7 @@ U32 = npt.NDArray[np.uint32]
 
 
 def round_to_small(values: F32, form: SmallFloat) -> U32:
-    """The codes of `form` nearest to f32 `values`.
+    """Returns the codes of `form` nearest to f32 `values`.
 
     With the exponent e of a value, or the smallest one that the format has, codes count units of
     2^(e - mantissa bits); a count that rounds up to the next power of two carries into the exponent
@@ -124,7 +124,7 @@ _CONVERSIONS: Mapping[str, tuple[str, Callable[[Instruction, SmallFloat], Step]]
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a conversion from or to an 8-bit float, or None if it is none."""
+    """Returns the step of a conversion from or to an 8-bit float, or None if it is none."""
     entry = _CONVERSIONS.get(base_name(instruction.mnemonic))
     if entry is None:
         return None

@@ -41,7 +41,7 @@ class FloatMode:
 
     @classmethod
     def of_directives(cls, directives: Mapping[str, int]) -> FloatMode:
-        """The mode in which a kernel's waves start, by its `.amdhsa_*` directives."""
+        """Returns the mode in which a kernel's waves start, by its `.amdhsa_*` directives."""
         return cls(
             flush_f32=directives.get("float_denorm_mode_32", _FLUSHED) == _FLUSHED,
             flush_f64_f16=directives.get("float_denorm_mode_16_64", _KEPT) == _FLUSHED,
@@ -51,7 +51,7 @@ class FloatMode:
 
     @property
     def bits(self) -> int:
-        """The bits of the MODE register."""
+        """Returns the bits of the MODE register."""
         f32, others = (
             _FLUSHED if flush else _KEPT for flush in (self.flush_f32, self.flush_f64_f16)
         )
@@ -59,7 +59,7 @@ class FloatMode:
 
     @classmethod
     def of_bits(cls, bits: int) -> FloatMode | None:
-        """The mode of a MODE register; None if there is no model of it."""
+        """Returns the mode of a MODE register; None if there is no model of it."""
         f32, others = bits >> 4 & 3, bits >> 6 & 3
         if bits & 0xF or bits >> 10 or not {f32, others} <= {_FLUSHED, _KEPT}:
             return None
@@ -93,7 +93,7 @@ def _changed(
 
 
 def _set_constant(instruction: Instruction) -> Step:
-    """The step of s_setreg_imm32_b32, which sets some bits of MODE to a constant."""
+    """Returns the step of s_setreg_imm32_b32, which sets some bits of MODE to a constant."""
     first, mask = _field(instruction, instruction.operands[0])
     value = int(str(instruction.operands[1].value), 0)
     return lambda group: group.set_modes(
@@ -117,7 +117,7 @@ def _set_from_register(instruction: Instruction) -> Step:
 
 
 def _get(instruction: Instruction) -> Step:
-    """The step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
+    """Returns the step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
     target = instruction.operands[0].register
     first, mask = _field(instruction, instruction.operands[1])
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)

@@ -29,7 +29,7 @@ F16 = npt.NDArray[np.float16]
 
 
 def _float_constants(kind: type[Any]) -> tuple[Any, Any, Any]:
-    """The type of a float type's bits, a mask of its exponent, and one of its sign."""
+    """Returns the type of a float type's bits, a mask of its exponent, and one of its sign."""
     width = np.dtype(kind).itemsize * 8
     bits = np.dtype(f"u{width // 8}")
     sign, mantissa = 1 << (width - 1), (1 << np.finfo(kind).nmant) - 1
@@ -68,7 +68,7 @@ def widen_f16(values: F16) -> F32:
 
 
 def round_to_f16(values: F32) -> F16:
-    """The f16 nearest to f32 `values`, ties to even; NaNs stay NaNs, quiet.
+    """Returns the f16 nearest to f32 `values`, ties to even; NaNs stay NaNs, quiet.
 
     A normal number only changes its exponent's bias and loses 13 bits: adding 0xfff, and 1 more if
     the last bit kept is set, carries where the lost part is above one half. Subnormal results are
@@ -87,7 +87,7 @@ def round_to_f16(values: F32) -> F16:
 
 
 def _unusual_f16(magnitude: Array, smallest: np.uint32, beyond: np.uint32) -> Array:
-    """The f16 bits of f32 magnitudes that become subnormal or infinite, or are NaNs."""
+    """Returns the f16 bits of f32 magnitudes that become subnormal or infinite, or are NaNs."""
     with np.errstate(all="ignore"):
         tiny = (magnitude.view(np.float32) + np.float32(0.5)).view(np.uint32)
     half = np.where(magnitude < smallest, tiny - np.uint32(0x3F000000), np.uint32(0x7C00))
@@ -99,7 +99,7 @@ def _unusual_f16(magnitude: Array, smallest: np.uint32, beyond: np.uint32) -> Ar
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded sum and its exact error (Knuth)."""
+    """Returns the rounded sum and its exact error (Knuth)."""
     total = a + b
     other = total - a
     return total, (a - (total - other)) + (b - other)
@@ -157,7 +157,7 @@ def _fma_f32(a: F32, b: F32, c: F32) -> F32:
 
 
 def _some_subnormal_f32(values: F64) -> bool:
-    """Whether some of `values` are not zero and at most 2^-126 in magnitude."""
+    """Returns whether some of `values` are not zero and at most 2^-126 in magnitude."""
     magnitude = np.abs(values)
     if magnitude.min() > 2.0**-126:
         return False
@@ -215,7 +215,7 @@ def _exact_fma(a: float, b: float, c: float, power: int = 0) -> float:
 
 
 def round_to_bf16(values: F32) -> npt.NDArray[np.uint16]:
-    """The bf16 bits nearest to f32 `values`, ties to even; NaNs stay NaNs, quiet."""
+    """Returns the bf16 bits nearest to f32 `values`, ties to even; NaNs stay NaNs, quiet."""
     bits = values.view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
     nan = np.isnan(values)

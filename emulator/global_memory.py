@@ -136,7 +136,7 @@ class GlobalMemory:
             )
 
     def _shadow(self, buffer: _Buffer) -> UndefinedBytes:
-        """The undefined bits of a buffer, which is given a shadow if it has none."""
+        """Returns the undefined bits of a buffer, which is given a shadow if it has none."""
         if buffer.shadow is None:
             buffer.shadow = UndefinedBytes(np.zeros(len(buffer.data), np.uint8))
         return buffer.shadow
@@ -144,7 +144,7 @@ class GlobalMemory:
     def load(
         self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
     ) -> Words:
-        """The `width` bytes from each lane's address on, as words [words, n, lanes].
+        """Returns the `width` bytes from each lane's address on, as words [words, n, lanes].
 
         Inactive lanes get zeros.
 
@@ -285,7 +285,7 @@ class GlobalMemory:
         return result, Undefined(bits, origins) if bits.any() else None
 
     def _only_buffer(self, addresses: Offsets, width: int) -> _Buffer | None:
-        """The buffer that holds all accesses, if one does."""
+        """Returns the buffer that holds all accesses, if one does."""
         if not addresses.size:
             return None
         low, high = int(addresses.min()), int(addresses.max())
@@ -300,7 +300,7 @@ class GlobalMemory:
         rows: npt.NDArray[np.intp],
         lanes: npt.NDArray[np.intp],
     ) -> list[tuple[_Buffer, slice | npt.NDArray[np.intp]]]:
-        """The buffers that accesses [m] touch, and for each the indices of its accesses.
+        """Returns the buffers that accesses [m] touch, and for each the indices of its accesses.
 
         `rows` and `lanes` say where the accesses stand among `waves` and their lanes.
         """
@@ -324,19 +324,19 @@ class GlobalMemory:
         return [(self._buffers[i], np.flatnonzero(number == i)) for i in np.unique(number).tolist()]
 
     def _find(self, address: int) -> _Buffer | None:
-        """The last buffer that begins at an address or before it."""
+        """Returns the last buffer that begins at an address or before it."""
         index = bisect_right(self._starts, address) - 1
         return self._buffers[index] if index >= 0 else None
 
     def _holding(self, address: int, count: int) -> _Buffer:
-        """The buffer that holds `count` bytes; GlobalAccessError if none does."""
+        """Returns the buffer that holds `count` bytes; GlobalAccessError if none does."""
         buffer = self._find(address)
         if buffer is None or address + count > buffer.end:
             raise GlobalAccessError(self._misplaced(address, count))
         return buffer
 
     def _misplaced(self, address: int, count: int) -> str:
-        """The message about bytes that lie within no buffer."""
+        """Returns the message about bytes that lie within no buffer."""
         near = self._find(address)
         place = "before all buffers"
         if near is not None:

@@ -42,7 +42,7 @@ _INDEX_MASK = 0xFF
 
 
 def indexed_instructions(kernel: Kernel) -> frozenset[int]:
-    """The indices of the instructions between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
+    """Returns the indices of the instructions between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
 
     Raises:
         AssemblyError: control flow enters or leaves such a run of instructions in its middle; the
@@ -67,7 +67,7 @@ def indexed_instructions(kernel: Kernel) -> frozenset[int]:
 
 
 def indexed(instruction: Instruction, build: Builder) -> Step:
-    """The step of an instruction that runs while registers are indexed.
+    """Returns the step of an instruction that runs while registers are indexed.
 
     Args:
         build: makes the step of an instruction whose registers are those that its text names.
@@ -151,7 +151,7 @@ def _check_registers(group: WaveGroup, instruction: Instruction) -> None:
 
 
 def _places(operand: Operand) -> int:
-    """The bits from M0[12] on that a number or `gpr_idx(SRC0,DST)` stands for."""
+    """Returns the bits from M0[12] on that a number or `gpr_idx(SRC0,DST)` stands for."""
     value = operand.value
     if isinstance(value, Literal):
         return int(value.value) & 0xF
@@ -218,7 +218,7 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction, Builder], Step]] = MappingPro
 
 
 def build(instruction: Instruction, build_plain: Builder) -> Step | None:
-    """The step of an instruction that sets or uses the index in M0, or None if it is none.
+    """Returns the step of an instruction that sets or uses the index in M0, or None if it is none.
 
     Args:
         build_plain: makes the step of an instruction whose registers are those that its text names.

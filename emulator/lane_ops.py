@@ -57,7 +57,7 @@ def _ops(
 
 
 def _by_f32(function: Function) -> Function:
-    """A function whose f16 form may be computed in f32 and rounded again.
+    """Returns a function whose f16 form may be computed in f32 and rounded again.
 
     f32 has more than twice the bits of f16, plus two, so that sums, products, quotients and roots
     come out as if rounded once.
@@ -72,7 +72,7 @@ def _by_f32(function: Function) -> Function:
 
 
 def _by_f64(function: Function) -> Function:
-    """A function of one f16 or f32, correctly rounded by way of f64."""
+    """Returns a function of one f16 or f32, correctly rounded by way of f64."""
 
     def compute(a: Array) -> Array:
         return function(a.astype(np.float64)).astype(a.dtype)
@@ -81,7 +81,7 @@ def _by_f64(function: Function) -> Function:
 
 
 def _without_denormals(function: Function) -> Function:
-    """A function whose f32 form takes and returns zeros for denormals in any mode."""
+    """Returns a function whose f32 form takes and returns zeros for denormals in any mode."""
 
     def compute(a: Array) -> Array:
         if a.dtype != np.float32:
@@ -92,12 +92,12 @@ def _without_denormals(function: Function) -> Function:
 
 
 def _quiet_bit(a: Array) -> Any:
-    """The bit that tells a quiet NaN from a signaling one."""
+    """Returns the bit that tells a quiet NaN from a signaling one."""
     return bits_view(a).dtype.type(1 << (int(np.finfo(a.dtype).nmant) - 1))
 
 
 def _signals(a: Array) -> Array:
-    """Whether a number is a signaling NaN."""
+    """Returns whether a number is a signaling NaN."""
     return np.isnan(a) & (bits_view(a) & _quiet_bit(a) == 0)
 
 
@@ -107,7 +107,7 @@ def _quieted(a: Array) -> Array:
 
 
 def _extreme(a: Array, b: Array, ieee: bool, larger: bool) -> Array:
-    """The larger or smaller: a NaN loses against a number, and +0 is larger than -0.
+    """Returns the larger or smaller: a NaN loses against a number, and +0 is larger than -0.
 
     In IEEE mode a signaling NaN wins, and becomes quiet.
     """
@@ -149,7 +149,7 @@ def _min3(a: Array, b: Array, c: Array, ieee: bool) -> Array:
 
 
 def _med3(a: Array, b: Array, c: Array, ieee: bool) -> Array:
-    """The median; the smallest number if there is a NaN."""
+    """Returns the median; the smallest number if there is a NaN."""
     largest = _max3(a, b, c, ieee)
     rest = np.where(largest == b, _max(a, c, ieee), _max(a, b, ieee))
     result = np.where(largest == a, _max(b, c, ieee), rest)
@@ -180,7 +180,7 @@ def _fract(a: Array) -> Array:
 
 
 def _turns(function: Function, outside: float) -> Function:
-    """The sine or cosine of a number of turns, or `outside` beyond 256 turns.
+    """Returns the sine or cosine of a number of turns, or `outside` beyond 256 turns.
 
     The Vega ISA says so of `V_SIN_F32`.
     """
@@ -210,7 +210,7 @@ def _frexp_exponent(a: Array) -> Array:
 
 
 def exponent_field(a: Array) -> Array:
-    """The biased exponent of f16, f32 or f64 numbers, as int64."""
+    """Returns the biased exponent of f16, f32 or f64 numbers, as int64."""
     bits, mantissa = bits_view(a), int(np.finfo(a.dtype).nmant)
     mask = (1 << (8 * a.itemsize - 1 - mantissa)) - 1
     return (bits >> bits.dtype.type(mantissa)).astype(np.int64) & mask
@@ -313,7 +313,7 @@ def _integer_ops(kind: str) -> dict[str, LaneOp]:
 
 
 def _reversed_shift(function: Function, width: int) -> Function:
-    """A shift whose amount comes first, and counts modulo the width."""
+    """Returns a shift whose amount comes first, and counts modulo the width."""
     return lambda amount, value: function(
         value, (amount & amount.dtype.type(width - 1)).astype(value.dtype)
     )

@@ -335,7 +335,7 @@ class LdsState:
             self.direct_loads.begin(rest, words, load.numbers[~done])
 
     def _part(self, access: LdsAccess, rows: npt.NDArray[np.bool_]) -> LdsAccess:
-        """The part of an access, which has one part, that the waves `rows` [n] make."""
+        """Returns the part of an access, which has one part, that the waves `rows` [n] make."""
         (base,) = access.addresses[:, rows].astype(np.uint32)
         active = None if access.active is None else access.active[rows]
         waves = access.waves[rows]
@@ -400,7 +400,7 @@ class LdsState:
     def _undefined(
         self, access: LdsAccess, never_written: Callable[[str], str]
     ) -> Undefined | None:
-        """The undefined bits of the bytes of an access; None if all are defined.
+        """Returns the undefined bits of the bytes of an access; None if all are defined.
 
         That all are defined is remembered in the access. A byte to which nothing was written gets
         its first read as its origin.
@@ -425,7 +425,7 @@ class LdsState:
         return found
 
     def _all_undefined(self, access: LdsAccess) -> bool:
-        """Whether no bit that the access touches is defined."""
+        """Returns whether no bit that the access touches is defined."""
         return bool(
             (self.shadow.bits[access.offsets[..., None] + np.arange(access.width)] == 0xFF).all()
         )
@@ -489,7 +489,7 @@ class LdsState:
         self._noted[access.serial, self._generation, kind] = access
 
     def _raced(self, granule: int) -> Indices:
-        """The granules of `granule` bytes on which two waves raced, in ascending order."""
+        """Returns the granules of `granule` bytes on which two waves raced, in ascending order."""
         count = len(self.bytes) // granule
         lowest = np.full(count, 1 << _WAVE_BITS, np.int32)
         highest = np.full(count, -1, np.int32)
@@ -514,7 +514,7 @@ class LdsState:
         return self._since[offsets // self.stride] <= generation
 
     def _touched(self, access: LdsAccess, granule: int) -> _Touched:
-        """The granules of `granule` bytes that an access touches."""
+        """Returns the granules of `granule` bytes that an access touches."""
         found = access.touched.get(granule)
         if found is None:
             found = access.touched[granule] = self._find_touched(
@@ -617,7 +617,7 @@ def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
 def _is_repeated(
     waves: WaveIds, local: Offsets, active: LaneMask | None, per_workgroup: int
 ) -> bool:
-    """Whether the waves make up whole neighbouring workgroups that touch the same bytes."""
+    """Returns whether the waves make up whole neighbouring workgroups that touch the same bytes."""
     if len(waves) % per_workgroup or waves[0] % per_workgroup:
         return False
     if int(waves[-1]) - int(waves[0]) != len(waves) - 1:
@@ -630,12 +630,12 @@ def _is_repeated(
 
 
 def _verb(kind: _Kind) -> str:
-    """What an access does, as a verb: "reads"."""
+    """Returns what an access does, as a verb: "reads"."""
     return (kind.name or "").lower()
 
 
 def _active_lane(access: LdsAccess, number: int) -> tuple[int, int]:
-    """The row and the lane of the active lane with this number among the active lanes."""
+    """Returns the row and the lane of the active lane with this number among the active lanes."""
     assert access.active is not None
     row, lane = np.argwhere(access.active)[number].tolist()
     return row, lane

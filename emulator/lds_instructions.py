@@ -43,7 +43,7 @@ U32 = npt.NDArray[np.uint32]
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of an LDS instruction; None for any other."""
+    """Returns the step of an LDS instruction; None for any other."""
     name = instruction.mnemonic
     if not name.startswith("ds_"):
         return None
@@ -165,7 +165,7 @@ class _Accessor:
         return found
 
     def cycles(self, access: LdsAccess, group: WaveGroup) -> LdsCycles[npt.NDArray[np.int64]]:
-        """The cycles of one issue, summed over the waves of each workgroup.
+        """Returns the cycles of one issue, summed over the waves of each workgroup.
 
         Workgroups mostly repeat each other, so rows of equal addresses are counted once.
         """
@@ -360,7 +360,7 @@ def shifted_down(
 def _pair(
     context: BuildContext, instruction: Instruction, kind: AccessKind, width: int, scale: int
 ) -> Step:
-    """The step of read2 and write2, which make two accesses.
+    """Returns the step of read2 and write2, which make two accesses.
 
     Their places are `offset0` and `offset1` in units of `scale` bytes.
     """
@@ -461,7 +461,7 @@ def _pack(elements: npt.NDArray[np.unsignedinteger], bits: int) -> U32:
 def _atomic(
     context: BuildContext, instruction: Instruction, op: atomics.AtomicOp, returning: bool
 ) -> Step:
-    """The step of an atomic, which costs what a store of its width costs.
+    """Returns the step of an atomic, which costs what a store of its width costs.
 
     The bank model has no measurement of atomics.
     """
@@ -498,7 +498,7 @@ def _atomic(
 
 
 def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
-    """The lane that each lane names by 4 times its number, as a byte address."""
+    """Returns the lane that each lane names by 4 times its number, as a byte address."""
     where, offset = vector_source(address, "u32"), np.uint32(_offset(instruction))
     return lambda group: (where(group) + offset >> np.uint32(2) & np.uint32(LANES - 1)).astype(
         np.intp
@@ -506,7 +506,7 @@ def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
 
 
 def _bpermute(instruction: Instruction) -> Step:
-    """The step of ds_bpermute, in which each lane reads the lane that it names.
+    """Returns the step of ds_bpermute, in which each lane reads the lane that it names.
 
     An inactive lane gives 0.
     """
@@ -532,7 +532,7 @@ def _write_exchange(
 
 
 def _permute(instruction: Instruction) -> Step:
-    """The step of ds_permute, in which each active lane sends to the lane that it names.
+    """Returns the step of ds_permute, in which each active lane sends to the lane that it names.
 
     Of several senders the highest lane wins.
     """
@@ -584,7 +584,7 @@ _SWIZZLE = re.compile(r"^swizzle\((\w+)\s*,\s*(.*)\)$")
 
 
 def _swizzle_code(instruction: Instruction) -> int:
-    """The 16-bit pattern that a number, or LLVM's `swizzle(MODE, ...)`, stands for."""
+    """Returns the 16-bit pattern that a number, or LLVM's `swizzle(MODE, ...)`, stands for."""
     value = instruction.modifiers.get("offset", 0)
     if isinstance(value, int):
         return value & 0xFFFF

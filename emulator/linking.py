@@ -119,7 +119,7 @@ _INLINE_FLOATS = frozenset({0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.1
 
 
 def _is_literal(operand: Operand) -> bool:
-    """Whether the operand takes 4 bytes of its own behind the instruction."""
+    """Returns whether the operand takes 4 bytes of its own behind the instruction."""
     value = operand.value
     if isinstance(value, Relocation):
         return True

@@ -96,7 +96,7 @@ class Machine:
 
     @property
     def counters(self) -> Counters:
-        """The counts of the run so far, summed over the workgroups."""
+        """Returns the counts of the run so far, summed over the workgroups."""
         return self.workgroup_counters.total()
 
     def define_scalar(self, index: int, values: U32) -> None:
@@ -111,7 +111,7 @@ class Machine:
         self._v_normal[index] = False
 
     def vector_index(self, register: Register) -> int:
-        """Where a vector or accumulation register lies in `vgpr`."""
+        """Returns where a vector or accumulation register lies in `vgpr`."""
         return register.index + (self.accum_offset if register.file == "a" else 0)
 
 
@@ -198,7 +198,7 @@ class WaveGroup:
             raise UndefinedBits(int(self.waves[row]), None, name, origin)
 
     def s_that_decides(self, index: int, what: str, bits: int = 0xFFFFFFFF) -> U32:
-        """Some bits of a scalar register, which must be defined even on trial.
+        """Returns some bits of a scalar register, which must be defined even on trial.
 
         Args:
             what: the register's meaning, with which the message of the error begins.
@@ -224,7 +224,7 @@ class WaveGroup:
             self.refresh_exec()
 
     def s64(self, index: int) -> npt.NDArray[np.uint64]:
-        """The pair from scalar register `index` on."""
+        """Returns the pair from scalar register `index` on."""
         return self.s(index).astype(np.uint64) | self.s(index + 1).astype(np.uint64) << np.uint64(
             32
         )
@@ -235,7 +235,7 @@ class WaveGroup:
         self.set_s(index + 1, (value >> np.uint64(32)).astype(np.uint32))
 
     def scc(self) -> npt.NDArray[np.bool_]:
-        """The scalar condition code."""
+        """Returns the scalar condition code."""
         if not self.machine._s_complete[SCC]:
             self._expect_defined_s(SCC)
         return self.machine.scc[self.rows]
@@ -249,7 +249,7 @@ class WaveGroup:
             machine._s_complete[SCC] = self.all_waves
 
     def lane_mask(self, index: int) -> LaneMask:
-        """The scalar pair from `index` on as [n, 64] lanes."""
+        """Returns the scalar pair from `index` on as [n, 64] lanes."""
         return lanes_of(self.s(index), self.s(index + 1))
 
     def set_lane_mask(self, index: int, mask: LaneMask) -> None:
@@ -339,7 +339,7 @@ class WaveGroup:
         defined.write(index, self.rows, undefined)
 
     def register_name(self, file: str, index: int) -> str:
-        """How the text spells a register."""
+        """Returns how the text spells a register."""
         if file == "v":
             return self.vector_name(index)
         return "scc" if index == SCC else scalar_name(index)
@@ -359,7 +359,7 @@ class WaveGroup:
         return words, Undefined(bits.astype(np.uint32), undefined.origins)
 
     def _undefined_v(self, index: int) -> Undefined | None:
-        """The undefined bits of a register that the instruction at `pc` reads."""
+        """Returns the undefined bits of a register that the instruction at `pc` reads."""
         undefined = self.machine.v_defined.undefined(index, self.rows)
         if undefined is None or (undefined.origins != NEVER_WRITTEN).all():
             return undefined
@@ -450,13 +450,13 @@ class WaveGroup:
         self.machine._v_normal[index] = everywhere and self.mode.flush_f32
 
     def vector_name(self, index: int) -> str:
-        """How the text spells vector register `index`."""
+        """Returns how the text spells vector register `index`."""
         offset = self.machine.accum_offset
         return f"a{index - offset}" if index >= offset else f"v{index}"
 
 
 def lanes_or_all(low: U32, high: U32) -> LaneMask | None:
-    """What `lanes_of` returns; None if all lanes are set."""
+    """Returns what `lanes_of` returns; None if all lanes are set."""
     return None if bool((low & high == 0xFFFFFFFF).all()) else lanes_of(low, high)
 
 

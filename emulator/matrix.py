@@ -103,12 +103,12 @@ _SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
 
 
 def shapes(arch: str) -> dict[str, Shape]:
-    """The dense matrix instructions of a chip, by mnemonic."""
+    """Returns the dense matrix instructions of a chip, by mnemonic."""
     return _shapes(arch, "v_mfma", _TABLE)
 
 
 def sparse_shapes(arch: str) -> dict[str, Shape]:
-    """The sparse matrix instructions of a chip, by mnemonic; K counts the elements of B."""
+    """Returns the sparse matrix instructions of a chip, by mnemonic; K counts the elements of B."""
     return _shapes(arch, "v_smfmac", _SPARSE_TABLE)
 
 
@@ -132,7 +132,7 @@ def _shapes(
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a matrix instruction; None for any other."""
+    """Returns the step of a matrix instruction; None for any other."""
     name = instruction.mnemonic
     if not name.startswith(("v_mfma_", "v_smfmac_")):
         return None
@@ -167,7 +167,7 @@ class Format:
 def _formats(
     context: BuildContext, instruction: Instruction, shape: Shape, refused: tuple[str, ...]
 ) -> tuple[Format, Format]:
-    """The formats of A and B.
+    """Returns the formats of A and B.
 
     Modifiers that change where elements come from are refused: those in `refused`, and `blgp`, for
     all types but `f8f6f4`.
@@ -201,7 +201,7 @@ def _small_format(form: SmallFloat) -> Format:
 
 
 def _fp4_format() -> Format:
-    """The format of 4-bit floats, two in a byte with the first one in the low half.
+    """Returns the format of 4-bit floats, two in a byte with the first one in the low half.
 
     `values` makes the last axis twice as long.
     """

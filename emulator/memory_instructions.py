@@ -30,7 +30,7 @@ from .undefined import Undefined
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a global memory instruction; None for any other."""
+    """Returns the step of a global memory instruction; None for any other."""
     name = instruction.mnemonic
     if name.startswith("s_load_dword"):
         return _scalar_load(instruction, name.removeprefix("s_load_dword"))
@@ -156,7 +156,7 @@ _Place = Callable[[WaveGroup], _LaneAccess]
 
 
 def _vector_register(operand: Operand, count: int) -> Register | None:
-    """The vector registers of an address operand; None for `off`."""
+    """Returns the vector registers of an address operand; None for `off`."""
     value = operand.value
     if isinstance(value, Name) and value.text == "off":
         return None
@@ -448,7 +448,7 @@ def _load_to_lds(
     place: _Place,
     traffic: _Traffic,
 ) -> Step:
-    """The step of a load to the LDS: lane i's data goes to byte M0 + offset + i * width.
+    """Returns the step of a load to the LDS: lane i's data goes to byte M0 + offset + i * width.
 
     The offset is added to the address in memory too. No conflicts are counted, because this is no
     LDS instruction and its lanes store to consecutive words. M0 and the offset count dwords: their
@@ -486,7 +486,7 @@ def _atomic(
     where: Callable[[Instruction, tuple[Operand, ...]], _Place],
     traffic: _Traffic,
 ) -> Step | None:
-    """The step of an atomic, of which `sc0` (`glc`) asks for the value before.
+    """Returns the step of an atomic, of which `sc0` (`glc`) asks for the value before.
 
     A buffer atomic returns that value in its data register, and a global one in another register.
     """
@@ -531,7 +531,7 @@ _SCALAR_COUNTS: Mapping[str, int] = MappingProxyType({"": 1, "x2": 2, "x4": 4, "
 
 
 def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[Register, Source]:
-    """The destination, and the byte offset [n], a sum of the third operand and `offset`."""
+    """Returns the destination, and the byte offset [n], a sum of the third operand and `offset`."""
     if suffix not in _SCALAR_COUNTS:
         raise UnknownInstructionError(instruction)
     destination, address, offset = instruction.operands
@@ -566,7 +566,7 @@ def _scalar_load(instruction: Instruction, suffix: str) -> Step:
 
 
 def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
-    """The step of a load through a descriptor, of which words beyond num_records are 0."""
+    """Returns the step of a load through a descriptor, of which words beyond num_records are 0."""
     register, offset = _scalar_operands(instruction, suffix, 4)
     resource = instruction.operands[1].register
 

@@ -36,12 +36,12 @@ DTYPES: dict[str, type[np.generic]] = {
 
 
 def bits_of(kind: str) -> int:
-    """The width of a type in bits."""
+    """Returns the width of a type in bits."""
     return int(kind[1:])
 
 
 def literal_bits(value: int | float, kind: str) -> int:
-    """The bits of a number in the text, as an operand of type `kind`.
+    """Returns the bits of a number in the text, as an operand of type `kind`.
 
     Float constants take the operand's width. Integers are bit patterns, sign-extended, except that
     a 32-bit literal of an f64 operand gives its high half (CDNA3 ISA 6.2, "Literal constants");
@@ -58,7 +58,7 @@ def literal_bits(value: int | float, kind: str) -> int:
 
 
 def flushes(group: WaveGroup, kind: str) -> bool:
-    """Whether float operands and results of type `kind` lose their denormals."""
+    """Returns whether float operands and results of type `kind` lose their denormals."""
     return group.mode.flush_f32 if kind == "f32" else group.mode.flush_f64_f16
 
 
@@ -76,7 +76,7 @@ def register_bits(register: Register, width: int) -> Source:
 
 
 def register_word(register: Register, offset: int = 0) -> Source:
-    """One 32-bit word of a vector or scalar register."""
+    """Returns one 32-bit word of a vector or scalar register."""
     index = register.index + offset
     if register.file == "s":
         return lambda group: group.s(index)[:, None]
@@ -94,7 +94,7 @@ def join_words(low: Array, high: Array) -> Array:
 
 
 def split_words(values: Array) -> tuple[Array, Array]:
-    """The low and high u32 of 64-bit `values`."""
+    """Returns the low and high u32 of 64-bit `values`."""
     words = np.ascontiguousarray(values).view(np.uint32).reshape(*values.shape, 2)
     return words[..., 0], words[..., 1]
 
@@ -129,7 +129,7 @@ def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
 
 
 def flushed_word(register: Register, offset: int, operand: Operand) -> Source:
-    """One word of a vector register as f32, with the operand's sign modifiers.
+    """Returns one word of a vector register as f32, with the operand's sign modifiers.
 
     The result is that of `typed`, but a register is not searched for denormals twice.
     """
@@ -233,7 +233,7 @@ def vector_destination(operand: Operand, form: ResultForm) -> Destination:
 
 
 def vector_registers(operand: Operand, count: int) -> Register:
-    """The vector or accumulation registers that an operand must be.
+    """Returns the vector or accumulation registers that an operand must be.
 
     Raises:
         AssemblyError: it is something else, or not so many registers.

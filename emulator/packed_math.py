@@ -161,7 +161,7 @@ def _pair_destination(
 
 
 def _packed_move(instruction: Instruction) -> Step:
-    """The step of v_pk_mov_b32, which moves one register of each source pair.
+    """Returns the step of v_pk_mov_b32, which moves one register of each source pair.
 
     `op_sel[0]` picks the register of the first pair, which goes to the low register of the result.
     """
@@ -217,7 +217,7 @@ DOT_PRODUCTS: Mapping[str, DotProduct] = MappingProxyType(
 
 
 def _integer_parts(words: Array, part: str) -> list[Array]:
-    """The parts of `words` from the low one on, as i64."""
+    """Returns the parts of `words` from the low one on, as i64."""
     width = int(part[1:])
     mask, sign = (1 << width) - 1, 1 << width - 1
     wide = words.astype(np.int64)
@@ -343,7 +343,7 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a packed instruction, or None if it is none."""
+    """Returns the step of a packed instruction, or None if it is none."""
     name = base_name(instruction.mnemonic)
     if name in PACKED_OPS:
         return _packed(instruction, PACKED_OPS[name])

@@ -245,7 +245,7 @@ SCALAR_COMPARISONS = frozenset(
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of a scalar instruction, or None if it is no scalar arithmetic."""
+    """Returns the step of a scalar instruction, or None if it is no scalar arithmetic."""
     name = instruction.mnemonic
     if name in SCALAR_OPS:
         return _scalar(instruction, SCALAR_OPS[name])
@@ -295,7 +295,7 @@ def _save_exec(instruction: Instruction, function: Callable[[Array, Array], Arra
 
 
 def _compare(instruction: Instruction) -> Step:
-    """The step of s_cmp, and of s_cmpk with its 16-bit constant."""
+    """Returns the step of s_cmp, and of s_cmpk with its 16-bit constant."""
     compact, relation, kind = instruction.mnemonic[2:].split("_")
     function = _COMPARISONS[relation]
     left = scalar_source(instruction.operands[0], kind)
@@ -313,7 +313,7 @@ def _compare(instruction: Instruction) -> Step:
 
 
 def _bit_compare(instruction: Instruction) -> Step:
-    """The step of s_bitcmp0_b32 and its kind: SCC says whether a bit is 0, or 1."""
+    """Returns the step of s_bitcmp0_b32 and its kind: SCC says whether a bit is 0, or 1."""
     name = instruction.mnemonic
     kind, wanted = name[-3:], int(name[8])
     value = scalar_source(instruction.operands[0], kind)
@@ -328,7 +328,7 @@ def _bit_compare(instruction: Instruction) -> Step:
 
 
 def _conditional_move(instruction: Instruction) -> Step:
-    """The step of s_cmov_b32 and its kind, which move if SCC is set."""
+    """Returns the step of s_cmov_b32 and its kind, which move if SCC is set."""
     kind = instruction.mnemonic[-3:]
     destination = scalar_destination(instruction.operands[0], kind)
     if instruction.mnemonic == "s_cmovk_i32":
@@ -397,7 +397,7 @@ def _cselect(instruction: Instruction) -> Step:
 
 
 def _with_carry(instruction: Instruction) -> Step:
-    """The step of s_addc_u32 and s_subb_u32: SCC is the carry in and out."""
+    """Returns the step of s_addc_u32 and s_subb_u32: SCC is the carry in and out."""
     destination = scalar_destination(instruction.operands[0], "u32")
     left, right = (scalar_source(operand, "u32") for operand in instruction.operands[1:])
     subtract = instruction.mnemonic == "s_subb_u32"
@@ -413,7 +413,7 @@ def _with_carry(instruction: Instruction) -> Step:
 
 
 def _immediate16(instruction: Instruction) -> int:
-    """The SIMM16 operand, sign-extended."""
+    """Returns the SIMM16 operand, sign-extended."""
     value = instruction.operands[1].value
     number = int(str(value), 0) & 0xFFFF
     return number - 0x10000 if number & 0x8000 else number

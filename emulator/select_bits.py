@@ -17,7 +17,7 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def bits_view(values: Array) -> Array:
-    """The bits of `values` as unsigned integers of their width."""
+    """Returns the bits of `values` as unsigned integers of their width."""
     return values.view(_UNSIGNED[values.dtype.itemsize])
 
 

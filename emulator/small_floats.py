@@ -31,11 +31,11 @@ class SmallFloat:
 
     @property
     def bits(self) -> int:
-        """The width in bits."""
+        """Returns the width in bits."""
         return 1 + self.exponent_bits + self.mantissa_bits
 
     def values(self) -> npt.NDArray[np.float64]:
-        """The value of every bit pattern, [2 ** bits].
+        """Returns the value of every bit pattern, [2 ** bits].
 
         Worked example, E2M1: 0b0101 has exponent 2 and mantissa 1: (1 + 1/2) * 2^(2 - 1) = 3.
         """
@@ -64,7 +64,7 @@ FP4 = SmallFloat(2, 1, 1, "none")
 
 
 def fp8_formats(arch: str) -> dict[str, SmallFloat]:
-    """What `fp8` and `bf8` mean on a chip."""
+    """Returns what `fp8` and `bf8` mean on a chip."""
     if arch == CDNA3:
         return {"fp8": SmallFloat(4, 3, 8, "fnuz"), "bf8": SmallFloat(5, 2, 16, "fnuz")}
     return {"fp8": SmallFloat(4, 3, 7, "nan"), "bf8": SmallFloat(5, 2, 15, "ieee")}

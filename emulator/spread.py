@@ -83,7 +83,7 @@ def spread(step: Step, group: WaveGroup, instruction: Instruction) -> None:
 def condition(
     evaluate: Callable[[WaveGroup], LaneMask], group: WaveGroup, instruction: Instruction
 ) -> LaneMask:
-    """The value [n] of a condition that reads undefined bits.
+    """Returns the value [n] of a condition that reads undefined bits.
 
     Raises:
         UndefinedBits: the value depends on these bits.
@@ -107,7 +107,7 @@ class _Registers:
         self._found: dict[Key, tuple[U32, Undefined | None]] = {}
 
     def of(self, key: Key) -> tuple[U32, Undefined | None]:
-        """A register's words, [n, 64] or [n], and their undefined bits."""
+        """Returns a register's words, [n, 64] or [n], and their undefined bits."""
         if key not in self._found:
             self._found[key] = self.group.register(*key)
         return self._found[key]
@@ -131,7 +131,7 @@ class _Trial(WaveGroup):
         self.written: dict[Key, npt.NDArray[np.bool_] | np.bool_] = {}
 
     def words(self, key: Key) -> U32:
-        """The register's words in this trial, [n, 64] or [n]."""
+        """Returns the register's words in this trial, [n, 64] or [n]."""
         if key not in self._copies:
             words, undefined = self._registers.of(key)
             if undefined is not None:
@@ -205,7 +205,7 @@ class _Trial(WaveGroup):
 
 
 def _fills(group: WaveGroup, instruction: Instruction) -> Iterator[Fill]:
-    """The fillings of undefined bits that are tried, one after the other."""
+    """Yields the fillings of undefined bits that are tried, one after the other."""
     yield lambda key: np.uint32(0)
     yield lambda key: ALL_BITS
     for seed in _RANDOM_SEEDS:
@@ -269,7 +269,7 @@ def _operand_word(
 
 
 def _origins(trials: list[_Trial], group: WaveGroup, instruction: Instruction) -> I32:
-    """The origin [n, 64] of the undefined bits that each lane read.
+    """Returns the origin [n, 64] of the undefined bits that each lane read.
 
     A lane that read none gets an origin that another lane of its wave, or of the group, read.
     """

@@ -40,19 +40,19 @@ class Origins:
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def number(self, text: str) -> int:
-        """The number of an origin, which a new text gets."""
+        """Returns the number of an origin, which a new text gets."""
         if text not in self.numbers:
             self.texts.append(text)
             self.numbers[text] = len(self.texts)
         return self.numbers[text]
 
     def text(self, number: int) -> str:
-        """The text of an origin."""
+        """Returns the text of an origin."""
         return self.texts[number - 1]
 
 
 def never_written(name: str, kernel: Kernel, instruction: Instruction) -> str:
-    """The text of the origin that a read of `name` is, to which nothing was written."""
+    """Returns the text of the origin that a read of `name` is, to which nothing was written."""
     return (
         f"{name}, to which nothing was written before {kernel.source}:{instruction.line} of kernel "
         f"'{kernel.name}' read it: {instruction.text}"
@@ -72,11 +72,11 @@ class Undefined:
     origins: I32
 
     def at(self, place: Any) -> Undefined:
-        """The undefined bits of the words at an index."""
+        """Returns the undefined bits of the words at an index."""
         return Undefined(self.bits[place], self.origins[place])
 
     def rearranged(self, change: Callable[[U32], U32]) -> Undefined:
-        """The undefined bits after `change` has moved whole words to other places."""
+        """Returns the undefined bits after `change` has moved whole words to other places."""
         origins = change(self.origins.view(np.uint32))
         return Undefined(change(self.bits), np.ascontiguousarray(origins).view(np.int32))
 
@@ -196,7 +196,7 @@ class UndefinedBits(Exception):
         self.origin = origin
 
     def message(self, what: str, origins: Origins) -> str:
-        """The message if `what`, with which the message begins, must be defined."""
+        """Returns the message if `what`, with which the message begins, must be defined."""
         place = f"wave {self.wave}" if self.lane is None else f"wave {self.wave}, lane {self.lane}"
         if self.origin == NEVER_WRITTEN:
             return f"{what} is undefined ({place}): nothing was written to {self.name}"

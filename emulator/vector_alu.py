@@ -47,7 +47,7 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 
 
 def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
-    """The step of an instruction that has a row in `LANE_OPS`."""
+    """Returns the step of an instruction that has a row in `LANE_OPS`."""
     sources = sources_of(instruction, op, encoded_source)
     function = op.function
     if op.result[0] != "f" and result_form(instruction, op.result).clamp:
@@ -82,7 +82,7 @@ def sources_of(
 
 
 def saturating(op: LaneOp) -> Callable[..., Array]:
-    """The function of an integer row that saturates its exact result to the result's type.
+    """Returns the function of an integer row that saturates its exact result to the result's type.
 
     Worked example: v_add_u16 with `clamp` adds 0xFFFF and 2 to 0x10001 in 64 bits, and returns
     0xFFFF, where it returns 1 without `clamp`.
@@ -200,7 +200,7 @@ def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec:
 
 
 def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> Step:
-    """The step of v_cmp_class, which asks whether a number is of one of some classes.
+    """Returns the step of v_cmp_class, which asks whether a number is of one of some classes.
 
     The bits of the second source say which classes these are: bit 3 is set for normal negative
     numbers, for example (`_class_number`).
@@ -218,7 +218,7 @@ def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> St
 
 
 def _class_number(a: Array) -> Array:
-    """The class of each number, as v_cmp_class counts the classes.
+    """Returns the class of each number, as v_cmp_class counts the classes.
 
     0 is a signaling NaN and 1 a quiet one. From there on the classes ascend with the numbers: 2 is
     -infinity, 3 a normal negative number, 4 a subnormal one, 5 is -0, 6 is +0, 7 a subnormal
@@ -250,18 +250,18 @@ def _select(instruction: Instruction) -> Step:
 
 
 def _add(a: Array, b: Array) -> tuple[Array, Array]:
-    """The u32 sum and its carry. A sum that wrapped around is less than either operand."""
+    """Returns the u32 sum and its carry. A sum that wrapped around is less than either operand."""
     total = a + b
     return total, total < a
 
 
 def _subtract(a: Array, b: Array) -> tuple[Array, Array]:
-    """The u32 difference a - b and its borrow."""
+    """Returns the u32 difference a - b and its borrow."""
     return a - b, a < b
 
 
 def _subtract_reversed(a: Array, b: Array) -> tuple[Array, Array]:
-    """The u32 difference b - a and its borrow."""
+    """Returns the u32 difference b - a and its borrow."""
     return b - a, b < a
 
 

@@ -126,7 +126,7 @@ class _Effect:
 
 
 def queues_of(instruction: Instruction) -> tuple[Queue, ...]:
-    """The queues that a memory instruction is counted in; none for any other.
+    """Returns the queues that a memory instruction is counted in; none for any other.
 
     Cache control (`buffer_inv`, `s_dcache_wb`) is not counted: it writes no register, and that it
     makes older instructions older would only excuse more.
@@ -152,7 +152,7 @@ _RESULT = re.compile(
 
 
 def is_direct_load(instruction: Instruction) -> bool:
-    """Whether this is a load from memory into the LDS, which writes no register."""
+    """Returns whether this is a load from memory into the LDS, which writes no register."""
     direct = bool(instruction.modifiers.get("lds")) or "_load_lds_" in instruction.mnemonic
     return direct and queues_of(instruction) == (Queue.VECTOR,)
 
@@ -184,7 +184,7 @@ def _effect(instruction: Instruction) -> _Effect:
 
 
 def _implicit(instruction: Instruction) -> tuple[RegisterKey, ...]:
-    """The registers that an instruction reads although its text does not name them."""
+    """Returns the registers that an instruction reads although its text does not name them."""
     name = instruction.mnemonic
     if name.startswith(("s_cbranch_vcc", "v_div_fmas")):
         return tuple(("s", VCC.index + k) for k in range(VCC.count))
@@ -285,7 +285,7 @@ class _State:
         return news
 
     def copy(self) -> _State:
-        """A copy, which changes on its own."""
+        """Returns a copy, which changes on its own."""
         loads = {queue: dict(numbers) for queue, numbers in self.loads.items()}
         return _State(loads, dict(self.accesses), dict(self.issued))
 
@@ -309,7 +309,7 @@ class MissingWait:
     needed: str
 
     def message(self, kernel: Kernel) -> str:
-        """What is wrong, in one sentence that names the load and the wait."""
+        """Returns what is wrong, in one sentence that names the load and the wait."""
         load = kernel.instructions[self.load]
         return (
             f"{self.register} is used before the load of line {load.line} "
@@ -430,7 +430,7 @@ class _Search:
 
 
 def _needed(pending: _Pending) -> str:
-    """The wait after which a load is done, as `s_waitcnt` takes it."""
+    """Returns the wait after which a load is done, as `s_waitcnt` takes it."""
     if pending.queue is Queue.VECTOR:
         return f"vmcnt({pending.age})"
     if pending.queue in (Queue.LDS, Queue.SCALAR):

@@ -85,12 +85,12 @@ class Recording:
 
     @cached_property
     def codegen_steps(self) -> tuple[NativePass, ...]:
-        """The passes of `codegen` as pipeline steps."""
+        """Returns the passes of `codegen` as pipeline steps."""
         return tuple(NativePass.parse(text) for text in self.codegen)
 
     @cached_property
     def lowering_steps(self) -> tuple[NativePass, ...]:
-        """The passes of `lowering` as pipeline steps."""
+        """Returns the passes of `lowering` as pipeline steps."""
         return tuple(NativePass.parse(text) for text in self.lowering)
 
 

@@ -165,7 +165,7 @@ class SteppedCompile:
 
     @cached_property
     def context(self) -> PassContext:
-        """What the passes of all sources share."""
+        """Returns what the passes of all sources share."""
         from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr
         from ..passes.base import PassContext
         from ..passes.decisions import DecisionLog

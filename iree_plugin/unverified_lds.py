@@ -41,7 +41,7 @@ def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bo
 
 
 def lds_arrays(variant: ir.Operation) -> int:
-    """How many LDS arrays the LLVM dialect of a variant declares."""
+    """Returns how many LDS arrays the LLVM dialect of a variant declares."""
     return sum(
         "addr_space" in each.attributes
         and ir.IntegerAttr(each.attributes["addr_space"]).value == _LDS_ADDRESS_SPACE

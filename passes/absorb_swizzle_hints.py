@@ -107,7 +107,7 @@ class _Access:
 
     @property
     def chain(self) -> Chain:
-        """The swizzles of the hints: `<64, 8>` and `<64, 8, 64, 1>` are equal."""
+        """Returns the swizzles of the hints: `<64, 8>` and `<64, 8, 64, 1>` are equal."""
         try:
             return tuple(map(hint_swizzle, self.hints))
         except Refusal as refusal:
@@ -167,7 +167,7 @@ def _check_hint(hint: ir.Operation, allocation: ir.Operation, part: str | None) 
 def _representative(
     accesses: Sequence[_Access], met: Sequence[ir.Operation], order: dict[ir.Operation, int]
 ) -> _Access:
-    """One of the accesses, after a check that all have the same chain."""
+    """Returns one of the accesses, after a check that all have the same chain."""
     first = min(accesses, key=lambda access: [order[hint] for hint in access.hints] or [-1])
     for access in accesses:
         if access.chain == first.chain:

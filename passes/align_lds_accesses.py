@@ -46,7 +46,7 @@ class AlignLdsAccesses(FunctionPass):
     summary: ClassVar[str] = "state how vector accesses to LDS allocations are aligned"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Whether `function` has LDS allocations."""
+        """Returns whether `function` has LDS allocations."""
         return bool(lds_allocations(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
@@ -98,7 +98,7 @@ def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
 
 
 def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
-    """What `buffer` may be a part of; nothing where that may be other memory than LDS."""
+    """Returns what `buffer` may be a part of; nothing where that may be other memory than LDS."""
     try:
         owners = [defining_operation(root) for root in roots_of(buffer)]
     except Refusal:

@@ -108,7 +108,7 @@ def _parse_value(pass_name: str, key: str, kind: Any, text: str) -> Any:
 
 
 def option_text(value: Any) -> str:
-    """The value of an option as its text has it."""
+    """Returns the value of an option as its text has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value.value if isinstance(value, Enum) else value)

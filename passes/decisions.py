@@ -47,7 +47,7 @@ class Decision:
     conflict_cycles_after: int | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The decision as JSON-ready data."""
+        """Returns the decision as JSON-ready data."""
         data: dict[str, object] = asdict(self)
         return data | {"action": self.action.value}
 
@@ -72,7 +72,7 @@ class DecisionLog:
         return iter(self.decisions)
 
     def stands(self, decision: Decision) -> bool:
-        """Whether `decision` is what its allocation got in the end.
+        """Returns whether `decision` is what its allocation got in the end.
 
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
@@ -91,6 +91,6 @@ class DecisionLog:
         return True
 
     def to_json(self) -> str:
-        """The log as a JSON document, `{"version": 1, "decisions": [...]}`."""
+        """Returns the log as a JSON document, `{"version": 1, "decisions": [...]}`."""
         decisions = [d.to_json() | {"stands": self.stands(d)} for d in self.decisions]
         return json.dumps({"version": 1, "decisions": decisions}, indent=2) + "\n"

@@ -68,7 +68,7 @@ def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Oper
 
 
 def _why_left(buffer: ir.Value) -> str | None:
-    """Why the hinted buffer stays as it is; None when it can be flattened."""
+    """Returns why the hinted buffer stays as it is; None when it can be flattened."""
     allocation = defining_operation(buffer)
     if allocation is None:
         block = buffer.owner

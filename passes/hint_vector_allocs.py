@@ -80,7 +80,7 @@ class _Planner:
     defer_to_padding: bool
 
     def plan(self, alloc: ir.Operation) -> SwizzlePlan:
-        """The decision on `alloc`, with its reason."""
+        """Returns the decision on `alloc`, with its reason."""
         if any(is_hint(use.owner) for use in alloc.results[0].uses):
             return SwizzlePlan.kept("it has a swizzle hint already")
         try:

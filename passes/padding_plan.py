@@ -111,7 +111,7 @@ class PaddingPlan:
 
     @property
     def layout(self) -> Layout | None:
-        """The rows as they will be; None if the accesses are not known."""
+        """Returns the rows as they will be; None if the accesses are not known."""
         if self.rewrite is not None:
             return PaddedLayout(self.rewrite.padding_elements)
         return None if self.decision is None else PlainLayout()
@@ -143,7 +143,7 @@ class _Analysis:
         return solve(self.chip, self.traced.tile, self.costs.accesses, options, self.costs)
 
     def beside_stock(self, padding_elements: int) -> _Analysis:
-        """The same with no choice that takes more LDS cycles than stock's padding would."""
+        """Returns the same with no choice that takes more LDS cycles than stock's padding would."""
         layout = PaddedLayout(padding_elements) if padding_elements else PlainLayout()
         cost = self.costs.of(layout)
         stock = PaddingChoice(
@@ -171,7 +171,7 @@ class _Planner:
     """LDS of the function before padding; None when an allocation is dynamic."""
 
     def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[PaddingPlan]:
-        """The stock pass's plan: all or none by the limit, then each one that can be."""
+        """Returns the stock pass's plan: all or none by the limit, then each one that can be."""
         refusal = self._stock_refusal(allocations, padding_bits)
         room = self.limit - (self.lds_bytes or 0)
         room -= sum(extra_bytes(a, elements_of_bits(a, padding_bits)) for a in allocations)
@@ -196,7 +196,7 @@ class _Planner:
         return plans
 
     def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
-        """The fewest conflict cycles within the LDS that the stock padding would use."""
+        """Returns the fewest conflict cycles within the LDS that the stock padding would use."""
         if self.lds_bytes is None:
             refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS) or ""
             return [PaddingPlan(allocation, refusal) for allocation in allocations]
@@ -246,7 +246,7 @@ class _Planner:
         return [plans[allocation] for allocation in allocations]
 
     def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> str | None:
-        """Why the stock pass would leave all allocations of the function alone."""
+        """Returns why the stock pass would leave all allocations of the function alone."""
         if self.lds_bytes is None:
             return "an LDS allocation of the function has a dynamic shape"
         extra = sum(
@@ -261,7 +261,7 @@ class _Planner:
         return None
 
     def _accesses(self, allocation: ir.Operation) -> tuple[Target, AllocationAccesses]:
-        """All accesses to the allocation.
+        """Returns all accesses to the allocation.
 
         Raises:
             Refusal: they are not all known; an `Overrun` where one leaves the allocation, so that
@@ -302,7 +302,7 @@ class _Planner:
 
 
 def _padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows | Refusal:
-    """The padding, or why it is not possible: a plan says which of the two it met."""
+    """Returns the padding, or why it is not possible: a plan says which of the two it met."""
     try:
         return padded_rows(allocation, padding_elements)
     except Refusal as refusal:
@@ -313,7 +313,7 @@ _PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
 
 
 def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
-    """Whether all users of the allocation can take rows of such a layout."""
+    """Returns whether all users of the allocation can take rows of such a layout."""
 
     def is_legal(layout: Layout) -> bool:
         if not isinstance(layout, PaddedLayout):
@@ -336,7 +336,7 @@ def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
 
 
 def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
-    """All accesses as the backend joins and pairs them."""
+    """Returns all accesses as the backend joins and pairs them."""
     return emitted_accesses(traced.tile, traced.traced).accesses
 
 
@@ -376,7 +376,7 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
 
 
 def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
-    """The decision in one line; `best` is the best padding of any size."""
+    """Returns the decision in one line; `best` is the best padding of any size."""
     plain, now = decision.plain_conflict_cycles, decision.conflict_cycles
     too_large = "would use more LDS than the stock padding or the limit"
     if not plain:
@@ -395,7 +395,7 @@ def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
 
 
 def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | Refusal) -> str:
-    """What padding was used instead of `wanted` elements, or why none was."""
+    """Returns what padding was used instead of `wanted` elements, or why none was."""
     asked = f"{wanted * bits_of_element(allocation) // 8} bytes of padding were asked for"
     why = why_misaligned(allocation, wanted)
     if isinstance(rewrite, Refusal):
@@ -407,7 +407,7 @@ def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | R
 
 
 def _why_never(allocation: ir.Operation) -> str | None:
-    """Why an allocation is not padded whatever the amount; one reason per early exit."""
+    """Returns why an allocation is not padded whatever the amount; one reason per early exit."""
     kind = type_of(allocation)
     if is_hinted(allocation):
         return "it is swizzled"
@@ -421,7 +421,7 @@ def _why_never(allocation: ir.Operation) -> str | None:
 
 
 def _why_not_searched(allocation: ir.Operation) -> str | None:
-    """Why no padding is searched for an allocation that the stock pass might pad."""
+    """Returns why no padding is searched for an allocation that the stock pass might pad."""
     if type_of(allocation).rank == 1:
         return "it has rank 1, so that its rows are not known"
     try:

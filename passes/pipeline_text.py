@@ -106,7 +106,7 @@ class _Reader:
         self.at = 0
 
     def elements(self) -> tuple[ElementText, ...]:
-        """Elements separated by commas, up to an unmatched `)` or the end."""
+        """Returns elements separated by commas, up to an unmatched `)` or the end."""
         self._skip_space()
         if self._peek() in ("", ")"):
             return ()
@@ -147,7 +147,7 @@ class _Reader:
         return NestText(anchor, body, start, stop)
 
     def _braces(self) -> str:
-        """The text between the braces at the cursor; inner braces must balance."""
+        """Returns the text between the braces at the cursor; inner braces must balance."""
         opening, depth = self.at, 0
         while self.at < len(self._text):
             depth += {"{": 1, "}": -1}.get(self._text[self.at], 0)
@@ -165,12 +165,12 @@ class _Reader:
 
 
 def is_ours(name: str) -> bool:
-    """Whether `name` is of our family of passes; it may still be unknown."""
+    """Returns whether `name` is of our family of passes; it may still be unknown."""
     return name.startswith(PREFIX)
 
 
 def native_passes(root: NestText) -> Iterator[tuple[PassText, str]]:
-    """Every pass of the compiler's own in `root`, each with the anchor that it is in."""
+    """Yields every pass of the compiler's own in `root`, each with the anchor that it is in."""
     for element in root.body:
         if isinstance(element, NestText):
             yield from native_passes(element)

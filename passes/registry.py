@@ -37,7 +37,7 @@ class UnknownPassError(ValueError):
 
 
 def registered_passes() -> dict[str, type[FunctionPass]]:
-    """The passes by their textual names, in the registry's order."""
+    """Returns the passes by their textual names, in the registry's order."""
     return {each.name: each for each in PASSES}
 
 

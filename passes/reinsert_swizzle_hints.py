@@ -167,7 +167,7 @@ def _check_reach(reach: Reach, stowed: Mapping[ir.Value, _Stowed]) -> None:
 
 
 def _framed(reaches: Mapping[ir.Value, Reach]) -> set[ir.Value]:
-    """The allocations whose hints must go to the memrefs of their uses.
+    """Returns the allocations whose hints must go to the memrefs of their uses.
 
     These are the ones that meet others as views, and all that meet these: the accesses behind a
     meeting are the same for all who meet there.
@@ -187,7 +187,7 @@ def _framed(reaches: Mapping[ir.Value, Reach]) -> set[ir.Value]:
 
 
 def _meets_whole(reach: Reach) -> bool:
-    """Whether the allocation is carried around only as itself and flat, if at all.
+    """Returns whether the allocation is carried around only as itself and flat, if at all.
 
     A hint directly on it then reaches all accesses without a view in between.
     """
@@ -236,7 +236,7 @@ def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:
 def _check_frames(
     allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits
 ) -> int | None:
-    """The size of the frames that all loads and stores go through; None without any.
+    """Returns the size of the frames that all loads and stores go through; None without any.
 
     A gather_to_lds may go through several frames at once: what it stores is permuted already.
     Where the swizzles begin anew at the start of every part, the parts may have any sizes: each is
@@ -281,7 +281,7 @@ def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Inde
 
 
 def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str | None:
-    """Why `base` is not made of whole rows of the allocation, one behind the other."""
+    """Returns why `base` is not made of whole rows of the allocation, one behind the other."""
     if not isinstance(base.type, ir.MemRefType):
         return f"{base.type} is not a ranked memref"
     kind = base.type
@@ -303,7 +303,7 @@ def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str 
 def _why_no_frame(
     base: ir.Value, allocated: ir.Value, frame: int | None, bits: IndexBits
 ) -> str | None:
-    """Why a part is no frame of the allocation, of `frame` elements if that is known."""
+    """Returns why a part is no frame of the allocation, of `frame` elements if that is known."""
     elements = prod(type_of(base).shape)
     if frame is not None and elements != frame:
         return f"it has {elements} elements, another part that is used has {frame}"
@@ -367,7 +367,7 @@ def _hint(buffer: ir.Value, swizzles: Sequence[ir.Attribute], point: ir.Insertio
 
 
 def _wrap(base: ir.Value, swizzles: Sequence[ir.Attribute]) -> ir.Value:
-    """A contiguous memref behind hints on its elements in row-major order."""
+    """Returns a contiguous memref behind hints on its elements in row-major order."""
     kind = type_of(base)
     if kind.rank == 1:
         return _hint(base, swizzles, point_behind(base))

@@ -169,7 +169,7 @@ class ResolveSwizzleHints(HintPass):
 
 
 def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:
-    """The hints that say how memory is laid out.
+    """Returns the hints that say how memory is laid out.
 
     A hint that only feeds the source of gather_to_lds says how the gather was permuted; whoever
     emitted it has permuted the source offsets, and nothing is left to do.

@@ -145,7 +145,7 @@ class _Group:
 
 
 def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
-    """The allocations that meet, together, in the order of their first members."""
+    """Returns the allocations that meet, together, in the order of their first members."""
     reaches = {each: reach_of(each.results[0]) for each in allocations}
     owner = {each.results[0]: each for each in allocations}
     left = list(allocations)
@@ -190,7 +190,7 @@ class _Planned:
 
 
 def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
-    """The gathers that store to a group, each once, with all that it stores to."""
+    """Returns the gathers that store to a group, each once, with all that it stores to."""
     found: dict[ir.Operation, Gather] = {}
     for gather in (each for traced in traces for each in traced.gathers):
         known = found.setdefault(gather.operation, gather)
@@ -213,7 +213,7 @@ class _Planner:
     """What padding would do to the allocations; empty if nothing pads them later."""
 
     def plan(self, group: _Group) -> _Planned:
-        """The decision on `group`, with its reason."""
+        """Returns the decision on `group`, with its reason."""
         traces: list[AllocationAccesses] = []
         try:
             _check(group)
@@ -266,7 +266,7 @@ class _Planner:
             raise Refusal(f"its accesses cannot be counted: {error}") from error
 
     def _padded(self, allocations: Sequence[ir.Operation]) -> Layout | None:
-        """What padding would make of all of the allocations; None where it would differ."""
+        """Returns what padding would make of all of the allocations; None where it would differ."""
         plans = [self.paddings().get(each) for each in allocations]
         layouts = {None if plan is None else plan.layout for plan in plans}
         return layouts.pop() if len(layouts) == 1 else None
@@ -301,7 +301,7 @@ _HINTED = "it has a swizzle hint already"
 
 
 def _standing_chain(allocation: ir.Operation) -> Chain:
-    """The swizzles that an allocation has already."""
+    """Returns the swizzles that an allocation has already."""
     if STOWED_SWIZZLE in allocation.attributes:
         raise Refusal(_HINTED)
     try:
@@ -314,7 +314,7 @@ def _standing_chain(allocation: ir.Operation) -> Chain:
 
 
 def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
-    """The plan for an allocation that has hints already."""
+    """Returns the plan for an allocation that has hints already."""
     if plan.swizzles:
         return replace(plan, reason=f"on top of the swizzle that it has: {plan.reason}")
     left = (

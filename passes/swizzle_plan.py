@@ -35,7 +35,7 @@ class SwizzlePlan:
     def kept(
         reason: str, lds_bytes: int | None = None, conflicts: int | None = None
     ) -> SwizzlePlan:
-        """The plan to leave an allocation as it is."""
+        """Returns the plan to leave an allocation as it is."""
         return SwizzlePlan(reason, (), lds_bytes, conflicts, conflicts)
 
     @staticmethod
@@ -48,11 +48,11 @@ class SwizzlePlan:
 
     @property
     def shown_swizzles(self) -> str:
-        """The chain in a few words."""
+        """Returns the chain in a few words."""
         return " of ".join(map(str, self.swizzles))
 
     def remark(self, allocation: str) -> str:
-        """The decision in a sentence; `allocation` is the allocation's type."""
+        """Returns the decision in a sentence; `allocation` is the allocation's type."""
         if not self.swizzles:
             return f"allocation of {allocation} not swizzled: {self.reason}"
         return (
@@ -63,7 +63,7 @@ class SwizzlePlan:
     def decision(
         self, pass_name: str, function: ir.Operation, allocation: str, location: ir.Location
     ) -> Decision:
-        """The same for the log."""
+        """Returns the same for the log."""
         named = "sym_name" in function.attributes
         return Decision(
             pass_name=pass_name,
@@ -98,7 +98,7 @@ class SwizzlingPass(FunctionPass):
             )
 
     def policy(self, lds: Target) -> LayoutPolicy:
-        """What chooses layouts for `lds` under the pass's options."""
+        """Returns what chooses layouts for `lds` under the pass's options."""
         return LayoutPolicy(lds, self.max_chain)
 
     def refuse(

@@ -79,7 +79,7 @@ class VerifyLdsConflicts(FunctionPass):
                 raise PassFailure(location_at(worst.location, function), worst.message + rest)
 
     def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
-        """What is wrong with the accesses to one allocation."""
+        """Yields what is wrong with the accesses to one allocation."""
         for use in allocation.unknown:
             yield _Fault(
                 use.location or allocation.location,
@@ -129,7 +129,7 @@ class _Fault:
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
-        """What cannot run counts most, what conflicts more than what is not known."""
+        """Returns what cannot run counts most, what conflicts more than what is not known."""
         return self.misaligned, self.cycles is not None, self.cycles or 0
 
 

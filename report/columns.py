@@ -26,12 +26,12 @@ class AllocationRow:
 
     @property
     def number(self) -> int:
-        """The number of the row in the report."""
+        """Returns the number of the row in the report."""
         return self.numbered.number
 
     @property
     def report(self) -> AllocationReport:
-        """What is known of it."""
+        """Returns what is known of it."""
         return self.numbered.report
 
     allocation = report
@@ -52,12 +52,12 @@ class AccessRow:
 
     @property
     def number(self) -> int:
-        """The number of the row in the report."""
+        """Returns the number of the row in the report."""
         return self.numbered.number
 
     @property
     def group(self) -> AccessGroup:
-        """What is known of it."""
+        """Returns what is known of it."""
         return self.numbered.group
 
 

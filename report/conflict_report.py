@@ -66,7 +66,7 @@ class AccessGroup:
 
     @property
     def runs(self) -> int:
-        """How often one workgroup issues one of the accesses, all waves together."""
+        """Returns how often one workgroup issues one of the accesses, all waves together."""
         return self.weight * self.issues
 
     def costs(self, count: LayoutCount) -> tuple[AccessCost, ...]:
@@ -124,7 +124,7 @@ class AllocationReport:
 
     @property
     def chosen(self) -> LayoutCount | None:
-        """The proposal of an undecided allocation, else what stands."""
+        """Returns the proposal of an undecided allocation, else what stands."""
         return self.proposal if self.is_proposed else self.standing
 
     @property

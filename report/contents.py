@@ -56,7 +56,7 @@ class Contents:
 
     @property
     def allocations(self) -> Iterator[NumberedAllocation]:
-        """The allocations of all functions."""
+        """Yields the allocations of all functions."""
         for function in self.functions:
             yield from function.allocations
 
@@ -67,12 +67,12 @@ class Contents:
 
     @property
     def archs(self) -> tuple[str, ...]:
-        """The architectures of the functions, each once."""
+        """Returns the architectures of the functions, each once."""
         return tuple(dict.fromkeys(f.report.arch for f in self.functions if f.report.arch))
 
     @property
     def title(self) -> str:
-        """The inputs by their names alone."""
+        """Returns the inputs by their names alone."""
         return ", ".join(Path(name).name if name != "-" else "<stdin>" for name in self.inputs)
 
 

@@ -34,7 +34,7 @@ class Picture:
 
     @property
     def data_uri(self) -> str:
-        """The picture as a `data:` address."""
+        """Returns the picture as a `data:` address."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
 
 

@@ -91,5 +91,5 @@ def _narrowed(array: Array, dtype: np.dtype[Any], wanted: str) -> Array:
 
 
 def type_text(value: Array) -> str:
-    """The type of a value in `iree-run-module`'s notation: `4x8xf16`."""
+    """Returns the type of a value in `iree-run-module`'s notation: `4x8xf16`."""
     return "x".join([*map(str, value.shape), element_type_of(value.dtype)])

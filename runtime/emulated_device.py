@@ -42,17 +42,17 @@ class DispatchRecord:
 
     @property
     def total(self) -> int:
-        """The number of workgroups of the whole grid."""
+        """Returns the number of workgroups of the whole grid."""
         return math.prod(self.workgroups)
 
     @property
     def emulated(self) -> int:
-        """The number of workgroups that ran."""
+        """Returns the number of workgroups that ran."""
         return len(self.each) or self.total
 
     @property
     def agree(self) -> bool | None:
-        """Whether the first and the last workgroup of a sample have equal counters.
+        """Returns whether the first and the last workgroup of a sample have equal counters.
 
         None where the whole grid ran at once, or a single workgroup.
         """
@@ -132,7 +132,7 @@ _POINTER_KINDS = frozenset({"global_buffer"})
 
 
 def kernel_arguments(kernel: Kernel, command: DispatchCommand) -> bytes:
-    """The kernarg segment of a dispatch: bindings, then constants, then hidden arguments.
+    """Returns the kernarg segment of a dispatch: bindings, then constants, then hidden arguments.
 
     The kernel's metadata gives their offsets and kinds. The hidden arguments are those of code
     object version 5 ("LLVM AMDGPU usage", kernel argument metadata).

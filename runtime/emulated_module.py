@@ -50,7 +50,7 @@ class EmulatedModule:
 
     @property
     def arch(self) -> str:
-        """The chip that all kernels are for."""
+        """Returns the chip that all kernels are for."""
         return next(iter(self.kernels.values())).arch if self.kernels else ""
 
 

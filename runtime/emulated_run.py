@@ -37,7 +37,7 @@ class EmulatedRun:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The counters of the workgroups that ran, summed over the dispatches."""
+        """Returns the counters of the workgroups that ran, summed over the dispatches."""
         counted: Counter[str] = Counter()
         for record in self.records:
             counted.update(totals(record.kernel, record.counters))
@@ -45,17 +45,17 @@ class EmulatedRun:
 
     @property
     def workgroups(self) -> int:
-        """The number of workgroups of the whole grids of all dispatches."""
+        """Returns the number of workgroups of the whole grids of all dispatches."""
         return sum(record.total for record in self.records)
 
     @property
     def emulated(self) -> int:
-        """The number of workgroups that ran."""
+        """Returns the number of workgroups that ran."""
         return sum(record.emulated for record in self.records)
 
     @property
     def lds_bytes(self) -> int:
-        """The LDS bytes of a workgroup, of the dispatch that takes the most."""
+        """Returns the LDS bytes of a workgroup, of the dispatch that takes the most."""
         return max((record.kernel.lds_bytes for record in self.records), default=0)
 
 

@@ -48,7 +48,7 @@ _COMPOSITE_PART = re.compile(
 
 
 def constant_bytes(attribute: ir.Attribute, blobs: Mapping[str, bytes]) -> npt.NDArray[np.uint8]:
-    """The bytes of a `util.buffer.constant`."""
+    """Returns the bytes of a `util.buffer.constant`."""
     if isinstance(attribute, ir.StringAttr):
         return np.frombuffer(attribute.value_bytes, np.uint8)
     text = str(attribute)

@@ -79,7 +79,7 @@ class Interpreter:
         return operations[-1]
 
     def branch(self, operation: ir.Operation) -> tuple[ir.Block, list[object]]:
-        """The block that a terminator branches to, and the values that it passes."""
+        """Returns the block that a terminator branches to, and the values that it passes."""
         if operation.name == "cf.br":
             return operation.successors[0], self.operands(operation)
         if operation.name == "cf.cond_br":
@@ -104,7 +104,7 @@ class Interpreter:
         return operation.successors[case + 1], passed[start : start + sizes[case]]
 
     def unsupported(self, operation: ir.Operation, detail: str = "") -> HostProgramError:
-        """The error of an op that cannot be run."""
+        """Returns the error of an op that cannot be run."""
         return _located(
             operation,
             f"the emulator does not run the host op '{operation.name}'{detail}; what runs are "
@@ -112,7 +112,7 @@ class Interpreter:
         )
 
     def operands(self, operation: ir.Operation) -> list[Any]:
-        """The values of an op's operands."""
+        """Returns the values of an op's operands."""
         return [self.values[operand] for operand in operation.operands]
 
     def segments(self, operation: ir.Operation) -> list[list[Any]]:
@@ -308,7 +308,7 @@ def _dispatch(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 def _workgroups(
     run: Interpreter, export: ir.Operation, workload: Sequence[int]
 ) -> tuple[int, int, int]:
-    """The workgroup count that the export computes from the workload."""
+    """Returns the workgroup count that the export computes from the workload."""
     region = export.regions[0]
     arguments = [None, *workload][: len(region.blocks[0].arguments)]
     counts = Interpreter(run.module, run.device).run_region(region, arguments)
@@ -406,7 +406,7 @@ def _same(run: Interpreter, op: ir.Operation) -> Sequence[int]:
 
 
 def _done(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    """The status of something that is waited for."""
+    """Returns the status of something that is waited for."""
     return [0]
 
 

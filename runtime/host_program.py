@@ -103,12 +103,12 @@ class HostProgram:
 
     @property
     def signatures(self) -> tuple[FunctionSignature, ...]:
-        """The exported functions that can be called with inputs alone."""
+        """Returns the exported functions that can be called with inputs alone."""
         public = [name for name, op in self._host.functions.items() if _is_public(op)]
         return tuple(self.signature(name) for name in callable_names(public))
 
     def signature(self, function: str) -> FunctionSignature:
-        """The signature of an exported function.
+        """Returns the signature of an exported function.
 
         Raises:
             HostProgramError: there is no such function.

@@ -34,7 +34,7 @@ def _integers(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
 
 
 def _float(function: Callable[..., Any]) -> ScalarOp:
-    """An operation that NumPy computes in the result's type."""
+    """Returns an operation that NumPy computes in the result's type."""
 
     def compute(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
         dtype = host_dtype(str(op.results[0].type))

@@ -104,7 +104,7 @@ TIMEPOINT = object()
 
 
 def host_dtype(element_type: str) -> np.dtype[Any]:
-    """The dtype of an element type; HostProgramError where there is none."""
+    """Returns the dtype of an element type; HostProgramError where there is none."""
     try:
         return dtype_of(element_type)
     except ElementTypeError as error:
@@ -112,7 +112,7 @@ def host_dtype(element_type: str) -> np.dtype[Any]:
 
 
 def plain_value(attribute: ir.Attribute) -> object:
-    """The Python number of a numeric attribute; any other attribute as it is."""
+    """Returns the Python number of a numeric attribute; any other attribute as it is."""
     if isinstance(attribute, ir.BoolAttr):
         return int(attribute.value)
     if isinstance(attribute, ir.IntegerAttr | ir.FloatAttr):

@@ -73,12 +73,12 @@ class RunSettings:
 
     @property
     def compile_flags(self) -> tuple[str, ...]:
-        """The flags for LLVM's parser, values joined to their flags."""
+        """Returns the flags for LLVM's parser, values joined to their flags."""
         return joined_flags(self.compile.process_flags)
 
     @property
     def is_source(self) -> bool:
-        """Whether the module is MLIR to compile first."""
+        """Returns whether the module is MLIR to compile first."""
         return self.module == "-" or self.module.endswith((".mlir", ".mlirbc"))
 
 
@@ -125,7 +125,7 @@ def run_module(
 
 
 def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
-    """The counters of all dispatches as JSON-ready data."""
+    """Returns the counters of all dispatches as JSON-ready data."""
     from ..emulator.counters import totals
 
     return {
@@ -216,7 +216,7 @@ def _run_on_gpu(
 
 
 def _compiled(settings: RunSettings, device: str) -> bytes:
-    """The module compiled for a real device."""
+    """Returns the module compiled for a real device."""
     kind = device.partition("://")[0].split("-")[0]
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:

@@ -59,7 +59,7 @@ class Parameters:
         return Parameters(indices)
 
     def providers(self) -> list[ParameterProvider]:
-        """What the runtime's own parameter module takes."""
+        """Returns what the runtime's own parameter module takes."""
         return [index.create_provider(scope=scope) for scope, index in self._indices.items()]
 
     def read(self, scope: str, key: str, offset: int, length: int) -> Bytes:

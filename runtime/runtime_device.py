@@ -37,7 +37,7 @@ def device_answers(driver: str) -> str:
 
 
 def _one_line(error: Exception) -> str:
-    """The runtime's message without its source lines and hints.
+    """Returns the runtime's message without its source lines and hints.
 
     It has the form `file.c:12: STATUS; what; where`, and may hold several of these.
     """
@@ -84,7 +84,7 @@ def device_uris(driver: str = "") -> list[str]:
 
 
 def driver_names() -> list[str]:
-    """The HAL drivers that the runtime was built with."""
+    """Returns the HAL drivers that the runtime was built with."""
     import iree.runtime as runtime
 
     return list(runtime.query_available_drivers())
@@ -140,7 +140,7 @@ def run_on_device(
 
 
 def _function_name(module: Any, function: str) -> str:
-    """The function to call: the module's only one where `function` is empty."""
+    """Returns the function to call: the module's only one where `function` is empty."""
     names = callable_names(module.function_names)
     if not function and len(names) == 1:
         return names[0]
@@ -168,7 +168,7 @@ def _call(
 
 @cache
 def _device(device: str, allocators: tuple[str, ...]) -> HalDevice:
-    """A device, which lives as long as the process.
+    """Returns a device, which lives as long as the process.
 
     The runtime's buffers do not hold their device. A buffer that outlives its device, such as one
     in a traceback, ends the process when it is freed.

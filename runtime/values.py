@@ -45,7 +45,7 @@ _TYPED = re.compile(r"((?:\d+x)*)([a-z]\w*(?:<\w+>)?)(?:=(.*))?$", re.DOTALL)
 
 
 def parse_values(text: str) -> list[Array | int | float]:
-    """The values that one `--input=` denotes: an .npy file may hold several.
+    """Returns the values that one `--input=` denotes: an .npy file may hold several.
 
     Tensors are arrays, also those of rank 0 from a file; scalars are Python numbers. Elements of a
     file that NumPy has no type for (bf16, 8-bit floats) stay raw bytes, if the text names no type.
@@ -188,7 +188,7 @@ _UNREADABLE = (
 
 
 def _native(array: Array) -> Array:
-    """The array in this machine's byte order, if its elements can be those of a tensor."""
+    """Returns the array in this machine's byte order, if its elements can be those of a tensor."""
     if array.dtype.type is not np.void or array.dtype.names is not None:
         element_type_of(array.dtype.newbyteorder("="))
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).reshape(array.shape)
@@ -231,7 +231,7 @@ def value_text(value: Array, max_elements: int) -> str:
 
 
 def _word(element: Any) -> str:
-    """One element as text."""
+    """Returns one element as text."""
     if is_integer(element.dtype):
         return str(int(element))
     if element.dtype.kind == "c":
@@ -272,7 +272,7 @@ def save_array(destination: str, value: Array) -> None:
 
 
 def _for_npy(value: Array) -> Array:
-    """The value in a dtype that .npy files have."""
+    """Returns the value in a dtype that .npy files have."""
     if value.dtype.isbuiltin == 1:
         return value
     if is_integer(value.dtype):

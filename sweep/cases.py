@@ -59,7 +59,7 @@ class Case:
 
     @property
     def source_digest(self) -> str:
-        """A digest that tells modules of the same name apart."""
+        """Returns a digest that tells modules of the same name apart."""
         call = json.dumps([self.kernel.source, self.kernel.function, self.kernel.inputs])
         return hashlib.sha256(call.encode()).hexdigest()[:12]
 
@@ -73,7 +73,7 @@ def target_flags(target: str) -> tuple[str, str]:
 def cases(
     kernels: Sequence[SweptKernel], targets: Sequence[str], mitigations: Sequence[str], sample: int
 ) -> list[Case]:
-    """All combinations, in which the mitigations of one kernel follow each other."""
+    """Returns all combinations, in which the mitigations of one kernel follow each other."""
     return [
         Case(kernel, target, mitigation, sample)
         for target in targets
@@ -92,7 +92,7 @@ def attention_kernel(attention: Attention) -> SweptKernel:
 
 
 def matmul_kernel(matmul: Matmul) -> SweptKernel:
-    """A matmul, of 2 * m * n * k operations."""
+    """Returns a matmul, of 2 * m * n * k operations."""
     m = matmul
     inputs = (f"{m.m}x{m.k}x{m.dtype}", f"{m.k}x{m.n}x{m.dtype}")
     name = f"matmul_{m.m}x{m.n}x{m.k}"
@@ -100,14 +100,14 @@ def matmul_kernel(matmul: Matmul) -> SweptKernel:
 
 
 def named_kernels(name: str, dtypes: Sequence[str], every: int = 1) -> list[SweptKernel]:
-    """Every `every`-th kernel of the set `attention` or `matmul`, in all `dtypes`."""
+    """Returns every `every`-th kernel of the set `attention` or `matmul`, in all `dtypes`."""
     if name == "attention":
         return [attention_kernel(a) for d in dtypes for a in swept_attentions(d)[::every]]
     return [matmul_kernel(Matmul(*shape, d)) for d in dtypes for shape in _MATMULS[::every]]
 
 
 def kernels_of_file(path: Path, dtypes: Sequence[str], every: int = 1) -> list[SweptKernel]:
-    """The kernels that a JSON file lists.
+    """Returns the kernels that a JSON file lists.
 
         [{"kernel": "attention", "batch": 2, "seq": 512, "head_dim": 64},
          {"kernel": "matmul", "m": 256, "n": 256, "k": 512, "dtype": "bf16"},

@@ -30,11 +30,11 @@ class Attention:
 
     @property
     def name(self) -> str:
-        """A name fit for a file."""
+        """Returns a name fit for a file."""
         return f"attention_{self.batch}x{self.seq}x{self.head_dim}_{self.dtype}"
 
     def source(self) -> str:
-        """The kernel as MLIR."""
+        """Returns the kernel as MLIR."""
         kind = f"tensor<{self.batch}x{self.seq}x{self.head_dim}x{self.dtype}>"
         scale = self.head_dim**-0.5
         return f"""func.func @attention(%q: {kind}, %k: {kind}, %v: {kind}) -> {kind} {{
@@ -63,7 +63,7 @@ class _Products:
 
     @property
     def accumulator(self) -> str:
-        """The type that products are summed in, and that the output has."""
+        """Returns the type that products are summed in, and that the output has."""
         return "i32" if self.dtype == "i8" else "f32"
 
 
@@ -79,17 +79,17 @@ class Matmul(_Products):
 
     @property
     def name(self) -> str:
-        """A name fit for a file."""
+        """Returns a name fit for a file."""
         order = "_transposed" if self.transposed else ""
         return f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}{order}"
 
     @property
     def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shapes of the two inputs."""
+        """Returns the shapes of the two inputs."""
         return (self.m, self.k), (self.n, self.k) if self.transposed else (self.k, self.n)
 
     def source(self) -> str:
-        """The kernel as MLIR."""
+        """Returns the kernel as MLIR."""
         operation = "linalg.matmul"
         if self.transposed:
             maps = ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)")
@@ -114,16 +114,16 @@ class PackedMatmul(_Products):
 
     @property
     def name(self) -> str:
-        """A name fit for a file."""
+        """Returns a name fit for a file."""
         return f"mmt4d_{self.m}x{self.n}x{self.k}_{self.dtype}"
 
     @property
     def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shapes of the two inputs."""
+        """Returns the shapes of the two inputs."""
         return (self.m, self.k, 16, 16), (self.n, self.k, 16, 16)
 
     def source(self) -> str:
-        """The kernel as MLIR."""
+        """Returns the kernel as MLIR."""
         return _product_source(self, (self.m, self.n, 16, 16), "mmt4d", "linalg.mmt4d")
 
 
@@ -145,7 +145,7 @@ class Convolution(_Products):
 
     @property
     def name(self) -> str:
-        """A name fit for a file."""
+        """Returns a name fit for a file."""
         image = f"{self.batch}x{self.height}x{self.width}x{self.channels}"
         window = f"{self.window}x{self.window}x{self.filters}"
         stride = f"_stride{self.stride}" if self.stride > 1 else ""
@@ -153,7 +153,7 @@ class Convolution(_Products):
 
     @property
     def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shapes of the two inputs."""
+        """Returns the shapes of the two inputs."""
         image = (self.batch, self.height, self.width, self.channels)
         return image, (self.window, self.window, self.channels, self.filters)
 
@@ -164,13 +164,13 @@ class Convolution(_Products):
         return rows, columns
 
     def source(self) -> str:
-        """The kernel as MLIR."""
+        """Returns the kernel as MLIR."""
         steps = f"dilations = dense<1> : vector<2xi64>, strides = dense<{self.stride}>"
         operation = f"linalg.conv_2d_nhwc_hwcf {{{steps} : vector<2xi64>}}"
         return _product_source(self, (self.batch, *self._extents, self.filters), "conv", operation)
 
     def product(self, a: F64, b: F64, part: Mask) -> F64:
-        """The elements of the output that `part` marks."""
+        """Returns the elements of the output that `part` marks."""
         rows, columns = self._extents
         total = np.zeros((self.batch, rows, columns, self.filters))
         for i in range(self.window):

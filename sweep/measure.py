@@ -28,7 +28,7 @@ this many are."""
 
 
 def measure(case: Case) -> Row:
-    """The row of one case; a failure is a row too, with the reason."""
+    """Returns the row of one case; a failure is a row too, with the reason."""
     row = empty_row(case, installed_versions())
     started = time.perf_counter()
     try:
@@ -102,18 +102,18 @@ def _emulate(case: Case) -> EmulatedRun:
 
 
 def _all_agree(record: DispatchRecord) -> bool | None:
-    """Whether all workgroups that ran have equal counters; None where only one ran."""
+    """Returns whether all workgroups that ran have equal counters; None where only one ran."""
     first, *others = record.each
     return all(first.equals(other) for other in others) if others else None
 
 
 def _measured(record: DispatchRecord) -> dict[str, int]:
-    """The sums over the workgroups that ran."""
+    """Returns the sums over the workgroups that ran."""
     return totals(record.kernel, record.counters)
 
 
 def _workgroup(record: DispatchRecord) -> dict[str, int] | None:
-    """The counters of every single workgroup; None where the workgroups differ."""
+    """Returns the counters of every single workgroup; None where the workgroups differ."""
     return None if _all_agree(record) is False else totals(record.kernel, record.each[0])
 
 

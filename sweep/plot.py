@@ -55,7 +55,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def plot(rows: Sequence[Row]) -> Mapping[str, bytes]:
-    """The picture as `png` and `svg`; the same rows give the same bytes."""
+    """Returns the picture as `png` and `svg`; the same rows give the same bytes."""
     with rc_context(_STYLE):
         figure = _figure(groups(rows))
         return {
@@ -71,7 +71,7 @@ def _saved(figure: Figure, format: str, **options: Any) -> bytes:
 
 
 def _figure(found: Sequence[Group]) -> Figure:
-    """A column per group that has anything to draw."""
+    """Returns a column per group that has anything to draw."""
     drawn = [group for group in found if any(row.grid for row in group.rows.values())]
     if not drawn:
         figure = Figure(figsize=(6, 2))
@@ -111,7 +111,7 @@ def _figure(found: Sequence[Group]) -> Figure:
 
 
 def _by_work(group: Group) -> list[str]:
-    """The kernels from the least to the most work; those of equal work keep their order."""
+    """Returns the kernels from the least to the most work; those of equal work keep their order."""
     work = {kernel: row.work for (kernel, _), row in group.rows.items()}
     return sorted(group.kernels, key=lambda kernel: work[kernel])
 
@@ -130,7 +130,7 @@ class _ConflictScale:
 
     @staticmethod
     def of(found: Sequence[Group]) -> _ConflictScale:
-        """The scale that all groups fit on."""
+        """Returns the scale that all groups fit on."""
         counts = [
             row.grid[Counted.CONFLICTS]
             for group in found
@@ -152,14 +152,14 @@ class _ConflictScale:
         return self.lowest - (self.lanes + 1) * self.lane, self.lowest - self.lane
 
     def height(self, conflicts: int, lane: int) -> float:
-        """Where a count is drawn."""
+        """Returns where a count is drawn."""
         return math.log10(conflicts) if conflicts else self.shelf[1] - (lane + 0.5) * self.lane
 
 
 def _points(
     group: Group, ordered: Sequence[str], mitigation: str, value: Any
 ) -> tuple[list[int], list[float]]:
-    """The x and y of the rows that have a value."""
+    """Returns the x and y of the rows that have a value."""
     found = [
         (x, value(group.rows[kernel, mitigation]))
         for x, kernel in enumerate(ordered)
@@ -233,7 +233,7 @@ def _instructions(axis: Axes, group: Group, ordered: Sequence[str]) -> None:
 
 
 def _ratio(group: Group, row: Row, counter: str) -> float | None:
-    """A counter of the grid against the baseline's, where both are known."""
+    """Returns a counter of the grid against the baseline's, where both are known."""
     base = group.rows.get((row.kernel, group.baseline))
     if row.grid is None or base is None or not base.grid or not base.grid[counter]:
         return None

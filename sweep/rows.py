@@ -19,7 +19,7 @@ _LEFT_OUT = ("SQ_INSTS_SMEM", "SQ_INSTS_BRANCH", "SQ_INSTS_VMEM_RD", "SQ_INSTS_V
 
 
 def swept_counters() -> list[str]:
-    """The names of the counters that a row holds, in the order of a table's columns."""
+    """Returns the names of the counters that a row holds, in the order of a table's columns."""
     names = [name for name in counter_names() if name not in _LEFT_OUT]
     return [*_FIRST, *(name for name in names if name not in _FIRST)]
 
@@ -44,7 +44,7 @@ _ROOMS = ("bank_model", "dialect_utils", "emulator", "iree_plugin", "passes", "r
 
 @cache
 def installed_versions() -> Versions:
-    """The versions that this process measures with."""
+    """Returns the versions that this process measures with."""
     from iree.compiler.version import VERSION
 
     root = Path(__file__).parents[1]
@@ -56,7 +56,7 @@ def installed_versions() -> Versions:
 
 
 def without_prose(source: str) -> str:
-    """The syntax tree of a module as text, without comments and docstrings.
+    """Returns the syntax tree of a module as text, without comments and docstrings.
 
     A string that stands alone as a statement does nothing, whether it documents a module, a class,
     a function or an attribute.
@@ -122,12 +122,12 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """Whether there are no figures."""
+        """Returns whether there are no figures."""
         return bool(self.error)
 
     @property
     def versions(self) -> Versions:
-        """The versions that the row was measured with."""
+        """Returns the versions that the row was measured with."""
         return Versions(self.compiler, self.bankwise, self.code)
 
     @property
@@ -146,7 +146,7 @@ _KEY_FIELDS = 9
 
 
 def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
-    """The row of a case with no figures."""
+    """Returns the row of a case with no figures."""
     kernel = case.kernel
     identity = (kernel.name, kernel.dtype, case.target, case.mitigation)
     return Row(
@@ -160,5 +160,5 @@ def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
 
 
 def key_of(case: Case, versions: Versions) -> tuple[object, ...]:
-    """The key of the row that measures a case with some versions."""
+    """Returns the key of the row that measures a case with some versions."""
     return empty_row(case, versions).key

@@ -29,7 +29,7 @@ class KeptRow(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether the measurement failed, so that it is to be made again."""
+        """Returns whether the measurement failed, so that it is to be made again."""
         ...
 
 
@@ -46,16 +46,16 @@ class Rows(Generic[RowT]):
         return len(self._rows)
 
     def rows(self) -> Iterable[RowT]:
-        """All rows, in the order in which they were finished."""
+        """Returns all rows, in the order in which they were finished."""
         return self._rows.values()
 
     def find(self, key: Hashable) -> RowT | None:
-        """The row of a key; None too where its measurement failed."""
+        """Returns the row of a key; None too where its measurement failed."""
         row = self._rows.get(key)
         return None if row is None or row.failed else row
 
     def latest(self, keys: Iterable[Hashable]) -> list[RowT]:
-        """The rows that are there of some keys, failed ones included."""
+        """Returns the rows that are there of some keys, failed ones included."""
         return [self._rows[key] for key in keys if key in self._rows]
 
     def append(self, row: RowT) -> None:

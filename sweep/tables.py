@@ -34,12 +34,12 @@ class Group:
 
     @property
     def title(self) -> str:
-        """The group's name, such as `gfx942 f16`."""
+        """Returns the group's name, such as `gfx942 f16`."""
         return f"{self.target} {self.dtype}".strip()
 
     @property
     def baseline(self) -> str:
-        """The mitigation that others are compared with."""
+        """Returns the mitigation that others are compared with."""
         return BASELINE if BASELINE in self.mitigations else self.mitigations[0]
 
     def complete(self) -> list[str]:
@@ -99,7 +99,7 @@ INSTRUCTIONS = (Counted.LDS, Counted.VALU, Counted.SALU, Counted.MFMA)
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
-    """One for each group and mitigation."""
+    """Returns one for each group and mitigation."""
     return [_summary(group, m) for group in groups(rows) for m in group.mitigations]
 
 
@@ -124,7 +124,7 @@ def _summary(group: Group, mitigation: str) -> Summary:
 
 
 def csv_table(rows: Sequence[Row]) -> str:
-    """A line per row without nested fields; a field is empty if it is not known."""
+    """Returns a line per row without nested fields; a field is empty if it is not known."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     counted = [(part, counter) for part in ("workgroup", "grid") for counter in swept_counters()]
@@ -184,7 +184,7 @@ _SUMMARY_HEAD = (
 
 
 def summary_table(rows: Iterable[Row]) -> str:
-    """A line per target, type and mitigation."""
+    """Returns a line per target, type and mitigation."""
     lines: list[Sequence[str]] = [_SUMMARY_HEAD]
     for s in summaries(rows):
         name = (s.group.target, s.group.dtype or "-", s.mitigation)
@@ -196,7 +196,7 @@ def summary_table(rows: Iterable[Row]) -> str:
 
 
 def ratio_text(value: float | None) -> str:
-    """A ratio as `1.234x`; `-` if it is not known."""
+    """Returns a ratio as `1.234x`; `-` if it is not known."""
     return "-" if value is None else f"{value:.3f}x"
 
 

@@ -50,7 +50,7 @@ IREE AND LLVM OPTIONS:
 
 
 def help_text() -> str:
-    """What `--help` prints above the compiler's own help."""
+    """Returns what `--help` prints above the compiler's own help."""
     return HELP.format(
         modes="\n".join(f"    {'=' + name:<32}{what}" for name, what in MITIGATIONS.items())
     )

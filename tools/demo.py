@@ -34,7 +34,7 @@ class Compiled:
 
     @property
     def conflict_cycles(self) -> int:
-        """Those of one workgroup, by the model."""
+        """Returns those of one workgroup, by the model."""
         return sum(d.conflict_cycles_after or 0 for d in self.decisions)
 
 

@@ -44,7 +44,7 @@ A compile also takes iree-compile's flags: bankwise-compile --help lists them.
 
 
 def help_text() -> str:
-    """What `--help` prints."""
+    """Returns what `--help` prints."""
     usual = CompileSettings.mitigation
     modes = ", ".join(f"{mode} (default)" if mode == usual else mode for mode in MITIGATIONS)
     return HELP.format(targets=", ".join(known_targets()), modes=modes)

@@ -36,11 +36,11 @@ class SweepSettings:
 
     @property
     def stem(self) -> str:
-        """The name that the files begin with."""
+        """Returns the name that the files begin with."""
         return f"{Path(self.kernels).stem}_sweep"
 
     def path(self, suffix: str) -> Path:
-        """Where the file with this suffix goes."""
+        """Returns where the file with this suffix goes."""
         return self.output / f"{self.stem}.{suffix}"
 
 

@@ -11,7 +11,7 @@ class UsageError(ValueError):
 
 
 def flag_of(word: str) -> str:
-    """A flag as it was written, without its value."""
+    """Returns a flag as it was written, without its value."""
     return word.partition("=")[0]
 
 

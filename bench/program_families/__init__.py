@@ -14,5 +14,5 @@ _FAMILIES = (attention, matmuls, convolutions, reductions, models, reproducers)
 
 
 def all_programs() -> list[Program]:
-    """Every program, family by family; the names are distinct."""
+    """Returns every program, family by family; the names are distinct."""
     return [program for family in _FAMILIES for program in family.programs()]

@@ -53,7 +53,7 @@ class Attention:
     targets: tuple[str, ...] = EMULATED_CHIPS
 
     def program(self) -> Program:
-        """The attention with its inputs and its reference."""
+        """Returns the attention with its inputs and its reference."""
         return Program(
             name=self.name,
             source=self._source(),
@@ -65,7 +65,7 @@ class Attention:
 
     @property
     def score_factor(self) -> float:
-        """What the scores are multiplied with."""
+        """Returns what the scores are multiplied with."""
         return self.scale or self.sizes["k1"] ** -0.5
 
     def _shape(self, operand: str) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ class Attention:
 """
 
     def reference(self, q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
-        """The output in float64."""
+        """Returns the output in float64."""
         batches = [dim for dim in self.output.split() if dim not in ("m", "n")]
         scored = " ".join([*batches, "m", "k2"])
         scores = self.score_factor * sum_of_products(scored, (q, self.query), (k, self.key))
@@ -146,7 +146,7 @@ def _causal_mask(dtype: str, rows: int, columns: int) -> str:
 
 
 def plain_sizes(batch: int, rows: int, head: int, seen: int = 0) -> dict[str, int]:
-    """The sizes of a plain attention; K and V have `seen` rows, or as many as Q."""
+    """Returns the sizes of a plain attention; K and V have `seen` rows, or as many as Q."""
     return {"b": batch, "m": rows, "n": head, "k1": head, "k2": seen or rows}
 
 
@@ -163,7 +163,7 @@ def _grouped(name: str, dtype: str, rows: int) -> Attention:
 
 
 def programs() -> list[Program]:
-    """All attentions."""
+    """Returns all attentions."""
     masked = plain_sizes(2, 128, 64, 256)
     f8 = plain_sizes(1, 128, 64)
     attentions = [

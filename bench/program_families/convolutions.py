@@ -43,13 +43,13 @@ class Windowed:
 
     @property
     def sum_type(self) -> str:
-        """The type of the output."""
+        """Returns the type of the output."""
         if self._is_pooling:
             return self.dtype
         return "i32" if self.dtype == "i8" else "f32"
 
     def _extent(self, dim: str) -> int:
-        """The output's height or width."""
+        """Returns the output's height or width."""
         reach = (self.sizes[_SPATIAL[dim]] - 1) * self.dilation + 1
         return (self.sizes[dim] - reach) // self.stride + 1
 
@@ -60,7 +60,7 @@ class Windowed:
         )
 
     def program(self) -> Program:
-        """The op with its inputs and its reference."""
+        """Returns the op with its inputs and its reference."""
         exact = self.sum_type == "i32" or self.op.endswith("max")
         return Program(
             name=self.name,
@@ -71,7 +71,7 @@ class Windowed:
         )
 
     def inputs(self) -> tuple[Input, ...]:
-        """All values of i8, normal values of other types."""
+        """Returns all values of i8, normal values of other types."""
         operands = [self.image] if self._is_pooling else [self.image, self.window]
         shapes = [self._shape(dims) for dims in operands]
         if self.dtype == "i8":
@@ -114,7 +114,7 @@ class Windowed:
             yield {_SPATIAL[dim]: i for dim, i in at.items()}, image[tuple(slices)][tuple(limits)]
 
     def convolved(self, image: Array, window: Array) -> Array:
-        """The output in float64, or exactly."""
+        """Returns the output in float64, or exactly."""
         dims = self.window.split()
         rest = "".join(dim for dim in dims if dim not in _SPATIAL.values())
         spec = f"{self.image},{rest}->{self.output}".replace(" ", "")
@@ -125,7 +125,7 @@ class Windowed:
         return total
 
     def _pooled(self, image: Array) -> Array:
-        """The maxima or the sums of the windows."""
+        """Returns the maxima or the sums of the windows."""
         parts = np.stack([part for _, part in self._steps(image)])
         return parts.max(axis=0) if self.op.endswith("max") else parts.sum(axis=0)
 
@@ -139,7 +139,7 @@ def _image(n: int, side: int, c: int, f: int, window: int) -> dict[str, int]:
 
 
 def programs() -> list[Program]:
-    """All convolutions and poolings."""
+    """Returns all convolutions and poolings."""
     nchw, nhwc = "conv_2d_nchw_fchw", "conv_2d_nhwc_hwcf"
     depthwise = {"n": 1, "h": 18, "w": 18, "c": 64, "y": 3, "x": 3}
     flat = {"n": 2, "w": 66, "c": 32, "f": 64, "x": 3}

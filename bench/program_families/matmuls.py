@@ -78,16 +78,16 @@ class Contraction:
 
     @property
     def name(self) -> str:
-        """The kind, the type and the sizes."""
+        """Returns the kind, the type and the sizes."""
         return f"matmul_{self.kind}_{self.dtype}_{'x'.join(map(str, self.sizes.values()))}"
 
     @property
     def sum_type(self) -> str:
-        """The type of the sums and of the output."""
+        """Returns the type of the sums and of the output."""
         return self.accumulator or ("i32" if self.dtype.startswith("i") else "f32")
 
     def program(self) -> Program:
-        """The contraction with its inputs and its reference."""
+        """Returns the contraction with its inputs and its reference."""
         exact = self.sum_type.startswith("i")
         return Program(
             name=self.name,
@@ -100,7 +100,7 @@ class Contraction:
         )
 
     def shape(self, dims: str) -> tuple[int, ...]:
-        """The extents of an operand."""
+        """Returns the extents of an operand."""
         return tuple(self.sizes[dim] for dim in dims.split())
 
     def _type(self, dims: str, element_type: str) -> str:
@@ -109,12 +109,12 @@ class Contraction:
 
     @property
     def _extras(self) -> list[tuple[str, str]]:
-        """The operands of the epilogue and their dimensions."""
+        """Returns the operands of the epilogue and their dimensions."""
         dims = {"bias": "n", "residual": self.output}
         return [(step, dims[step]) for step in self.epilogue if step in dims]
 
     def inputs(self) -> tuple[Input, ...]:
-        """All values of an integer type, normal values of others."""
+        """Returns all values of an integer type, normal values of others."""
         shapes = [self.shape(dims) for dims in (self.left, self.right)]
         if self.dtype.startswith("i"):
             bits = int(self.dtype[1:])
@@ -194,7 +194,7 @@ class Contraction:
 """
 
     def reference(self, a: Array, b: Array, *extras: Array) -> Array:
-        """The output in float64, or exactly."""
+        """Returns the output in float64, or exactly."""
         x = sum_of_products(self.output, (a, self.left), (b, self.right))
         operands = iter(extras)
         for step in self.epilogue:
@@ -232,7 +232,7 @@ def _mnk(m: int, n: int, k: int) -> dict[str, int]:
 
 
 def programs() -> list[Program]:
-    """All matmuls."""
+    """Returns all matmuls."""
     batched = ("b m k", "b k n", "b m n")
     contractions = [
         Contraction("plain", "f16", _mnk(128, 128, 128)),

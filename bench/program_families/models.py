@@ -22,7 +22,7 @@ def _model(name: str, inputs: Sequence[Input], reference: Reference, precision: 
 
 
 def _weights(element_type: str, rows: int, columns: int) -> Input:
-    """A matrix whose products with a normal vector are normal again."""
+    """Returns a matrix whose products with a normal vector are normal again."""
     return normal(element_type, rows, columns, scale=rows**-0.5)
 
 
@@ -32,13 +32,13 @@ def sigmoid(x: Array) -> Array:
 
 
 def onnx_mlp(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
-    """What `onnx_mlp.mlir` computes."""
+    """Returns what `onnx_mlp.mlir` computes."""
     b2 = np.array([0.5, -1.0, 0.25, 2.0, 0.0, 1.0, -0.5, 3.0])
     return softmax(np.maximum(x @ w1.T + b1, 0) @ w2.T + b2)
 
 
 def onnx_transformer_block(x: Array, *weights: Array) -> Array:
-    """What `onnx_transformer_block.mlir` computes."""
+    """Returns what `onnx_transformer_block.mlir` computes."""
     wq, wk, wv, wo, w1, w2 = weights
 
     def heads(of: Array) -> Array:
@@ -52,14 +52,14 @@ def onnx_transformer_block(x: Array, *weights: Array) -> Array:
 
 
 def _same_convolution(x: Array, w: Array) -> Array:
-    """A 3x3 convolution, n c h w by f c y x, of an image with a margin of zeros."""
+    """Returns a 3x3 convolution, n c h w by f c y x, of an image with a margin of zeros."""
     padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
     return np.einsum("nchwyx,fcyx->nfhw", windows, w, optimize=True)
 
 
 def onnx_resnet_block(x: Array, w1: Array, w2: Array, *norm: Array) -> Sequence[Array]:
-    """What `onnx_resnet_block.mlir` computes."""
+    """Returns what `onnx_resnet_block.mlir` computes."""
     gain, bias, mean, variance = (each[:, None, None] for each in norm)
 
     def normalized(of: Array) -> Array:
@@ -71,7 +71,7 @@ def onnx_resnet_block(x: Array, w1: Array, w2: Array, *norm: Array) -> Sequence[
 
 
 def lstm_cell(gates: Array, c: Array) -> Sequence[Array]:
-    """The new hidden state and cell from the four gates, i, f, g, o, side by side."""
+    """Returns the new hidden state and cell from the four gates, i, f, g, o, side by side."""
     i, f, g, o = np.split(gates, 4, axis=1)
     cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     return [sigmoid(o) * np.tanh(cell), cell]
@@ -80,36 +80,36 @@ def lstm_cell(gates: Array, c: Array) -> Sequence[Array]:
 def onnx_embedding_layernorm(
     tokens: Array, table: Array, places: Array, head: Array
 ) -> list[Array]:
-    """What `onnx_embedding_layernorm.mlir` computes."""
+    """Returns what `onnx_embedding_layernorm.mlir` computes."""
     n = layernorm(table[tokens] + places) * 2 - 0.5
     return [n, np.argmax(n @ head, axis=-1)]
 
 
 def onnx_pool_classifier(x: Array, w: Array, b: Array) -> Array:
-    """What `onnx_pool_classifier.mlir` computes."""
+    """Returns what `onnx_pool_classifier.mlir` computes."""
     pooled = x.reshape(2, 16, 4, 2, 4, 2).max(axis=(3, 5)).reshape(2, 256)
     return np.log(softmax(pooled @ w.T + b))
 
 
 def stablehlo_mlp(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
-    """What `stablehlo_mlp.mlir` computes."""
+    """Returns what `stablehlo_mlp.mlir` computes."""
     h = x @ w1 + b1
     return h * (np.tanh((h + 0.044715 * h**3) * np.sqrt(2 / np.pi)) + 1) / 2 @ w2
 
 
 def stablehlo_attention_block(q: Array, k: Array, v: Array) -> Array:
-    """What `stablehlo_attention_block.mlir` computes."""
+    """Returns what `stablehlo_attention_block.mlir` computes."""
     q, k, v = (each.transpose(0, 2, 1, 3) for each in (q, k, v))
     return softmax(q @ k.swapaxes(2, 3) / np.sqrt(32)) @ v
 
 
 def stablehlo_layernorm_mlp(x: Array, gain: Array, w: Array) -> Array:
-    """What `stablehlo_layernorm_mlp.mlir` computes."""
+    """Returns what `stablehlo_layernorm_mlp.mlir` computes."""
     return np.maximum(layernorm(x) * gain @ w, 0) + x
 
 
 def stablehlo_resnet_block(x: Array, w: Array) -> Array:
-    """What `stablehlo_resnet_block.mlir` computes."""
+    """Returns what `stablehlo_resnet_block.mlir` computes."""
     convolved = _same_convolution(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1))
     return np.maximum(convolved, 0).transpose(0, 2, 3, 1) + x
 
@@ -130,14 +130,14 @@ def _distinct_places(random: np.random.Generator) -> Array:
 
 
 def tosa_resnet_block(x: Array, w: Array, b: Array) -> Array:
-    """What `tosa_resnet_block.mlir` computes."""
+    """Returns what `tosa_resnet_block.mlir` computes."""
     convolved = _same_convolution(x.transpose(0, 3, 1, 2), w.transpose(0, 3, 1, 2))
     summed = np.clip(convolved.transpose(0, 2, 3, 1) + b, 0, 6) + x
     return summed.reshape(1, 8, 2, 8, 2, 32).max(axis=(2, 4))
 
 
 def programs() -> list[Program]:
-    """All blocks."""
+    """Returns all blocks."""
     return [*_onnx(), *_stablehlo(), *_tosa()]
 
 

@@ -65,12 +65,12 @@ class Program:
     race: str = ""
 
     def draw_inputs(self) -> list[Array]:
-        """The same inputs each time."""
+        """Returns the same inputs each time."""
         random = np.random.default_rng(_SEED)
         return [draw(random) for draw in self.inputs]
 
     def expected(self, inputs: Sequence[Array]) -> list[Array]:
-        """What the outputs must be, in float64 or as integers."""
+        """Returns what the outputs must be, in float64 or as integers."""
         outputs = self.reference(*map(_widened, inputs))
         return [outputs] if isinstance(outputs, np.ndarray) else list(outputs)
 
@@ -83,7 +83,7 @@ def _widened(array: Array) -> Array:
 
 
 def largest_error(output: Array, expected: Array) -> float:
-    """The largest difference of an element, relative to the larger of two magnitudes.
+    """Returns the largest difference of an element, relative to the larger of two magnitudes.
 
     These are the element's own magnitude and the root mean square of all elements: a sum that
     happens to be small has the rounding errors of its large terms. The error is infinite where
@@ -116,12 +116,12 @@ def integers(element_type: str, *shape: int, low: int, high: int) -> Input:
 
 
 def file_source(name: str) -> str:
-    """The text of one of the `.mlir` files that come with this package."""
+    """Returns the text of one of the `.mlir` files that come with this package."""
     return (SOURCES / f"{name}.mlir").read_text()
 
 
 def tensor(element_type: str, *shape: int) -> str:
-    """A tensor type as MLIR spells it, such as `tensor<4x8xf16>`; -1 is a dynamic size."""
+    """Returns a tensor type as MLIR spells it, such as `tensor<4x8xf16>`; -1 is a dynamic size."""
     sizes = ("?" if size < 0 else str(size) for size in shape)
     return f"tensor<{'x'.join([*sizes, element_type])}>"
 
@@ -132,7 +132,7 @@ def indexing_map(space: Iterable[str], dims: str) -> str:
 
 
 def sum_of_products(output: str, *operands: tuple[Array, str]) -> Array:
-    """The products of operands, summed over the dimensions that `output` lacks.
+    """Returns the products of operands, summed over the dimensions that `output` lacks.
 
     Each operand comes with its dimensions: `sum_of_products("m n", (a, "m k"), (b, "k n"))` is a
     matmul.

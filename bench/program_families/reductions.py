@@ -20,13 +20,13 @@ def softmax(x: Array) -> Array:
 
 
 def layernorm(x: Array, epsilon: float = 1e-5) -> Array:
-    """Each row of the last axis without its mean, over its standard deviation."""
+    """Returns each row of the last axis without its mean, over its standard deviation."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + epsilon)
 
 
 def rmsnorm(x: Array, gain: Array, epsilon: float = 1e-5) -> Array:
-    """Each row of the last axis over its root mean square, times `gain`."""
+    """Returns each row of the last axis over its root mean square, times `gain`."""
     return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + epsilon) * gain
 
 
@@ -39,7 +39,7 @@ def _argmax(x: Array) -> Sequence[Array]:
 
 
 def programs() -> list[Program]:
-    """All of them."""
+    """Returns all of them."""
     return [
         _program("softmax_f32", [normal("f32", 16, 1024)], softmax, "f32"),
         _program("softmax_f16_odd", [normal("f16", 12, 321)], softmax, "f16 sums"),

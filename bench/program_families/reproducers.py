@@ -74,7 +74,7 @@ def _dequantized(x: Array, weights: Array, scales: Array) -> Array:
 
 
 def _packed_product(a: Array, b: Array) -> Array:
-    """The sum over k and c of a[m, k, r, c] b[n, k, s, c], as `linalg.mmt4d`."""
+    """Returns the sum over k and c of a[m, k, r, c] b[n, k, s, c], as `linalg.mmt4d`."""
     return np.einsum("mkrc,nksc->mnrs", a, b, optimize=True)
 
 
@@ -115,7 +115,7 @@ def _grouped_convolution(x: Array, w: Array) -> Array:
 
 
 def programs() -> list[Program]:
-    """All of them."""
+    """Returns all of them."""
     return [*_attentions(), *_matmuls(), *_others(), *_hand_written()]
 
 

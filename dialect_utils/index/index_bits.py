@@ -48,7 +48,7 @@ _LARGEST_MULTIPLE = 1 << 62
 
 
 def low_bit(number: int) -> int:
-    """The largest power of two that divides `number`; 0 for 0."""
+    """Returns the largest power of two that divides `number`; 0 for 0."""
     return number & -number
 
 
@@ -60,7 +60,7 @@ class Congruence:
     residue: int
 
     def is_multiple_of(self, number: int) -> bool:
-        """Whether `number` divides the value, as far as is known."""
+        """Returns whether `number` divides the value, as far as is known."""
         return self.modulus % number == 0 and self.residue % number == 0
 
 
@@ -83,17 +83,17 @@ class Bits:
 
     @property
     def bounded(self) -> bool:
-        """Whether the value is known to lie in 0 .. 2^31 - 1."""
+        """Returns whether the value is known to lie in 0 .. 2^31 - 1."""
         return self.upper < _BOUND
 
     @property
     def constant(self) -> int | None:
-        """The value when it is known and lies in 0 .. 2^31 - 1."""
+        """Returns the value when it is known and lies in 0 .. 2^31 - 1."""
         return self.may if self.bounded and self.may == self.must else None
 
     @property
     def congruence(self) -> Congruence:
-        """All that is known of the value modulo something, as one congruence.
+        """Returns all that is known of the value modulo something, as one congruence.
 
         The low bits known give value = r (mod 2^k), `multiple` gives value = 0 (mod odd part);
         the Chinese remainder theorem joins them. With k = 2, r = 1 and odd part 3: 9 (mod 12).
@@ -137,18 +137,18 @@ UNKNOWN = Bits(_ALL, 0, _ALL, 1)
 
 
 def constant_bits(value: int) -> Bits:
-    """The facts on a constant."""
+    """Returns the facts on a constant."""
     upper = value if 0 <= value < _BOUND else _ALL
     return _facts(value, value, upper, abs(value), exact=abs(value) < _BOUND)
 
 
 def below(limit: int) -> Bits:
-    """The facts on a value in 0 .. limit - 1."""
+    """Returns the facts on a value in 0 .. limit - 1."""
     return _facts(_ALL, 0, limit - 1, 1) if limit > 0 else UNKNOWN
 
 
 def _carried(a_may: int, a_must: int, b_may: int, b_must: int, carry: int) -> tuple[int, int]:
-    """Bits (may, must) of a + b + carry, the carry known."""
+    """Returns bits (may, must) of a + b + carry, the carry known."""
     largest, smallest = a_may + b_may + carry, a_must + b_must + carry
     carry_zero = ~(largest ^ ~a_may ^ ~b_may)
     carry_one = smallest ^ a_must ^ b_must
@@ -209,13 +209,13 @@ def bit_xor(a: Bits, b: Bits) -> Bits:
 
 
 def join(a: Bits, b: Bits) -> Bits:
-    """One of a and b."""
+    """Returns one of a and b."""
     upper = max(a.upper, b.upper)
     return _facts(a.may | b.may, a.must & b.must, upper, gcd(a.multiple, b.multiple), exact=True)
 
 
 def minimum(a: Bits, b: Bits) -> Bits:
-    """The smaller of two values; the signed one only of bounded values."""
+    """Returns the smaller of two values; the signed one only of bounded values."""
     upper = min(a.upper, b.upper)
     return _facts(a.may | b.may, a.must & b.must, upper, gcd(a.multiple, b.multiple), exact=True)
 
@@ -268,7 +268,7 @@ class IndexBits:
         self._launch = launch_of(self.function)
 
     def of(self, value: ir.Value) -> Bits:
-        """The facts on `value`, of index or integer type."""
+        """Returns the facts on `value`, of index or integer type."""
         return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def _compute(self, value: ir.Value, dependencies: Sequence[ir.Value]) -> Bits:
@@ -354,7 +354,7 @@ _Transfer = Callable[[ir.Operation, int, list[Bits]], Bits]
 
 
 def _exact(operation: ir.Operation) -> bool:
-    """Whether the operation is undefined when it wraps as a signed number."""
+    """Returns whether the operation is undefined when it wraps as a signed number."""
     return "overflowFlags" in operation.attributes and "nsw" in str(
         operation.attributes["overflowFlags"]
     )
@@ -369,13 +369,13 @@ def _binary(function: Callable[[Bits, Bits], Bits]) -> _Transfer:
 
 
 def _sign_clear(facts: Bits, operation: ir.Operation) -> bool:
-    """Whether an operand is known to be no negative number."""
+    """Returns whether an operand is known to be no negative number."""
     width = bit_width(operation.operands[0].type) or 64
     return facts.bounded and facts.upper < 1 << (width - 1)
 
 
 def _signed(transfer: _Transfer) -> _Transfer:
-    """A signed operation that equals the unsigned one when no operand is negative."""
+    """Returns a signed operation that equals the unsigned one when no operand is negative."""
 
     def compute(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:
         if not all(_sign_clear(operand, operation) for operand in operands):
@@ -514,7 +514,7 @@ def _delinearize(operation: ir.Operation, result: int, operands: list[Bits]) -> 
 
 
 def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
-    """The mixed-radix number of the digits.
+    """Returns the mixed-radix number of the digits.
 
     `disjoint` promises that each digit is below its base. That is not relied on: passes that take
     constants out of digits keep the keyword, though what is left may be negative. See

@@ -12,7 +12,7 @@ from ...bank_model.errors import is_power_of_two
 
 
 def constant_value(value: ir.Value) -> int | None:
-    """The number that an `arith.constant` of index or integer type defines, else None."""
+    """Returns the number that an `arith.constant` of index or integer type defines, else None."""
     if isinstance(value, ir.BlockArgument):
         return None
     owner = value.owner
@@ -36,7 +36,7 @@ class IndexBuilder:
     _last: dict[ir.Value, ir.Operation] = field(default_factory=dict)
 
     def constant(self, value: int) -> ir.Value:
-        """The index constant `value`, at the entry of the function."""
+        """Returns the index constant `value`, at the entry of the function."""
         if value not in self._constants:
             entry = self.function.regions[0].blocks[0]
             with ir.InsertionPoint.at_block_begin(entry), self.function.location:

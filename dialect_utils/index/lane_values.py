@@ -101,12 +101,12 @@ class LaneValues:
 
     @property
     def uniform(self) -> int | None:
-        """The value when it is the same in all lanes and trips, else None."""
+        """Returns the value when it is the same in all lanes and trips, else None."""
         flat = self.values.reshape(-1)
         return int(flat[0]) if flat.size and (flat == flat[0]).all() else None
 
     def full(self, launch: Launch) -> IntArray:
-        """The values as [*trips, waves, subgroup_size]."""
+        """Returns the values as [*trips, waves, subgroup_size]."""
         shape = (*(loop.trips for loop in self.loops), launch.waves, launch.subgroup_size)
         return np.broadcast_to(self.values, shape)
 
@@ -116,7 +116,7 @@ class LaneValues:
 
 
 def constant(value: int) -> LaneValues:
-    """The value that is `value` everywhere."""
+    """Returns the value that is `value` everywhere."""
     return LaneValues(np.full((1, 1), value, dtype=np.int64))
 
 
@@ -152,7 +152,7 @@ class LoopRange:
 
     @property
     def uniform(self) -> bool:
-        """Whether all lanes execute all trips."""
+        """Returns whether all lanes execute all trips."""
         return bool((self.running.values != 0).all())
 
 
@@ -166,7 +166,7 @@ class LaneEvaluator:
     )
 
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
-        """The value in all lanes, or why it cannot be known."""
+        """Returns the value in all lanes, or why it cannot be known."""
         return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
@@ -252,7 +252,7 @@ def _wrap(values: IntArray, width: int) -> IntArray:
 
 
 def _unsigned(values: IntArray, width: int) -> npt.NDArray[np.uint64]:
-    """The same `width` bits read as an unsigned number: i8 -56 is 200."""
+    """Returns the same `width` bits read as an unsigned number: i8 -56 is 200."""
     return values.view(np.uint64) & np.uint64((1 << width) - 1)
 
 
@@ -338,12 +338,12 @@ def _operand_width(operation: ir.Operation) -> int:
 
 
 def _lane_wise(function: Callable[..., Any]) -> _Computed:
-    """An operation on sign-extended values whose low bits are right whatever the width."""
+    """Returns an operation on sign-extended values whose low bits are right whatever the width."""
     return lambda operation, result, operands: combine(function, *operands)
 
 
 def _on_unsigned(function: Callable[..., Any]) -> _Computed:
-    """An operation on the operands read as unsigned numbers of their own width."""
+    """Returns an operation on the operands read as unsigned numbers of their own width."""
 
     def compute(
         operation: ir.Operation, result: int, operands: list[LaneValues]
@@ -360,7 +360,7 @@ def _on_unsigned(function: Callable[..., Any]) -> _Computed:
 
 
 def _dividing(computed: _Computed) -> _Computed:
-    """A division: undefined when some lane divides by zero."""
+    """Returns a division: undefined when some lane divides by zero."""
 
     def compute(
         operation: ir.Operation, result: int, operands: list[LaneValues]
@@ -373,7 +373,7 @@ def _dividing(computed: _Computed) -> _Computed:
 
 
 def _shifting(computed: _Computed) -> _Computed:
-    """A shift: undefined when some lane shifts by the width or more."""
+    """Returns a shift: undefined when some lane shifts by the width or more."""
 
     def compute(
         operation: ir.Operation, result: int, operands: list[LaneValues]

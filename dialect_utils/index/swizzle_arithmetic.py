@@ -59,7 +59,7 @@ class XorTerm:
     mask: int
 
     def image(self, bits: int) -> int:
-        """The bits that can be set after the term when `bits` can be before."""
+        """Returns the bits that can be set after the term when `bits` can be before."""
         return bits | bits >> self.distance & self.mask
 
 
@@ -89,13 +89,13 @@ class XorNetwork:
         return XorNetwork(tuple(terms))
 
     def apply(self, offset: int) -> int:
-        """The image of a constant."""
+        """Returns the image of a constant."""
         for term in self.terms:
             offset ^= offset >> term.distance & term.mask
         return offset
 
     def image(self, bits: int) -> int:
-        """The bits that can be set in the image of a value with `bits`."""
+        """Returns the bits that can be set in the image of a value with `bits`."""
         for term in self.terms:
             bits = term.image(bits)
         return bits
@@ -111,7 +111,7 @@ class XorNetwork:
         return XorNetwork(tuple(terms))
 
     def parallel(self, bits: int) -> tuple[XorTerm, ...]:
-        """The same map with all terms applied to the input: x ^ sum of ((x >> d) & mask_d).
+        """Returns the same map with all terms applied to the input: x ^ sum of ((x >> d) & mask_d).
 
         Column j of the matrix is the image of bit j; its other bits i are fed over distance j - i.
         """

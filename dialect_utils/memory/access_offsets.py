@@ -19,12 +19,12 @@ from .lds_ops import access_row, in_elements, required_alignment
 
 
 def element_count(access: BufferAccess) -> int:
-    """Elements that one lane accesses from its offset on."""
+    """Returns elements that one lane accesses from its offset on."""
     return prod(access.footprint.extents)
 
 
 def _alignment(access: BufferAccess) -> int:
-    """Elements of which the offset of an access must be a multiple in every layout."""
+    """Returns elements of which the offset of an access must be a multiple in every layout."""
     bits = element_bits(ir.MemRefType(access.buffer.type).element_type)
     return 1 if bits is None else in_elements(required_alignment(access.operation), bits)
 
@@ -38,7 +38,7 @@ class KnownOffsets:
     """Without a launch there are no lanes to look at."""
 
     def footprint(self, access: BufferAccess, run: int) -> AccessFootprint:
-        """What tells how an access lies relative to runs of `run` elements.
+        """Returns what tells how an access lies relative to runs of `run` elements.
 
         Bits of an expression tell it cheaply and for any workgroup. They lose what ties two values
         together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
@@ -65,7 +65,7 @@ class KnownOffsets:
         return footprint._replace(multiple=multiple, residue=residue)
 
     def common_order(self, access: BufferAccess, chain: Chain, run: int) -> list[int] | None:
-        """The place of each run of a vector in the vector's own block, if all lanes agree.
+        """Returns the place of each run of a vector in the vector's own block, if all lanes agree.
 
         The swizzle may only reorder the runs of a vector, and alike wherever it is accessed.
         Splitting it would leave it to the backend to see that.

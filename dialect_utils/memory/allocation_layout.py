@@ -41,7 +41,7 @@ class StandingLayout:
 
 
 def standing_layout(allocation: ir.Operation) -> StandingLayout:
-    """How the elements of a static row-major `memref.alloc` lie in memory.
+    """Returns how the elements of a static row-major `memref.alloc` lie in memory.
 
     Raises:
         Refusal: accesses that go through different hints, or hints on a part of the allocation.
@@ -57,7 +57,7 @@ def standing_layout(allocation: ir.Operation) -> StandingLayout:
 
 
 def _common_chain(allocation: ir.Operation) -> Chain:
-    """The swizzles that all accesses go through."""
+    """Returns the swizzles that all accesses go through."""
     unused: dict[Chain, None] = {}
 
     def onward(use: Use, target: ir.Value, state: tuple[Chain, bool]) -> tuple[Chain, bool]:
@@ -98,7 +98,7 @@ def _swizzle_of(hint: ir.Operation) -> Swizzle:
 
 
 def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
-    """The one shape that a flat allocation, or the hints on it, are expanded to."""
+    """Returns the one shape that a flat allocation, or the hints on it, are expanded to."""
     shapes = {tuple(kind.shape) for kind in expansions_of(allocation)}
     elements = prod(type_of(allocation).shape)
     if len(shapes) != 1:
@@ -108,7 +108,7 @@ def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
 
 
 def expansions_of(allocation: ir.Operation) -> list[ir.MemRefType]:
-    """The types that an allocation, or the hints on it, are expanded to, the nearest first.
+    """Returns the types that an allocation, or the hints on it, are expanded to, the nearest first.
 
     An allocation is flattened for its hints; these give it back the shape that it had.
     """

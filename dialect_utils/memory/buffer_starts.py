@@ -58,7 +58,7 @@ def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence
 
 
 def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
-    """How far behind its source `value` starts, if it is a view; 0 otherwise."""
+    """Returns how far behind its source `value` starts, if it is a view; 0 otherwise."""
     view = defining_operation(value)
     row = view_row(view)
     if view is None or row is None or row.same_start:
@@ -79,7 +79,7 @@ def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
 
 
 def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
-    """What is known of how many elements a memref has, also where its type does not say it.
+    """Returns what is known of how many elements a memref has, also where its type does not say it.
 
     A `memref.cast` of 1024 elements to `memref<?xf16>` has 1024, a `memref.subview` of %rows * 64
     elements has 0 (mod 64).
@@ -136,5 +136,5 @@ def _sum(a: Congruence, b: Congruence) -> Congruence:
 
 
 def _join(a: Congruence, b: Congruence) -> Congruence:
-    """What a value satisfies that satisfies `a` or `b`: 0 and 6 (mod 8) give 0 (mod 2)."""
+    """Returns what a value satisfies that satisfies `a` or `b`: 0 and 6 (mod 8) give 0 (mod 2)."""
     return _reduced(gcd(a.modulus, b.modulus, a.residue - b.residue), a.residue)

@@ -127,7 +127,7 @@ def _redirect(uses: Sequence[tuple[ir.Operation, int]], value: ir.Value) -> None
 
 
 def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefType) -> ir.Operation:
-    """A copy of `operation` before it, on other operands and of another type."""
+    """Returns a copy of `operation` before it, on other operands and of another type."""
     return ir.Operation.create(
         operation.name,
         results=[result],
@@ -139,13 +139,13 @@ def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefTy
 
 
 def expand_shape(flat: ir.Value, kind: ir.MemRefType) -> ir.Value:
-    """A one-dimensional memref as memref `kind`, right behind it."""
+    """Returns a one-dimensional memref as memref `kind`, right behind it."""
     shape = {"static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context)}
     return _reshape(EXPAND_SHAPE, flat, kind, kind.rank, shape)
 
 
 def collapse_shape(value: ir.Value, kind: ir.MemRefType) -> ir.Value:
-    """A memref as the one-dimensional memref `kind`, right behind it."""
+    """Returns a memref as the one-dimensional memref `kind`, right behind it."""
     return _reshape(COLLAPSE_SHAPE, value, kind, type_of(value).rank, {})
 
 

@@ -41,7 +41,7 @@ FOR_BOUNDS = 3
 
 
 def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
-    """The `memref.alloc`s in workgroup memory, in the order of the function's text."""
+    """Returns the `memref.alloc`s in workgroup memory, in the order of the function's text."""
     return [each for each in operations_in(function, ALLOC) if is_lds_allocation(each)]
 
 
@@ -70,22 +70,22 @@ class Use:
 
     @property
     def is_view(self) -> bool:
-        """Whether the use is a view of the buffer, other than a meeting."""
+        """Returns whether the use is a view of the buffer, other than a meeting."""
         return bool(self.becomes) and view_row(self.user) is not None
 
     @property
     def is_carried(self) -> bool:
-        """Whether a loop or a choice carries the buffer to where it may meet others."""
+        """Returns whether a loop or a choice carries the buffer to where it may meet others."""
         return bool(self.becomes) and not self.is_view
 
     @property
     def is_end(self) -> bool:
-        """Whether the buffer goes no further."""
+        """Returns whether the buffer goes no further."""
         return not self.becomes
 
 
 def uses_of(value: ir.Value) -> list[Use]:
-    """The edges and ends of a memref, in the order of the text within its block."""
+    """Returns the edges and ends of a memref, in the order of the text within its block."""
     found: list[Use] = []
     # Uses are listed last first.
     for use in reversed(list(value.uses)):
@@ -101,7 +101,7 @@ def uses_of(value: ir.Value) -> list[Use]:
 
 
 def carried_values(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
-    """The meetings that operand `number` of `user` becomes.
+    """Returns the meetings that operand `number` of `user` becomes.
 
     `arith.select %c, %value, %other` gives its result; an initial or yielded value of an `scf.for`
     gives the loop's argument and its result. Empty for an operand that is not carried on.
@@ -124,7 +124,7 @@ def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
 
 
 def sources_of(value: ir.Value) -> tuple[ir.Value, ...]:
-    """The values whose memory `value` may be; none when it is a root itself.
+    """Returns the values whose memory `value` may be; none when it is a root itself.
 
     Raises:
         Refusal: they are not known, at the operation that hides them.
@@ -238,7 +238,7 @@ def is_hinted(allocation: ir.Operation) -> bool:
 
 
 def roots_of(value: ir.Value) -> tuple[ir.Value, ...]:
-    """The values at which every way back from `value` ends, in the order they are met.
+    """Returns the values at which every way back from `value` ends, in the order they are met.
 
     These are results of `memref.alloc` and `memref.alloca`, and whatever else is not made from a
     memref: arguments of the function, globals, bindings.

@@ -77,7 +77,7 @@ class LaneDependence:
     _known: dict[ir.Value, bool | str] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, value: ir.Value) -> bool | str:
-        """Whether lanes differ; a text why they may, and the value cannot be made again."""
+        """Returns whether lanes differ; a text why they may, and the value cannot be made again."""
         return compute_after_operands(value, self._known, self._undecided, self._judge)
 
     def check_surroundings(self, operation: ir.Operation, function: ir.Operation) -> None:
@@ -112,7 +112,7 @@ class LaneDependence:
         return bool((found.values == found.values[..., :1]).all())
 
     def _undecided(self, value: ir.Value) -> Sequence[ir.Value]:
-        """The operands that decide on a value; none where its lanes are known to agree."""
+        """Returns the operands that decide on a value; none where its lanes are known to agree."""
         return () if self._is_known_uniform(value) else _operands(value)
 
     def _judge(self, value: ir.Value, operands: Sequence[ir.Value]) -> bool | str:
@@ -252,7 +252,7 @@ class GatherPermuter:
 
 
 def _source_operands(gather: ir.Operation) -> int:
-    """How many operands, from the first on, say where a gather fetches from."""
+    """Returns how many operands, from the first on, say where a gather fetches from."""
     return sum(map(len, segments_of(gather)[:2]))
 
 
@@ -275,7 +275,7 @@ def _thread_id(dimension: str) -> ir.Value:
 
 
 def _thread(launch: Launch) -> ir.Value:
-    """The linear id of the thread in its workgroup: x + Dx * (y + Dy * z)."""
+    """Returns the linear id of the thread in its workgroup: x + Dx * (y + Dy * z)."""
     sizes = (*launch.workgroup_size, 1, 1)[:3]
     total = _thread_id("x")
     stride = sizes[0]
@@ -288,7 +288,7 @@ def _thread(launch: Launch) -> ir.Value:
 
 
 def _first_element(gather: Gather) -> ir.Value:
-    """The element of the allocation at which lane 0 of the wave stores."""
+    """Returns the element of the allocation at which lane 0 of the wave stores."""
     displacements = _displacements(gather.memref)
     strides = static_strides(type_of(gather.memref))
     assert strides is not None
@@ -351,7 +351,7 @@ def _fetched_for(
     lane: ir.Value,
     base: ir.Value | None,
 ) -> ir.Value:
-    """The lane of the same wave that has fetched what each lane is to store.
+    """Returns the lane of the same wave that has fetched what each lane is to store.
 
     Without a `base` waves begin where the swizzles repeat.
     """
@@ -389,11 +389,11 @@ class _Renumbering:
     _made: dict[ir.Value, ir.Value] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, value: ir.Value) -> ir.Value:
-        """What `value` is in the other lane."""
+        """Returns what `value` is in the other lane."""
         return compute_after_operands(value, self._made, self._changing, self._remake)
 
     def _changing(self, value: ir.Value) -> Sequence[ir.Value]:
-        """What has to be made again before `value` is."""
+        """Returns what has to be made again before `value` is."""
         operation = defining_operation(value)
         if operation is None or self.dependence.of(value) is False:
             return ()

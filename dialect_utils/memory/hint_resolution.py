@@ -121,7 +121,7 @@ def _begin_anew(group: BufferGroup, bits: IndexBits) -> bool:
 
 
 def _are_frames(group: BufferGroup, bits: IndexBits) -> bool:
-    """Whether every hint is on a part of N elements that starts at a multiple of N."""
+    """Returns whether every hint is on a part of N elements that starts at a multiple of N."""
     parts = _hinted_parts(group)
     sizes = {length_of(part, bits) for part in parts}
     if len(sizes) != 1:
@@ -137,7 +137,7 @@ def _are_frames(group: BufferGroup, bits: IndexBits) -> bool:
 def _why_no_permutation(
     group: BufferGroup, access: BufferAccess, chain: Chain, bits: IndexBits
 ) -> str | None:
-    """Why the swizzles may bring an element of the buffer of `access` out of it."""
+    """Returns why the swizzles may bring an element of the buffer of `access` out of it."""
     length = length_of(access.buffer, bits)
     reason = why_no_permutation(chain, gcd(length.modulus, length.residue))
     if reason is None or _fill_their_roots(group, chain, bits) or _may_ask(group, bits):
@@ -157,7 +157,7 @@ class AskedLength:
 
 
 def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> AskedLength | None:
-    """What an access of a resolvable group must ask before it goes by its swizzles.
+    """Returns what an access of a resolvable group must ask before it goes by its swizzles.
 
     Where the length is not known, rows may not fill the buffer, and the swizzle of an element in
     the last row could lie behind its end. All accesses then ask the length of the same buffer, so
@@ -179,7 +179,7 @@ def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> A
 
 
 def _may_ask(group: BufferGroup, bits: IndexBits) -> bool:
-    """Whether all hints are on one argument or allocation, whose length is not known."""
+    """Returns whether all hints are on one argument or allocation, whose length is not known."""
     buffers = _asked_buffers(group)
     if len(buffers) != 1 or buffers[0] not in group.roots:
         return False
@@ -201,7 +201,7 @@ def _before_views(buffer: ir.Value) -> ir.Value:
 
 
 def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool:
-    """Whether the swizzles permute the whole allocation, however long the parts are.
+    """Returns whether the swizzles permute the whole allocation, however long the parts are.
 
     All accesses must go by that one layout: a part that ends inside a row shares the row with what
     lies behind it.
@@ -213,7 +213,7 @@ def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool
 
 
 def _why_not_placed(access: BufferAccess, run: int, known: KnownOffsets, must: bool) -> str | None:
-    """Why an access cannot be rewritten, whole, in runs, or element by element."""
+    """Returns why an access cannot be rewritten, whole, in runs, or element by element."""
     footprint = known.footprint(access, run)
     reason = why_not_rewritten(run, footprint)
     divisible = not footprint.whole and placement(run, footprint) is None
@@ -226,7 +226,7 @@ def _why_not_placed(access: BufferAccess, run: int, known: KnownOffsets, must: b
 
 
 def _layout_problem(kind: ir.Type) -> str | None:
-    """Why a buffer type is not flat and contiguous."""
+    """Returns why a buffer type is not flat and contiguous."""
     if not isinstance(kind, ir.MemRefType):
         return f"{kind} is not a ranked memref"
     if kind.rank != 1:
@@ -238,7 +238,7 @@ def _layout_problem(kind: ir.Type) -> str | None:
 
 
 def _shape_problem(access: BufferAccess, run: int) -> str | None:
-    """Why what one access moves cannot be rewritten, whatever its offset."""
+    """Returns why what one access moves cannot be rewritten, whatever its offset."""
     try:
         vector = access.footprint.vector
     except Refusal as refusal:

@@ -39,7 +39,7 @@ class BufferAccess:
 
     @property
     def is_gather(self) -> bool:
-        """Whether the access is a gather_to_lds."""
+        """Returns whether the access is a gather_to_lds."""
         row = access_row(self.operation)
         return row is not None and row.offset is Offset.WAVE
 
@@ -53,12 +53,12 @@ class BufferAccess:
 
     @property
     def footprint(self) -> Footprint:
-        """What a lane touches; a `Refusal` is raised where that is not known."""
+        """Returns what a lane touches; a `Refusal` is raised where that is not known."""
         return footprint_of(self.operation, self.buffer_operand)
 
     @property
     def offset(self) -> ir.Value:
-        """The flat offset of a load or store from a rank-1 buffer."""
+        """Returns the flat offset of a load or store from a rank-1 buffer."""
         return self.operation.operands[self.buffer_operand + 1]
 
 
@@ -84,16 +84,16 @@ class BufferGroup:
 
     @property
     def location(self) -> ir.Location:
-        """Where diagnostics on the group point: its first root, or else its first hint."""
+        """Returns where diagnostics on the group point: its first root, or else its first hint."""
         return self.roots[0].location if self.roots else self.hints[0].location
 
     def chain(self, buffer: ir.Value) -> Chain:
-        """The swizzles of a value of a group without a problem, or with its hints apart."""
+        """Returns the swizzles of a value of a group without a problem, or with its hints apart."""
         return self._chains[buffer]
 
     @property
     def chains(self) -> tuple[Chain, ...]:
-        """The different swizzles that accesses of a group without a problem go through."""
+        """Returns the different swizzles that accesses of a group without a problem go through."""
         found = dict.fromkeys(self.chain(access.buffer) for access in self.accesses)
         return tuple(chain for chain in found if chain)
 
@@ -118,7 +118,7 @@ class BufferGroup:
 def group_hinted_buffers(
     hints: Iterable[ir.Operation], function: ir.Operation
 ) -> list[BufferGroup]:
-    """The groups that `hints` belong to, in the order of their first hints."""
+    """Returns the groups that `hints` belong to, in the order of their first hints."""
     position = {operation: n for n, operation in enumerate(operations_in(function))}
     groups: list[BufferGroup] = []
     seen: dict[ir.Value, BufferGroup] = {}
@@ -173,7 +173,7 @@ def _is_flat_access(use: Use) -> bool:
 
 
 def _chains(roots: Iterable[ir.Value], edges: Iterable[Use]) -> dict[ir.Value, Chain]:
-    """Each value's chain.
+    """Returns each value's chain.
 
     Raises:
         Refusal: a value could have two, or a view behind a hint gives elements other indices.
@@ -201,7 +201,7 @@ def _chains(roots: Iterable[ir.Value], edges: Iterable[Use]) -> dict[ir.Value, C
 
 
 def _chains_apart(values: Iterable[ir.Value]) -> dict[ir.Value, Chain] | None:
-    """Each value's chain where hints, and views behind them, are only accessed; else None.
+    """Returns each value's chain where hints, and views behind them, are only accessed; else None.
 
     Whatever else is done to the memory then starts from values without a hint. A hint says where
     the elements lie in its operand, wherever that comes from. `values` come in the order of the

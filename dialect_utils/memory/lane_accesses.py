@@ -71,7 +71,7 @@ class _Issues:
     """How often each issue occurs, by the loops whose trips are not told apart."""
 
     def of_trip(self, trip: int, waves: int) -> _Issues:
-        """The issues in one trip of the innermost loop."""
+        """Returns the issues in one trip of the innermost loop."""
         lanes = self.starts.shape[1]
         shape = (-1, self.loops[-1].trips, waves, lanes)
         starts, active = (
@@ -92,7 +92,7 @@ class LaneAccesses:
     footprint: Footprint
 
     def traced(self, unroll: int) -> list[TracedAccess]:
-        """The accesses of an ordinary operation: one per contiguous run of its elements.
+        """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
 
         Each trip of the loop right around it has its own, if the operation differs between trips
         and the loop has at most `unroll` of them.
@@ -156,11 +156,11 @@ class LaneAccesses:
 
     @cached_property
     def _alignment(self) -> int:
-        """Elements of which the first offset must be a multiple in every layout."""
+        """Returns elements of which the first offset must be a multiple in every layout."""
         return in_elements(required_alignment(self.operation), self.tile.element_bits)
 
     def _issues(self) -> _Issues | None:
-        """The lanes that take part; None where none ever does."""
+        """Returns the lanes that take part; None where none ever does."""
         view, evaluator, footprint = self.view, self.evaluator, self.footprint
         indices: list[LaneValues] = []
         for index in footprint.indices:
@@ -191,7 +191,7 @@ class LaneAccesses:
         return _Issues(starts, active, loops, weight) if active.any() else None
 
     def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
-        """One access per run of consecutive elements; none where no lane takes part."""
+        """Yields one access per run of consecutive elements; none where no lane takes part."""
         tile, view, footprint = self.tile, self.view, self.footprint
         issued = issues.active.any(axis=1)
         if not issued.any():
@@ -256,7 +256,7 @@ def _gathered(
 def _same_shape(
     values: Sequence[LaneValues], evaluator: LaneEvaluator
 ) -> tuple[tuple[Loop, ...], list[np.ndarray]]:
-    """All values over the same trips, as int64 arrays [issues, lanes]."""
+    """Returns all values over the same trips, as int64 arrays [issues, lanes]."""
     loops, arrays = align(values)
     launch = evaluator.launch
     shape = (*(loop.trips for loop in loops), launch.waves, launch.subgroup_size)
@@ -265,7 +265,7 @@ def _same_shape(
 
 
 def _run_dimension(view: TracedView, extents: tuple[int, ...]) -> int | None:
-    """The memref dimension along which the accessed elements are consecutive, if any."""
+    """Returns the memref dimension along which the accessed elements are consecutive, if any."""
     for dimension in reversed(range(len(extents))):
         if view.strides[dimension] == 1 and extents[dimension] > 1:
             return dimension
@@ -282,7 +282,7 @@ def _run_offsets(
 
 
 def _without_repetition(access: LdsAccess) -> LdsAccess:
-    """The same access with equal issues counted once, where all occur equally often.
+    """Returns the same access with equal issues counted once, where all occur equally often.
 
     In a double-buffered loop only two sets of addresses alternate: 64 trips of 4 waves become
     8 issues of 32 times the weight. Issues of unequal frequency stay as they are, because all

@@ -48,12 +48,12 @@ class AllocationAccesses:
 
     @property
     def accesses(self) -> tuple[LdsAccess, ...]:
-        """All that is done to the allocation."""
+        """Returns all that is done to the allocation."""
         return tuple(each.access for each in self.traced)
 
 
 def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess]:
-    """The ordinary accesses of allocations that share a layout, each once.
+    """Returns the ordinary accesses of allocations that share a layout, each once.
 
     Where allocations meet, an operation is in the trace of each of them, but whenever it runs it
     accesses one of them. Three buffers that take turns in a loop are read once per trip, not three
@@ -91,7 +91,7 @@ def trace_allocation(
     evaluator: LaneEvaluator,
     unroll: int = 0,
 ) -> AllocationAccesses:
-    """All accesses to `allocation` inside `function`.
+    """Returns all accesses to `allocation` inside `function`.
 
     What an operation does in each trip of the loop right around it is an access of its own, if it
     differs between trips and the loop has at most `unroll` trips.

@@ -137,18 +137,18 @@ Row = Access | View | Bystander
 
 
 def row_of(operation: ir.Operation) -> Row | None:
-    """The row of an operation; None where nothing is known of it."""
+    """Returns the row of an operation; None where nothing is known of it."""
     return TABLE.get(operation.name)
 
 
 def access_row(operation: ir.Operation) -> Access | None:
-    """The row of an operation, if it is one of an access."""
+    """Returns the row of an operation, if it is one of an access."""
     row = row_of(operation)
     return row if isinstance(row, Access) else None
 
 
 def view_row(operation: ir.Operation | None) -> View | None:
-    """The row of an operation, if it is one of a view."""
+    """Returns the row of an operation, if it is one of a view."""
     row = None if operation is None else row_of(operation)
     return row if isinstance(row, View) else None
 
@@ -160,7 +160,7 @@ def is_view_in_order(operation: ir.Operation | None) -> bool:
 
 
 def footprint_of(operation: ir.Operation, operand_number: int) -> Footprint:
-    """What an operation touches of the buffer that is one of its operands.
+    """Returns what an operation touches of the buffer that is one of its operands.
 
     Raises:
         Refusal: the table does not tell it.
@@ -186,7 +186,7 @@ def why_not_aligned(operation: ir.Operation, moved_bytes: int) -> str | None:
 
 
 def in_elements(alignment_bytes: int, bits: int) -> int:
-    """The number of elements of `bits` bits whose multiples lie at multiples of some bytes.
+    """Returns the number of elements of `bits` bits whose multiples lie at multiples of some bytes.
 
     8 elements of 16 bits fill 16 bytes; with elements of 24 bits only every 16th begins at one.
     """
@@ -328,7 +328,7 @@ def _gathered_to(operation: ir.Operation) -> int:
 
 
 def promised_alignment(operation: ir.Operation) -> int:
-    """The bytes of the access's `alignment`; 0 if it has none."""
+    """Returns the bytes of the access's `alignment`; 0 if it has none."""
     if "alignment" not in operation.attributes:
         return 0
     return ir.IntegerAttr(operation.attributes["alignment"]).value
@@ -370,7 +370,7 @@ def _promise(
     *,
     stated: bool = False,
 ) -> Access:
-    """A load or store that may promise an alignment."""
+    """Returns a load or store that may promise an alignment."""
     return Access(
         buffer,
         kind,

@@ -75,7 +75,7 @@ class ReadAllocation:
 def read_allocations(
     function: ir.Operation, launch: Launch | None, unreadable: str = ""
 ) -> list[ReadAllocation]:
-    """The LDS allocations of `function`, in the order of its text, on tensors first.
+    """Returns the LDS allocations of `function`, in the order of its text, on tensors first.
 
     Without a `launch` they are only listed, each with the reason `unreadable`.
     """
@@ -193,7 +193,7 @@ def _read_memref(
 
 
 def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAccess:
-    """The access with its elements counted without the padding behind the rows."""
+    """Returns the access with its elements counted without the padding behind the rows."""
     rows, columns = np.divmod(access.elements, padded.row_elements)
     return replace(access, elements=rows * tile.row_elements + columns)
 

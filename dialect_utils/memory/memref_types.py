@@ -24,7 +24,7 @@ WORKGROUP = "#gpu.address_space<workgroup>"
 
 
 def type_of(buffer: ir.Operation | ir.Value) -> ir.MemRefType:
-    """The type of a memref, or of what an allocation makes."""
+    """Returns the type of a memref, or of what an allocation makes."""
     value = buffer if isinstance(buffer, ir.Value) else buffer.results[0]
     return ir.MemRefType(value.type)
 
@@ -40,7 +40,7 @@ def is_workgroup_memref(kind: ir.Type) -> bool:
 
 
 def shown_type(kind: ir.Type) -> str:
-    """A memref or tensor type without its memory space or encoding, for messages."""
+    """Returns a memref or tensor type without its memory space or encoding, for messages."""
     with kind.context, ir.Location.unknown():
         if isinstance(kind, ir.MemRefType):
             return str(ir.MemRefType.get(kind.shape, kind.element_type, kind.layout))
@@ -53,7 +53,7 @@ def shown_type(kind: ir.Type) -> str:
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of rows that lie one behind the other: (8, 1) for 4x8."""
+    """Returns the strides, in elements, of rows that lie one behind the other: (8, 1) for 4x8."""
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
@@ -67,7 +67,7 @@ def strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int
 
 
 def static_strides(kind: ir.MemRefType) -> tuple[int, ...] | None:
-    """The strides in elements; None where they are not all static."""
+    """Returns the strides in elements; None where they are not all static."""
     strides, _ = strides_and_offset(kind)
     return None if strides is None or DYNAMIC in strides else strides
 
@@ -101,7 +101,7 @@ def is_contiguous(kind: ir.MemRefType) -> bool:
 
 
 def why_not_flat(kind: ir.MemRefType) -> str | None:
-    """Why an allocation of type `kind` cannot become a flat one; None when it can."""
+    """Returns why an allocation of type `kind` cannot become a flat one; None when it can."""
     if kind.rank == 0:
         return "it has rank 0"
     if not kind.has_static_shape:
@@ -115,20 +115,20 @@ def why_not_flat(kind: ir.MemRefType) -> str | None:
 
 
 def row_major_type(like: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
-    """The type of `shape` without a layout, in the same memory space."""
+    """Returns the type of `shape` without a layout, in the same memory space."""
     with like.context, ir.Location.unknown():
         return ir.MemRefType.get(list(shape), like.element_type, memory_space=like.memory_space)
 
 
 def flat_type(like: ir.MemRefType) -> ir.MemRefType:
-    """The one-dimensional type of all elements."""
+    """Returns the one-dimensional type of all elements."""
     return row_major_type(like, [prod(like.shape)])
 
 
 def strided_type(
     like: ir.MemRefType, shape: Sequence[int], strides: Sequence[int], offset: int
 ) -> ir.MemRefType:
-    """The type of `shape` with the given strides and offset in elements."""
+    """Returns the type of `shape` with the given strides and offset in elements."""
     with like.context, ir.Location.unknown():
         layout = ir.StridedLayoutAttr.get(offset, list(strides))
         return ir.MemRefType.get(list(shape), like.element_type, layout, like.memory_space)
@@ -161,7 +161,7 @@ def whole_element_bits(kind: ir.Type, truth_bits: int = 1) -> int | None:
 
 
 def lds_bytes(kind: ir.MemRefType) -> int | None:
-    """Bytes that an allocation of row-major type `kind` takes, before alignment.
+    """Returns bytes that an allocation of row-major type `kind` takes, before alignment.
 
     Elements narrower than a byte are packed, except that an `i1` takes a byte: both as IREE stores
     them. None when the shape is dynamic or the width of an element is not known.
@@ -173,7 +173,7 @@ def lds_bytes(kind: ir.MemRefType) -> int | None:
 
 
 def tile_of(kind: ir.MemRefType | ir.RankedTensorType) -> LdsTile:
-    """The tile of the bank model that an allocation of type `kind` holds.
+    """Returns the tile of the bank model that an allocation of type `kind` holds.
 
     Raises:
         Refusal: it holds none; the reason reads behind "not swizzled: ".

@@ -73,18 +73,18 @@ def lds_bytes_of(allocations: Sequence[ir.Operation]) -> int | None:
 
 
 def elements_of_bits(allocation: ir.Operation, padding_bits: int) -> int:
-    """The elements that the stock pass appends: as many as fit into the bits."""
+    """Returns the elements that the stock pass appends: as many as fit into the bits."""
     bits = bits_of_element(allocation)
     return padding_bits // bits if bits else 0
 
 
 def needed_alignment(allocation: ir.Operation) -> int:
-    """Bytes of which the addresses of everything that accesses it must be multiples."""
+    """Returns bytes of which the addresses of everything that accesses it must be multiples."""
     return lcm(*(required_alignment(use.user) for use in reach_of(allocation.results[0]).ends))
 
 
 def aligned_padding(allocation: ir.Operation, padding_elements: int) -> int:
-    """As many elements or more that keep every row as aligned as its accesses need it.
+    """Returns as many elements or more that keep every row as aligned as its accesses need it.
 
     A single row stays where it is, whatever is behind it.
     """
@@ -112,7 +112,7 @@ def extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
 
 
 def extra_bytes_before_hints(allocation: ir.Operation) -> int:
-    """What the stock padding would add to a hinted allocation, had it no hint."""
+    """Returns what the stock padding would add to a hinted allocation, had it no hint."""
     elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
     for kind in expansions_of(allocation):
         return prod(kind.shape[:-1]) * elements * (bits_of_element(allocation) // 8)
@@ -120,7 +120,7 @@ def extra_bytes_before_hints(allocation: ir.Operation) -> int:
 
 
 def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows:
-    """The types of all views once the rows are padded.
+    """Returns the types of all views once the rows are padded.
 
     Raises:
         Refusal: a user forbids it.

@@ -38,12 +38,12 @@ class Transfer:
 
     @property
     def vector(self) -> ir.Value:
-        """The vector that is read or written."""
+        """Returns the vector that is read or written."""
         return self.op.results[0] if self.kind is AccessKind.READ else self.op.operands[0]
 
 
 def is_workgroup_alloc(op: ir.Operation | ir.OpView) -> bool:
-    """Whether the op is a `bufferization.alloc_tensor` in workgroup memory."""
+    """Returns whether the op is a `bufferization.alloc_tensor` in workgroup memory."""
     if op_name(op) != "bufferization.alloc_tensor":
         return False
     attributes = op.operation.attributes
@@ -51,7 +51,7 @@ def is_workgroup_alloc(op: ir.Operation | ir.OpView) -> bool:
 
 
 def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
-    """Every transfer that reads or writes the allocation, in no particular order.
+    """Returns every transfer that reads or writes the allocation, in no particular order.
 
     Raises:
         Refusal: another op uses it, or it may be confused with another buffer.
@@ -80,7 +80,7 @@ def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
 def _carries(
     op: ir.Operation, operand_number: int, transfers: dict[ir.Operation, Transfer]
 ) -> Sequence[ir.Value]:
-    """The values that carry the buffer on after this use."""
+    """Returns the values that carry the buffer on after this use."""
     name = op_name(op)
     if name == "vector.transfer_read" and operand_number == 0:
         transfers[op] = Transfer(op, AccessKind.READ)
@@ -108,7 +108,7 @@ def _check_single_source(carried: set[ir.Value], all_values: set[ir.Value]) -> N
 def accesses_of(
     alloc: ir.Operation, tile: LdsTile, layouts: VectorLayouts, launch: Launch
 ) -> tuple[LdsAccess, ...]:
-    """All machine accesses to the allocation, of its writers and of its readers.
+    """Returns all machine accesses to the allocation, of its writers and of its readers.
 
     The backend may pair those of one transfer: each transfer is a segment of its own.
 
@@ -173,7 +173,7 @@ def _transfer_accesses(
 
 
 def _memory_dims(transfer: ir.Operation) -> list[int | None] | None:
-    """The tile dimension of each vector dimension, None for one that is broadcast."""
+    """Returns the tile dimension of each vector dimension, None for one that is broadcast."""
     affine_map = ir.AffineMapAttr(transfer.attributes["permutation_map"]).value
     dims: list[int | None] = []
     for result in affine_map.results:
@@ -193,7 +193,7 @@ def _constant(index: ir.Value) -> int | None:
 
 
 def _executions(op: ir.Operation) -> int:
-    """The trip counts of the loops around `op` multiplied, of those that are constant."""
+    """Returns the trip counts of the loops around `op` multiplied, of those that are constant."""
     count = 1
     parent = op.parent
     while parent is not None:

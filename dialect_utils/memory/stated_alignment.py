@@ -62,6 +62,6 @@ def _is_stated(operation: ir.Operation) -> bool:
 
 
 def _moved_elements(operation: ir.Operation) -> int:
-    """The elements that a vector.load or vector.store moves in a row."""
+    """Returns the elements that a vector.load or vector.store moves in a row."""
     value = operation.results[0] if len(operation.results) else operation.operands[0]
     return ir.VectorType(value.type).shape[-1]

@@ -38,7 +38,7 @@ class TracedView:
 
     @staticmethod
     def of(allocation: ir.Operation) -> TracedView:
-        """All of an allocation whose type is that of a tile."""
+        """Returns all of an allocation whose type is that of a tile."""
         kind = type_of(allocation)
         try:
             chain: Chain | Unknown = stowed_swizzles(allocation)
@@ -59,7 +59,7 @@ class TracedView:
     def element(
         self, indices: Sequence[ir.Value | int], evaluator: LaneEvaluator
     ) -> LaneValues | Unknown:
-        """The element of the allocation that `indices` into the view denote."""
+        """Returns the element of the allocation that `indices` into the view denote."""
         total = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             value = _evaluate(index, evaluator)
@@ -71,7 +71,7 @@ class TracedView:
         return total
 
     def through(self, operation: ir.Operation, evaluator: LaneEvaluator) -> TracedView:
-        """The view that `operation` makes of this one.
+        """Returns the view that `operation` makes of this one.
 
         Raises:
             Refusal: it shows other elements than can be told.
@@ -115,7 +115,7 @@ class TracedView:
         return chain
 
     def carried(self, use: Use, target: ir.Value) -> TracedView:
-        """The view where a loop or a choice has carried it.
+        """Returns the view where a loop or a choice has carried it.
 
         The next trip of a loop sees what this one yields, and the result of the loop is what the
         last one yields: of offsets 0, 64, 0, 64 the argument has 64, 0, 64, 0 and the result 64.

@@ -28,13 +28,13 @@ _MAX_CANDIDATES = 4
 
 
 def op_name(op: ir.Operation | ir.OpView) -> str:
-    """The op's name, "dialect.mnemonic"."""
+    """Returns the op's name, "dialect.mnemonic"."""
     name = op.operation.name
     return name if isinstance(name, str) else name.value
 
 
 def is_elementwise(op: ir.Operation | ir.OpView) -> bool:
-    """Whether the op works lane by lane, so that all its vectors have one layout."""
+    """Returns whether the op works lane by lane, so that all its vectors have one layout."""
     name = op_name(op)
     if name in ("vector.fma", "iree_gpu.value_barrier"):
         return True
@@ -133,7 +133,7 @@ def infer_vector_layouts(function: ir.Operation | ir.OpView) -> VectorLayouts:
 
 
 def why_unknown_forwards(value: ir.Value) -> str:
-    """Where the search for the layout of a read vector ends, in a few words.
+    """Returns where the search for the layout of a read vector ends, in a few words.
 
     Example: "reaches scf.yield through vector.contract".
     """
@@ -158,7 +158,7 @@ def why_unknown_forwards(value: ir.Value) -> str:
 
 
 def why_unknown_backwards(value: ir.Value) -> str:
-    """Where the search for the layout of a written vector ends, in a few words."""
+    """Returns where the search for the layout of a written vector ends, in a few words."""
     seen = {value}
     work = deque([value])
     ends: list[str] = []
