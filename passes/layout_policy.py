@@ -44,6 +44,7 @@ from ..bank_model.swizzle_legality import (
 )
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.memory.lds_accesses import Gather
 
 _ESTIMATE_ERROR = 1 / 16
@@ -129,9 +130,17 @@ class LayoutPolicy:
         """
         return _Choosing(self, known).choose()
 
-    def propose(self, known: KnownTile) -> LayoutChoice:
-        """Returns what a compile makes of the tile that pads what it does not swizzle."""
-        choice = self.choose(known)
+    def propose(self, known: KnownTile, refusal: Refusal | None = None) -> LayoutChoice:
+        """Returns what a compile makes of the tile that pads what it does not swizzle.
+
+        Args:
+            refusal: why the tile cannot be swizzled, if it cannot.
+        """
+        if refusal is None:
+            choice = self.choose(known)
+        else:
+            plain = layout_conflicts(self.lds, known.tile, PlainLayout(), known.accesses)
+            choice = LayoutChoice(PlainLayout(), f"not swizzled: {refusal}", plain, plain)
         rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
         if rows is None or rows == PlainLayout():
             return choice

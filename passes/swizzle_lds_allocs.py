@@ -323,6 +323,17 @@ def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
     return replace(plan, reason=f"{_HINTED}, {left}")
 
 
+def swizzle_refusals(function: ir.Operation) -> dict[ir.Operation, Refusal]:
+    """Returns the LDS allocations of `function` that no swizzle suits, whatever their accesses."""
+    found: dict[ir.Operation, Refusal] = {}
+    for group in _groups(lds_allocations(function)):
+        try:
+            _check(group)
+        except Refusal as refusal:
+            found |= dict.fromkeys(group.allocations, refusal)
+    return found
+
+
 def _check(group: _Group) -> None:
     """Makes sure that the group may get another layout, whatever its accesses.
 

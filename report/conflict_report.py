@@ -41,6 +41,7 @@ from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
+from ..passes.swizzle_lds_allocs import swizzle_refusals
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +263,11 @@ def report_function(
             read = read_allocations(function, launch)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
             pads = _stock_bytes(read) <= (limit or model.lds_bytes)
-            reports = [_report(each, model, launch, pads, decided) for each in read]
+            refused = swizzle_refusals(function)
+            reports = [
+                _report(each, model, launch, pads, decided, refused.get(each.operation))
+                for each in read
+            ]
     name, place = function_name(function), function_location(function)
     return FunctionReport(name, place, shown_arch, launch, tuple(reports))
 
@@ -301,13 +306,22 @@ def _unreadable(read: ReadAllocation) -> AllocationReport:
 
 
 def _report(
-    read: ReadAllocation, chip: Target, launch: Launch | None, stock_pads: bool, decided: bool
+    read: ReadAllocation,
+    chip: Target,
+    launch: Launch | None,
+    stock_pads: bool,
+    decided: bool,
+    refusal: Refusal | None,
 ) -> AllocationReport:
-    """Counts one allocation; `stock_pads` says whether stock would pad the function's."""
+    """Counts one allocation.
+
+    `stock_pads` says whether stock would pad those of the function, and `refusal` why this one
+    cannot be swizzled.
+    """
     if read.tile is None or launch is None:
         return _unreadable(read)
     try:
-        return _counted(read, read.tile, chip, launch, stock_pads, decided)
+        return _counted(read, read.tile, chip, launch, stock_pads, decided, refusal)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
         return _unreadable(replace(read, unknown=(reason, *read.unknown)))
@@ -320,6 +334,7 @@ def _counted(
     launch: Launch,
     stock_pads: bool,
     decided: bool,
+    refusal: Refusal | None,
 ) -> AllocationReport:
     accesses = read.accesses
 
@@ -337,9 +352,7 @@ def _counted(
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
-        policy = LayoutPolicy(chip)
-        padded = partial(policy.stock_rows, tile, accesses)
-        choice = policy.propose(KnownTile(tile, accesses, (), padded, read.emitted))
+        choice = _proposed(read, tile, chip, refusal)
         proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
     groups = group_accesses(tile, accesses, launch)
     report = AllocationReport(
@@ -360,6 +373,18 @@ def _counted(
         is_ours=proposal is not None and not decided,
     )
     return replace(report, decision=_decision(report, tile, before, standing, choice, dropped))
+
+
+def _proposed(
+    read: ReadAllocation, tile: LdsTile, chip: Target, refusal: Refusal | None
+) -> LayoutChoice:
+    """Returns what a compile would make of an allocation that lies plain now."""
+    policy = LayoutPolicy(chip)
+    stored = {id(access) for gather in read.gathers for access in gather.accesses}
+    ordinary = tuple(access for access in read.accesses if id(access) not in stored)
+    padded = partial(policy.stock_rows, tile, read.accesses)
+    known = KnownTile(tile, ordinary, read.gathers, padded, read.emitted)
+    return policy.propose(known, refusal)
 
 
 def group_accesses(

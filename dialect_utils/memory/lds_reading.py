@@ -32,7 +32,7 @@ from ..swizzle_hint import hint_swizzle, is_hint
 from .allocation_layout import standing_layout
 from .flow import is_lds_allocation, uses_of
 from .joined_accesses import MOST_UNROLLED, emitted_accesses
-from .lds_accesses import ordinary_accesses, trace_allocation
+from .lds_accesses import Gather, ordinary_accesses, trace_allocation
 from .lds_ops import COLLAPSE_SHAPE
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
 from .staged_tensors import accesses_of, is_workgroup_alloc
@@ -70,6 +70,10 @@ class ReadAllocation:
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
     """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
+    operation: ir.Operation | None = None
+    """The `memref.alloc`, if it is one."""
+    gathers: tuple[Gather, ...] = ()
+    """The direct stores to it, whose accesses are among `accesses`."""
 
 
 def read_allocations(
@@ -189,6 +193,8 @@ def _read_memref(
         assumptions=traced.assumptions,
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
+        operation=allocation,
+        gathers=traced.gathers,
     )
 
 

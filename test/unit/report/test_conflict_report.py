@@ -121,6 +121,20 @@ def test_a_proposal_is_what_a_compile_chooses(
     assert decision.detail == (str(found.proposal.layout) if found.proposal else "")
 
 
+def test_a_swizzle_that_a_compile_refuses_is_not_proposed(context: ir.Context) -> None:
+    transposed = f"memref<32x64xf32, strided<[1, 32]>, {WS}>"
+    found = allocation_of(
+        context,
+        f"""%p = memref.transpose %m (i, j) -> (j, i) : {TILE} to {transposed}
+        %v = memref.load %p[%c0, %x] : {transposed}""",
+    )
+    assert found.before
+    assert found.before.conflict_cycles == 124
+    assert found.proposal
+    assert isinstance(found.proposal.layout, PaddedLayout)
+    assert "not swizzled: memref.transpose addresses its memory in another order" in found.decision
+
+
 def test_a_decided_plain_layout_stays_chosen(context: ir.Context) -> None:
     (found,) = report_of(context, LOAD, decided=True).allocations
     assert cycles(found) == [124, 4, 124, 124]
