@@ -294,7 +294,7 @@ def why_not_stored_directly(
 
 @dataclass(frozen=True, eq=False)
 class HintRules:
-    """What the swizzles of one allocation must obey so that the resolver can carry them out.
+    """The rules that the swizzles of one allocation must obey for the resolver to carry them out.
 
     The solver searches only swizzles that obey. What accesses demand of a swizzle depends on
     nothing but the run of elements that it keeps in one piece, so that a linear swizzle is judged

@@ -111,9 +111,9 @@ def apply_signs(values: Array, operand: Operand) -> Array:
 
 
 def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
-    """Reads a VALU source of type `kind`; floats lose their denormals if the mode says so.
+    """Returns how a VALU source of type `kind` is read.
 
-    If `flush` is false, floats keep their denormals in every mode.
+    A denormal float becomes zero if the MODE register says so, unless `flush` is false.
     """
     value = operand.value
     if isinstance(value, Literal):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device codegen of a compile, run here so that Python passes can take part in it.
+"""Runs the device codegen of a compile in this process, so that Python passes can take part.
 
 Each GPU function's own pipeline, recorded from the installed compiler, runs with our passes spliced
 in, and the function is marked `#iree_codegen.no_pipeline`, so that stock does not run it again.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The way of every compile: IREE's phases, stopped before codegen so that Python passes take part.
+"""Runs a compile in steps: it stops IREE before codegen, so that Python passes can take part.
 
     source --(stock's phases)--> configured module --(CodegenReplay)--> module without pipelines
            --(stock's phases)--> result
@@ -231,7 +231,7 @@ class SteppedCompile:
         return all(op.name == "util.global" for op in children(module))
 
     def _dropped_hints(self) -> bool:
-        """Returns whether a swizzle that was counted on has been dropped; a warning has said so."""
+        """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""
         from ..passes.decisions import Action
 
         return any(decision.action is Action.DROP for decision in self.context.log)
