@@ -27,7 +27,11 @@ from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
 from ..dialect_utils.memory.lds_ops import Access, access_row, promised_alignment
-from ..dialect_utils.memory.lds_reading import read_allocations, why_misaligned
+from ..dialect_utils.memory.lds_reading import (
+    honoured_layout,
+    misalignment_of,
+    read_allocations,
+)
 from ..dialect_utils.memory.memref_types import static_strides, type_of
 from ..dialect_utils.memory.stated_alignment import state_alignment
 from ..dialect_utils.operations import defining_operation, operations_in
@@ -56,26 +60,24 @@ class AlignLdsAccesses(FunctionPass):
             return
         with function.context:
             launch = launch_of(function)
-            if launch is not None:
+            rows = [(op, row) for op in operations_in(function) if (row := access_row(op))]
+            # Loads and stores whose address is less aligned are split. Others fault.
+            if launch and any(row.alignment and not row.states_alignment for _, row in rows):
                 _warn_of_misaligned(function, launch, context)
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
-            for operation in operations_in(function):
-                row = access_row(operation)
-                if row is not None and row.states_alignment:
+            for operation, row in rows:
+                if row.states_alignment:
                     _align(operation, row, bits)
 
 
 def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassContext) -> None:
-    """Warns of accesses that fault at the addresses that the program has chosen.
-
-    Loads and stores are left out: where their address is less aligned, they are split.
-    """
-    rows = (access_row(operation) for operation in operations_in(function))
-    if not any(row and row.alignment and not row.states_alignment for row in rows):
-        return
+    """Warns of accesses that fault at the addresses that the program has chosen."""
     for allocation in read_allocations(function, launch):
-        for access in allocation.accesses if allocation.tile else ():
-            text = why_misaligned(allocation, access)
+        if allocation.tile is None:
+            continue
+        layout, _ = honoured_layout(allocation)
+        for access in allocation.accesses:
+            text = misalignment_of(allocation, layout, access)
             if text is not None:
                 context.sink.warning(location_at(access.location, function), text)
                 break

@@ -61,9 +61,9 @@ _STORED_TOGETHER = (
     "a direct store keeps the elements of a lane together, and no layout that does so has fewer"
 )
 
-
-Emitted = Callable[[bool], "tuple[LdsAccess, ...] | None"]
-"""Asked whether accesses are joined through conditions, returns them."""
+EmittedReader = Callable[[bool], "tuple[LdsAccess, ...] | None"]
+"""Returns accesses as the backend may join them. The argument says whether it joins those under
+different conditions, too."""
 
 
 def _nothing() -> None:
@@ -91,7 +91,7 @@ class KnownTile:
     accesses: tuple[LdsAccess, ...]
     gathers: Sequence[Gather] = ()
     padded: Callable[[], Layout | None] = _nothing
-    emitted: Emitted = _nothing_emitted
+    emitted: EmittedReader = _nothing_emitted
 
 
 @dataclass(frozen=True)

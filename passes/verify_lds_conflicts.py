@@ -31,8 +31,8 @@ from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.memory.lds_reading import (
     ReadAllocation,
     honoured_layout,
+    misalignment_of,
     read_allocations,
-    why_misaligned,
 )
 from .base import FunctionPass, PassContext, PassOptionError
 
@@ -85,8 +85,11 @@ class VerifyLdsConflicts(FunctionPass):
                 use.location or allocation.location,
                 f"an access to {allocation.type} cannot be verified: {use.reason}",
             )
+        if allocation.tile is None:
+            return
+        layout, _ = honoured_layout(allocation)
         for access, machines in standing_accesses(allocation, chip):
-            text = why_misaligned(allocation, access)
+            text = misalignment_of(allocation, layout, access)
             if text is not None:
                 yield _Fault(access.location or allocation.location, text, misaligned=True)
                 continue
@@ -108,7 +111,7 @@ def standing_accesses(
     """Each known access, with the machine accesses that it becomes or why these are not known."""
     if allocation.tile is None:
         return
-    layout = honoured_layout(allocation)
+    layout, _ = honoured_layout(allocation)
     for access in allocation.accesses:
         try:
             yield access, machine_accesses(chip, allocation.tile, layout, access)

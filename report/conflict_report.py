@@ -35,11 +35,10 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     machine_accesses,
 )
-from ..bank_model.swizzle_legality import footprints_of, illegality
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
-from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
+from ..dialect_utils.memory.lds_reading import ReadAllocation, honoured_layout, read_allocations
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 from ..passes.swizzle_lds_allocs import swizzle_refusals
 
@@ -343,12 +342,7 @@ def _counted(
 
     before = count(PlainLayout())
     stock = stock_padding(tile) if stock_pads and not read.never_padded else PlainLayout()
-    layout = read.layout or PlainLayout()
-    dropped = None
-    if isinstance(layout, SwizzledLayout):
-        dropped = illegality(layout.swizzles, tile.elements, footprints_of(accesses))
-        if dropped is not None:
-            layout = PlainLayout()
+    layout, dropped = honoured_layout(read)
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:

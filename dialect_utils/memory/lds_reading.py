@@ -207,21 +207,26 @@ def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAc
 # How a read allocation lies in memory.
 
 
-def honoured_layout(allocation: ReadAllocation) -> Layout:
-    """Returns the layout of an allocation that has a tile, without hints that would be dropped."""
+def honoured_layout(allocation: ReadAllocation) -> tuple[Layout, str | None]:
+    """Returns how an allocation that has a tile lies in memory.
+
+    Returns:
+        the layout, and, if its hints would be dropped so that it lies plain, why.
+    """
     assert allocation.tile is not None
     layout = allocation.layout or PlainLayout()
     if isinstance(layout, SwizzledLayout):
         footprints = footprints_of(allocation.accesses)
         dropped = illegality(layout.swizzles, allocation.tile.elements, footprints)
-        return layout if dropped is None else PlainLayout()
-    return layout
+        if dropped is not None:
+            return PlainLayout(), dropped
+    return layout, None
 
 
-def why_misaligned(allocation: ReadAllocation, access: LdsAccess) -> str | None:
-    """Returns why an access faults in the layout that the allocation has; None if it is aligned."""
+def misalignment_of(allocation: ReadAllocation, layout: Layout, access: LdsAccess) -> str | None:
+    """Returns why an access faults in `layout`, which the allocation has; None if it is aligned."""
     assert allocation.tile is not None
-    tile, layout = allocation.tile, honoured_layout(allocation)
+    tile = allocation.tile
     element = misaligned_element(tile, layout, access)
     if element is None:
         return None
