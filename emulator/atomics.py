@@ -52,10 +52,7 @@ def _decrement(memory: Array, limit: Array) -> Array:
 
 
 def _add_bf16(memory: Array, data: Array) -> Array:
-    def wide(bits: Array) -> Array:
-        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-    return floats.round_to_bf16(wide(memory) + wide(data))
+    return floats.round_to_bf16(floats.widen_bf16(memory) + floats.widen_bf16(data))
 
 
 def _integer_ops(

@@ -349,9 +349,25 @@ def _sum_of_distances(a: Array, b: Array, parts: int, only_nonzero: bool = False
     return total
 
 
-def _mul_hi(wide: type[np.generic], narrow: type[np.generic]) -> Function:
-    shift: Any = wide(32)
-    return lambda a, b: (a.astype(wide) * b.astype(wide) >> shift).astype(narrow)
+def sum_and_carry(a: Array, b: Array) -> tuple[Array, Array]:
+    """Returns the u32 sum and its carry. A sum that wrapped around is less than either operand."""
+    total = a + b
+    return total, total < a
+
+
+def difference_and_borrow(a: Array, b: Array) -> tuple[Array, Array]:
+    """Returns the u32 difference a - b and its borrow."""
+    return a - b, a < b
+
+
+def mul_hi_u32(a: Array, b: Array) -> Array:
+    """Returns the upper half of a u32 product."""
+    return (a.astype(np.uint64) * b.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
+
+
+def mul_hi_i32(a: Array, b: Array) -> Array:
+    """Returns the upper half of an i32 product."""
+    return (a.astype(np.int64) * b.astype(np.int64) >> 32).astype(np.int32)
 
 
 def _bfe_u32(a: Array, offset: Array, width: Array) -> Array:
@@ -599,16 +615,12 @@ _ROWS: dict[str, LaneOp] = {
     "v_add3_u32": LaneOp("u32", ("u32",) * 3, lambda a, b, c: a + b + c),
     "v_xad_u32": LaneOp("u32", ("u32",) * 3, lambda a, b, c: (a ^ b) + c),
     "v_mul_lo_u32": LaneOp("u32", ("u32",) * 2, np.multiply),
-    "v_mul_hi_u32": LaneOp("u32", ("u32",) * 2, _mul_hi(np.uint64, np.uint32)),
-    "v_mul_hi_i32": LaneOp("i32", ("i32",) * 2, _mul_hi(np.int64, np.int32)),
+    "v_mul_hi_u32": LaneOp("u32", ("u32",) * 2, mul_hi_u32),
+    "v_mul_hi_i32": LaneOp("i32", ("i32",) * 2, mul_hi_i32),
     "v_mul_u32_u24": LaneOp("u32", ("u32",) * 2, lambda a, b: _u24(a) * _u24(b), saturates=True),
     "v_mul_i32_i24": LaneOp("i32", ("i32",) * 2, lambda a, b: _i24(a) * _i24(b), saturates=True),
-    "v_mul_hi_u32_u24": LaneOp(
-        "u32", ("u32",) * 2, lambda a, b: _mul_hi(np.uint64, np.uint32)(_u24(a), _u24(b))
-    ),
-    "v_mul_hi_i32_i24": LaneOp(
-        "i32", ("i32",) * 2, lambda a, b: _mul_hi(np.int64, np.int32)(_i24(a), _i24(b))
-    ),
+    "v_mul_hi_u32_u24": LaneOp("u32", ("u32",) * 2, lambda a, b: mul_hi_u32(_u24(a), _u24(b))),
+    "v_mul_hi_i32_i24": LaneOp("i32", ("i32",) * 2, lambda a, b: mul_hi_i32(_i24(a), _i24(b))),
     "v_mad_u32_u24": LaneOp(
         "u32", ("u32",) * 3, lambda a, b, c: _u24(a) * _u24(b) + c, saturates=True
     ),

@@ -40,32 +40,18 @@ from .vector_alu import saturating, sources_of
 
 # Two results by one lane operation.
 
+_PACKED_LANE_OPS = (
+    *("add_f32", "mul_f32", "fma_f32"),
+    *("add_f16", "mul_f16", "fma_f16", "min_f16", "max_f16"),
+    *("add_u16", "sub_u16", "mul_lo_u16", "mad_u16", "min_u16", "max_u16"),
+    *("add_i16", "sub_i16", "mad_i16", "min_i16", "max_i16"),
+    *("lshlrev_b16", "lshrrev_b16", "ashrrev_i16"),
+)
 PACKED_OPS: Mapping[str, LaneOp] = MappingProxyType(
     {
-        "v_pk_add_f32": LANE_OPS["v_add_f32"],
-        "v_pk_mul_f32": LANE_OPS["v_mul_f32"],
-        "v_pk_fma_f32": LANE_OPS["v_fma_f32"],
-        "v_pk_add_f16": LANE_OPS["v_add_f16"],
-        "v_pk_mul_f16": LANE_OPS["v_mul_f16"],
-        "v_pk_fma_f16": LANE_OPS["v_fma_f16"],
-        "v_pk_min_f16": LANE_OPS["v_min_f16"],
-        "v_pk_max_f16": LANE_OPS["v_max_f16"],
+        **{f"v_pk_{name}": LANE_OPS[f"v_{name}"] for name in _PACKED_LANE_OPS},
         "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
         "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
-        "v_pk_add_u16": LANE_OPS["v_add_u16"],
-        "v_pk_sub_u16": LANE_OPS["v_sub_u16"],
-        "v_pk_mul_lo_u16": LANE_OPS["v_mul_lo_u16"],
-        "v_pk_mad_u16": LANE_OPS["v_mad_u16"],
-        "v_pk_min_u16": LANE_OPS["v_min_u16"],
-        "v_pk_max_u16": LANE_OPS["v_max_u16"],
-        "v_pk_add_i16": LANE_OPS["v_add_i16"],
-        "v_pk_sub_i16": LANE_OPS["v_sub_i16"],
-        "v_pk_mad_i16": LANE_OPS["v_mad_i16"],
-        "v_pk_min_i16": LANE_OPS["v_min_i16"],
-        "v_pk_max_i16": LANE_OPS["v_max_i16"],
-        "v_pk_lshlrev_b16": LANE_OPS["v_lshlrev_b16"],
-        "v_pk_lshrrev_b16": LANE_OPS["v_lshrrev_b16"],
-        "v_pk_ashrrev_i16": LANE_OPS["v_ashrrev_i16"],
     }
 )
 """Packed instructions, by what each half computes."""

@@ -13,34 +13,38 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import EXEC, Instruction
-from .lane_ops import leading_copies, leading_zeros, reverse_bits, trailing_zeros
+from .assembly import EXEC, AssemblyError, Instruction, Operand
+from .lane_ops import (
+    difference_and_borrow,
+    leading_copies,
+    leading_zeros,
+    mul_hi_i32,
+    mul_hi_u32,
+    reverse_bits,
+    sum_and_carry,
+    trailing_zeros,
+)
 from .machine import WaveGroup
 from .operands import DTYPES, Array, Source, scalar_destination, scalar_source
 from .step import BuildContext, Step
+
+DESTINATION, SCC, SIMM16, UIMM16 = "destination", "scc", "simm16", "uimm16"
+"""Sources that are no register operands: what the destination holds, SCC, and the 16-bit constant
+in the text, extended to 32 bits by its sign or by zeros."""
 
 
 @dataclass(frozen=True)
 class ScalarOp:
     """A result of type `result` from sources of types `sources`, and what SCC becomes.
 
-    `scc` is `none` if SCC stays, `nonzero` if it says whether the result is not 0, and `second` if
-    the function returns it behind the result.
+    `result` is empty if SCC is the only result. `scc` is `none` if SCC stays, `nonzero` if it says
+    whether the result is not 0, and `second` if the function returns it behind the result.
     """
 
     result: str
     sources: tuple[str, ...]
     function: Callable[..., Any]
     scc: str = "none"
-
-
-def _add_u32(a: Array, b: Array) -> tuple[Array, Array]:
-    total = a + b
-    return total, total < a
-
-
-def _sub_u32(a: Array, b: Array) -> tuple[Array, Array]:
-    return a - b, b > a
 
 
 def _add_i32(a: Array, b: Array) -> tuple[Array, Array]:
@@ -51,6 +55,16 @@ def _add_i32(a: Array, b: Array) -> tuple[Array, Array]:
 def _sub_i32(a: Array, b: Array) -> tuple[Array, Array]:
     total = a - b
     return total, ((a ^ b) & (a ^ total)) < 0
+
+
+def _add_with_carry(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    total = a.astype(np.int64) + b + carry
+    return total.astype(np.uint32), total > 0xFFFFFFFF
+
+
+def _subtract_with_borrow(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    total = a.astype(np.int64) - b - borrow
+    return total.astype(np.uint32), total < 0
 
 
 def _minimum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -101,6 +115,25 @@ def _bit_mask(kind: Any) -> Callable[[Array, Array], Array]:
     return compute
 
 
+def _set_bit(value: int) -> Callable[[Array, Array], Array]:
+    """Computes s_bitset0 or s_bitset1: one bit of a word becomes `value`."""
+
+    def compute(word: Array, number: Array) -> Array:
+        bit = word.dtype.type(1) << _bit_number(word, number)
+        return word | bit if value else word & ~bit
+
+    return compute
+
+
+def _bit_is(value: int) -> Callable[[Array, Array], Array]:
+    """Computes s_bitcmp0 or s_bitcmp1: whether one bit of a word is `value`."""
+    return lambda word, number: word >> _bit_number(word, number) & word.dtype.type(1) == value
+
+
+def _bit_number(word: Array, number: Array) -> Array:
+    return (number & np.uint32(8 * word.itemsize - 1)).astype(word.dtype)
+
+
 def _popcount(a: Array) -> Array:
     return np.bitwise_count(a).astype(np.uint32)
 
@@ -119,17 +152,9 @@ def _replicate_bits(a: Array) -> Array:
     return result | result << np.uint64(1)
 
 
-def _mul_hi_u32(a: Array, b: Array) -> Array:
-    return (a.astype(np.uint64) * b.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
-
-
-def _mul_hi_i32(a: Array, b: Array) -> Array:
-    return (a.astype(np.int64) * b.astype(np.int64) >> 32).astype(np.int32)
-
-
 def _bitwise(width: int) -> dict[str, ScalarOp]:
     kind = f"b{width}"
-    two = {
+    two: dict[str, Callable[..., Any]] = {
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,
@@ -145,16 +170,12 @@ def _bitwise(width: int) -> dict[str, ScalarOp]:
     }
     ops[f"s_not_{kind}"] = ScalarOp(kind, (kind,), np.invert, "nonzero")
     ops[f"s_mov_{kind}"] = ScalarOp(kind, (kind,), lambda a: a)
+    ops[f"s_cselect_{kind}"] = ScalarOp(kind, (kind, kind, SCC), lambda a, b, c: np.where(c, a, b))
     unsigned, signed = f"u{width}", f"i{width}"
-    ops[f"s_lshl_{kind}"] = ScalarOp(
-        unsigned, (unsigned, "u32"), _shift(np.left_shift, width), "nonzero"
-    )
-    ops[f"s_lshr_{kind}"] = ScalarOp(
-        unsigned, (unsigned, "u32"), _shift(np.right_shift, width), "nonzero"
-    )
-    ops[f"s_ashr_{signed}"] = ScalarOp(
-        signed, (signed, "u32"), _shift(np.right_shift, width), "nonzero"
-    )
+    left, right = _shift(np.left_shift, width), _shift(np.right_shift, width)
+    ops[f"s_lshl_{kind}"] = ScalarOp(unsigned, (unsigned, "u32"), left, "nonzero")
+    ops[f"s_lshr_{kind}"] = ScalarOp(unsigned, (unsigned, "u32"), right, "nonzero")
+    ops[f"s_ashr_{signed}"] = ScalarOp(signed, (signed, "u32"), right, "nonzero")
     ops[f"s_bcnt1_i32_{kind}"] = ScalarOp("u32", (kind,), _popcount, "nonzero")
     ops[f"s_bcnt0_i32_{kind}"] = ScalarOp("u32", (kind,), lambda a: _popcount(~a), "nonzero")
     ops[f"s_ff1_i32_{kind}"] = ScalarOp("i32", (kind,), trailing_zeros)
@@ -162,24 +183,54 @@ def _bitwise(width: int) -> dict[str, ScalarOp]:
     ops[f"s_flbit_i32_{kind}"] = ScalarOp("i32", (kind,), leading_zeros)
     ops[f"s_brev_{kind}"] = ScalarOp(kind, (kind,), reverse_bits)
     ops[f"s_bfm_{kind}"] = ScalarOp(kind, ("u32", "u32"), _bit_mask(DTYPES[kind]))
+    for value in (0, 1):
+        ops[f"s_bitset{value}_{kind}"] = ScalarOp(kind, (DESTINATION, "u32"), _set_bit(value))
+        ops[f"s_bitcmp{value}_{kind}"] = ScalarOp("", (kind, "u32"), _bit_is(value), "nonzero")
     for field in (unsigned, signed):
         ops[f"s_bfe_{field}"] = ScalarOp(field, (field, "u32"), _bit_field, "nonzero")
     return ops
+
+
+def _comparisons(kind: str, constant: str = "") -> dict[str, ScalarOp]:
+    """Returns s_cmp of a type, and s_cmpk if `constant` is what it compares with."""
+    relations = {
+        "eq": np.equal,
+        "lg": np.not_equal,
+        "gt": np.greater,
+        "ge": np.greater_equal,
+        "lt": np.less,
+        "le": np.less_equal,
+    }
+    forms = {"cmp": kind, "cmpk": constant} if constant else {"cmp": kind}
+    return {
+        f"s_{form}_{name}_{kind}": ScalarOp("", (kind, second), function, "nonzero")
+        for form, second in forms.items()
+        for name, function in relations.items()
+    }
 
 
 SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
     {
         **_bitwise(32),
         **_bitwise(64),
+        **_comparisons("i32", SIMM16),
+        **_comparisons("u32", UIMM16),
+        "s_cmp_eq_u64": ScalarOp("", ("u64", "u64"), np.equal, "nonzero"),
+        "s_cmp_lg_u64": ScalarOp("", ("u64", "u64"), np.not_equal, "nonzero"),
+        "s_movk_i32": ScalarOp("i32", (SIMM16,), lambda a: a),
+        "s_addk_i32": ScalarOp("i32", (DESTINATION, SIMM16), _add_i32, "second"),
+        "s_mulk_i32": ScalarOp("i32", (DESTINATION, SIMM16), np.multiply),
+        "s_addc_u32": ScalarOp("u32", ("u32", "u32", SCC), _add_with_carry, "second"),
+        "s_subb_u32": ScalarOp("u32", ("u32", "u32", SCC), _subtract_with_borrow, "second"),
         # `linking` has put the program counter behind the destination.
         "s_getpc_b64": ScalarOp("b64", ("b64",), lambda a: a),
-        "s_add_u32": ScalarOp("u32", ("u32", "u32"), _add_u32, "second"),
-        "s_sub_u32": ScalarOp("u32", ("u32", "u32"), _sub_u32, "second"),
+        "s_add_u32": ScalarOp("u32", ("u32", "u32"), sum_and_carry, "second"),
+        "s_sub_u32": ScalarOp("u32", ("u32", "u32"), difference_and_borrow, "second"),
         "s_add_i32": ScalarOp("i32", ("i32", "i32"), _add_i32, "second"),
         "s_sub_i32": ScalarOp("i32", ("i32", "i32"), _sub_i32, "second"),
         "s_mul_i32": ScalarOp("u32", ("u32", "u32"), np.multiply),
-        "s_mul_hi_u32": ScalarOp("u32", ("u32", "u32"), _mul_hi_u32),
-        "s_mul_hi_i32": ScalarOp("i32", ("i32", "i32"), _mul_hi_i32),
+        "s_mul_hi_u32": ScalarOp("u32", ("u32", "u32"), mul_hi_u32),
+        "s_mul_hi_i32": ScalarOp("i32", ("i32", "i32"), mul_hi_i32),
         "s_min_u32": ScalarOp("u32", ("u32", "u32"), _minimum, "second"),
         "s_max_u32": ScalarOp("u32", ("u32", "u32"), _maximum, "second"),
         "s_min_i32": ScalarOp("i32", ("i32", "i32"), _minimum, "second"),
@@ -208,18 +259,7 @@ SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
 )  # fmt: skip
 """Operations whose sources and results are scalar registers, by mnemonic."""
 
-_COMPARISONS = {
-    "eq": np.equal,
-    "lg": np.not_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-}
-
-_COMPARED = ("i32", "u32")
-
-SAVE_EXEC: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
+EXEC_OPS: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
     {
         "s_and_saveexec_b64": lambda source, old: source & old,
         "s_or_saveexec_b64": lambda source, old: source | old,
@@ -231,17 +271,13 @@ SAVE_EXEC: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
         "s_nand_saveexec_b64": lambda source, old: ~(source & old),
         "s_nor_saveexec_b64": lambda source, old: ~(source | old),
         "s_xnor_saveexec_b64": lambda source, old: ~(source ^ old),
+        "s_andn1_wrexec_b64": lambda source, old: ~source & old,
+        "s_andn2_wrexec_b64": lambda source, old: source & ~old,
     }
 )
+"""What EXEC becomes. A scalar pair gets the old EXEC, or with `wrexec` the new one."""
 
-SCALAR_COMPARISONS = frozenset(
-    {
-        *(f"s_{form}_{r}_{k}" for form in ("cmp", "cmpk") for r in _COMPARISONS for k in _COMPARED),
-        *("s_cmp_eq_u64", "s_cmp_lg_u64"),
-        *(f"s_bitcmp{value}_b{width}" for value in (0, 1) for width in (32, 64)),
-    }
-)
-"""Instructions whose only result is SCC."""
+CONDITIONAL_MOVES = frozenset({"s_cmov_b32", "s_cmov_b64", "s_cmovk_i32"})
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
@@ -249,80 +285,68 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     name = instruction.mnemonic
     if name in SCALAR_OPS:
         return _scalar(instruction, SCALAR_OPS[name])
-    if name in SAVE_EXEC:
-        return _save_exec(instruction, SAVE_EXEC[name])
-    if name in SCALAR_COMPARISONS:
-        compare = _bit_compare if name.startswith("s_bitcmp") else _compare
-        return compare(instruction)
-    special = _SPECIAL.get(name)
-    return special(instruction) if special else None
+    if name in EXEC_OPS:
+        return _change_exec(instruction, EXEC_OPS[name])
+    return _conditional_move(instruction) if name in CONDITIONAL_MOVES else None
 
 
 def _scalar(instruction: Instruction, op: ScalarOp) -> Step:
-    destination = scalar_destination(instruction.operands[0], op.result)
-    sources = [
-        scalar_source(operand, kind)
-        for operand, kind in zip(instruction.operands[1:], op.sources, strict=True)
-    ]
+    """Returns the step of an instruction that has a row in `SCALAR_OPS`.
+
+    Raises:
+        AssemblyError: the instruction has other operands than its row says.
+    """
+    destination = scalar_destination(instruction.operands[0], op.result) if op.result else None
+    given = instruction.operands[1 if op.result else 0 :]
+    named = [kind for kind in op.sources if kind not in (DESTINATION, SCC)]
+    if len(given) != len(named):
+        raise AssemblyError(f"{len(given)} sources where {len(named)} are expected")
+    operands = iter(given)
+    sources: list[Source] = []
+    for kind in op.sources:
+        if kind == SCC:
+            sources.append(lambda group: group.scc())
+        elif kind == DESTINATION:
+            sources.append(scalar_source(instruction.operands[0], op.result))
+        else:
+            sources.append(_source(next(operands), kind))
 
     def step(group: WaveGroup) -> None:
         with np.errstate(over="ignore"):
             result = op.function(*(source(group) for source in sources))
+        condition = None
         if op.scc == "second":
             result, condition = result
+        elif op.scc == "nonzero":
+            condition = result != 0
+        if destination is not None:
             destination(group, result)
+        if condition is not None:
             group.set_scc(condition)
-        else:
-            destination(group, result)
-            if op.scc == "nonzero":
-                group.set_scc(result != 0)
 
     return step
 
 
-def _save_exec(instruction: Instruction, function: Callable[[Array, Array], Array]) -> Step:
+def _source(operand: Operand, kind: str) -> Source:
+    """Reads an operand behind the destination, which may be a 16-bit constant."""
+    if kind not in (SIMM16, UIMM16):
+        return scalar_source(operand, kind)
+    number = int(str(operand.value), 0) & 0xFFFF
+    constant = np.int16(np.uint16(number)).astype(np.int32) if kind == SIMM16 else np.uint32(number)
+    return lambda group: np.full(group.count, constant)
+
+
+def _change_exec(instruction: Instruction, function: Callable[[Array, Array], Array]) -> Step:
     destination = scalar_destination(instruction.operands[0], "b64")
     source = scalar_source(instruction.operands[1], "b64")
+    gives_new = "wrexec" in instruction.mnemonic
 
     def step(group: WaveGroup) -> None:
         old = group.s64(EXEC.index)
         new = function(source(group), old)
-        destination(group, old)
+        destination(group, new if gives_new else old)
         group.set_s64(EXEC.index, new)
         group.set_scc(new != 0)
-
-    return step
-
-
-def _compare(instruction: Instruction) -> Step:
-    """Returns the step of s_cmp, and of s_cmpk with its 16-bit constant."""
-    compact, relation, kind = instruction.mnemonic[2:].split("_")
-    function = _COMPARISONS[relation]
-    left = scalar_source(instruction.operands[0], kind)
-    if compact == "cmpk":
-        number = _immediate16(instruction)
-        constant = np.int32(number) if kind == "i32" else np.uint32(number & 0xFFFF)
-        right: Source = lambda group: np.full(group.count, constant)  # noqa: E731
-    else:
-        right = scalar_source(instruction.operands[1], kind)
-
-    def step(group: WaveGroup) -> None:
-        group.set_scc(function(left(group), right(group)))
-
-    return step
-
-
-def _bit_compare(instruction: Instruction) -> Step:
-    """Returns the step of s_bitcmp0_b32 and its kind: SCC says whether a bit is 0, or 1."""
-    name = instruction.mnemonic
-    kind, wanted = name[-3:], int(name[8])
-    value = scalar_source(instruction.operands[0], kind)
-    number = scalar_source(instruction.operands[1], "u32")
-
-    def step(group: WaveGroup) -> None:
-        word = value(group)
-        bit = (number(group) & np.uint32(word.dtype.itemsize * 8 - 1)).astype(word.dtype)
-        group.set_scc((word >> bit & word.dtype.type(1)) == wanted)
 
     return step
 
@@ -331,11 +355,7 @@ def _conditional_move(instruction: Instruction) -> Step:
     """Returns the step of s_cmov_b32 and its kind, which move if SCC is set."""
     kind = instruction.mnemonic[-3:]
     destination = scalar_destination(instruction.operands[0], kind)
-    if instruction.mnemonic == "s_cmovk_i32":
-        number = np.int32(_immediate16(instruction))
-        source: Source = lambda group: np.full(group.count, number)  # noqa: E731
-    else:
-        source = scalar_source(instruction.operands[1], kind)
+    source = _source(instruction.operands[1], SIMM16 if "cmovk" in instruction.mnemonic else kind)
     old = scalar_source(instruction.operands[0], kind)
 
     def step(group: WaveGroup) -> None:
@@ -345,124 +365,3 @@ def _conditional_move(instruction: Instruction) -> Step:
             destination(group, value if scc.all() else np.where(scc, value, old(group)))
 
     return step
-
-
-def _bit_set(value: int) -> Callable[[Instruction], Step]:
-    """Makes the step of s_bitset: one bit of the destination becomes `value`."""
-
-    def make(instruction: Instruction) -> Step:
-        kind = instruction.mnemonic[-3:]
-        destination = scalar_destination(instruction.operands[0], kind)
-        old = scalar_source(instruction.operands[0], kind)
-        number = scalar_source(instruction.operands[1], "u32")
-
-        def step(group: WaveGroup) -> None:
-            word = old(group)
-            one = word.dtype.type(1)
-            bit = one << (number(group) & np.uint32(8 * word.itemsize - 1)).astype(word.dtype)
-            destination(group, word | bit if value else word & ~bit)
-
-        return step
-
-    return make
-
-
-def _write_exec(function: Callable[[Array, Array], Array]) -> Callable[[Instruction], Step]:
-    """Makes the step of s_andn1_wrexec_b64 and its kind: the new EXEC goes to a scalar pair too."""
-
-    def make(instruction: Instruction) -> Step:
-        destination = scalar_destination(instruction.operands[0], "b64")
-        source = scalar_source(instruction.operands[1], "b64")
-
-        def step(group: WaveGroup) -> None:
-            new = function(source(group), group.s64(EXEC.index))
-            group.set_s64(EXEC.index, new)
-            destination(group, new)
-            group.set_scc(new != 0)
-
-        return step
-
-    return make
-
-
-def _cselect(instruction: Instruction) -> Step:
-    kind = instruction.mnemonic[-3:]
-    destination = scalar_destination(instruction.operands[0], kind)
-    yes, no = (scalar_source(operand, kind) for operand in instruction.operands[1:])
-
-    def step(group: WaveGroup) -> None:
-        destination(group, np.where(group.scc(), yes(group), no(group)))
-
-    return step
-
-
-def _with_carry(instruction: Instruction) -> Step:
-    """Returns the step of s_addc_u32 and s_subb_u32: SCC is the carry in and out."""
-    destination = scalar_destination(instruction.operands[0], "u32")
-    left, right = (scalar_source(operand, "u32") for operand in instruction.operands[1:])
-    subtract = instruction.mnemonic == "s_subb_u32"
-
-    def step(group: WaveGroup) -> None:
-        a, b = left(group).astype(np.int64), right(group).astype(np.int64)
-        carry = group.scc().astype(np.int64)
-        total = a - b - carry if subtract else a + b + carry
-        destination(group, (total & 0xFFFFFFFF).astype(np.uint32))
-        group.set_scc((total < 0) | (total > 0xFFFFFFFF))
-
-    return step
-
-
-def _immediate16(instruction: Instruction) -> int:
-    """Returns the SIMM16 operand, sign-extended."""
-    value = instruction.operands[1].value
-    number = int(str(value), 0) & 0xFFFF
-    return number - 0x10000 if number & 0x8000 else number
-
-
-def _movk(instruction: Instruction) -> Step:
-    destination = scalar_destination(instruction.operands[0], "i32")
-    number = np.int32(_immediate16(instruction))
-    return lambda group: destination(group, np.full(group.count, number))
-
-
-def _addk(instruction: Instruction) -> Step:
-    source = scalar_source(instruction.operands[0], "i32")
-    destination = scalar_destination(instruction.operands[0], "i32")
-    number = np.int32(_immediate16(instruction))
-
-    def step(group: WaveGroup) -> None:
-        with np.errstate(over="ignore"):
-            total, overflow = _add_i32(source(group), np.full(group.count, number))
-        destination(group, total)
-        group.set_scc(overflow)
-
-    return step
-
-
-def _mulk(instruction: Instruction) -> Step:
-    source = scalar_source(instruction.operands[0], "i32")
-    destination = scalar_destination(instruction.operands[0], "i32")
-    number = np.int32(_immediate16(instruction))
-    return lambda group: destination(group, source(group) * number)
-
-
-_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {
-        "s_cmov_b32": _conditional_move,
-        "s_cmov_b64": _conditional_move,
-        "s_cmovk_i32": _conditional_move,
-        "s_bitset0_b32": _bit_set(0),
-        "s_bitset1_b32": _bit_set(1),
-        "s_bitset0_b64": _bit_set(0),
-        "s_bitset1_b64": _bit_set(1),
-        "s_andn1_wrexec_b64": _write_exec(lambda source, old: ~source & old),
-        "s_andn2_wrexec_b64": _write_exec(lambda source, old: source & ~old),
-        "s_cselect_b32": _cselect,
-        "s_cselect_b64": _cselect,
-        "s_addc_u32": _with_carry,
-        "s_subb_u32": _with_carry,
-        "s_movk_i32": _movk,
-        "s_addk_i32": _addk,
-        "s_mulk_i32": _mulk,
-    }
-)

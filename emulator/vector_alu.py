@@ -19,7 +19,7 @@ from .assembly import EXEC, VCC, AssemblyError, Instruction, Operand, Register
 from .chips import LANES
 from .encodings import base_name, encoded_destination, encoded_source, encoded_sources, result_form
 from .errors import UnknownInstructionError
-from .lane_ops import LANE_OPS, LaneOp, exponent_field
+from .lane_ops import LANE_OPS, LaneOp, difference_and_borrow, exponent_field, sum_and_carry
 from .machine import LaneMask, WaveGroup
 from .operands import (
     DTYPES,
@@ -249,20 +249,9 @@ def _select(instruction: Instruction) -> Step:
     return step
 
 
-def _add(a: Array, b: Array) -> tuple[Array, Array]:
-    """Returns the u32 sum and its carry. A sum that wrapped around is less than either operand."""
-    total = a + b
-    return total, total < a
-
-
-def _subtract(a: Array, b: Array) -> tuple[Array, Array]:
-    """Returns the u32 difference a - b and its borrow."""
-    return a - b, a < b
-
-
 def _subtract_reversed(a: Array, b: Array) -> tuple[Array, Array]:
     """Returns the u32 difference b - a and its borrow."""
-    return b - a, b < a
+    return difference_and_borrow(b, a)
 
 
 def _carrying(
@@ -274,7 +263,7 @@ def _carrying(
     which is added to the sum or subtracted from the difference. Either of these two operations may
     carry, but never both.
     """
-    second = _add if first is _add else _subtract
+    second = sum_and_carry if first is sum_and_carry else difference_and_borrow
 
     def make(instruction: Instruction) -> Step:
         if result_form(instruction, "u32").clamp:
@@ -457,11 +446,11 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
         "v_fmac_f32": _accumulate("f32"),
         "v_fmac_f64": _accumulate("f64"),
         "v_cndmask_b32": _select,
-        "v_add_co_u32": _carrying(_add),
-        "v_sub_co_u32": _carrying(_subtract),
+        "v_add_co_u32": _carrying(sum_and_carry),
+        "v_sub_co_u32": _carrying(difference_and_borrow),
         "v_subrev_co_u32": _carrying(_subtract_reversed),
-        "v_addc_co_u32": _carrying(_add),
-        "v_subb_co_u32": _carrying(_subtract),
+        "v_addc_co_u32": _carrying(sum_and_carry),
+        "v_subb_co_u32": _carrying(difference_and_borrow),
         "v_subbrev_co_u32": _carrying(_subtract_reversed),
         "v_mad_u64_u32": _mad_64("u32", "u64"),
         "v_mad_i64_i32": _mad_64("i32", "i64"),

@@ -33,24 +33,13 @@ def _integers(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
     return results
 
 
-def _float(function: Callable[..., Any]) -> ScalarOp:
-    """Returns an operation that NumPy computes in the result's type."""
+def _float(function: Callable[..., Any], wide: type[np.floating] | None = None) -> ScalarOp:
+    """Returns an operation on floats, computed in the result's type or in `wide`, then rounded."""
 
     def compute(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
         dtype = host_dtype(str(op.results[0].type))
         with np.errstate(all="ignore"):
-            return [float(dtype.type(function(*map(dtype.type, operands))))]
-
-    return compute
-
-
-def _wide_float(function: Callable[..., float]) -> ScalarOp:
-    """An operation that is computed in double precision and rounded to the result's type."""
-
-    def compute(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
-        dtype = host_dtype(str(op.results[0].type))
-        with np.errstate(all="ignore"):
-            return [float(dtype.type(function(*map(np.float64, operands))))]
+            return [float(dtype.type(function(*map(wide or dtype.type, operands))))]
 
     return compute
 
@@ -150,7 +139,7 @@ SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
     {
         **dict.fromkeys(_INTEGER_OPS, _integers),
         **{name: _float(function) for name, function in _FLOAT_OPS.items()},
-        **{name: _wide_float(function) for name, function in _MATH_OPS.items()},
+        **{name: _float(function, np.float64) for name, function in _MATH_OPS.items()},
         "arith.constant": lambda op, _: [plain_value(op.attributes["value"])],
         "arith.select": lambda _, operands: [operands[1 if operands[0] else 2]],
         "arith.bitcast": _bitcast,

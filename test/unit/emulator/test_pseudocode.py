@@ -17,7 +17,7 @@ import pytest
 from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 
 from bankwise.bank_model.targets import target
-from bankwise.emulator import scalar_alu, vector_alu
+from bankwise.emulator import vector_alu
 from bankwise.emulator.assembly import EXEC, VCC
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
@@ -25,16 +25,15 @@ from bankwise.emulator.lane_ops import LANE_OPS
 from bankwise.emulator.machine import SCC, Machine, WaveGroup
 from bankwise.emulator.operands import bits_of
 from bankwise.emulator.packed_math import DOT_PRODUCTS, PACKED_OPS
-from bankwise.emulator.scalar_alu import SAVE_EXEC, SCALAR_COMPARISONS, SCALAR_OPS
+from bankwise.emulator.scalar_alu import CONDITIONAL_MOVES, EXEC_OPS, SCALAR_OPS, SIMM16, UIMM16
 from bankwise.emulator.step import BuildContext
 from bankwise.emulator.vector_alu import COMPARE_MNEMONICS
 
 from .amd_pseudocode import BUILTINS, Pseudocode, Value, real
 from .small_kernels import kernel
 
-SCALAR_SPECIAL = frozenset(scalar_alu._SPECIAL)
 VECTOR_SPECIAL = frozenset(vector_alu._SPECIAL)
-"""Instructions with a step of their own."""
+"""Vector instructions with a step of their own."""
 
 U64 = npt.NDArray[np.uint64]
 LANES = 128
@@ -462,51 +461,40 @@ def test_scalar_operation_names() -> None:
     assert all(name.upper() in _TEXTS for name in SCALAR_OPS)
 
 
+def _check_scalar(name: str, result: int, widths: tuple[int, ...], constant: bool) -> None:
+    """Compares an instruction with a result of `result` bits (0: none), whose sources are
+    registers and perhaps a constant of 16 bits."""
+    registers = [_text("s", 2 * i, width) for i, width in enumerate(widths)]
+    destination = [_text("s", RESULT, result)] if result else []
+    for literal in (0, 5, 0x7FFF, 0x8000, 0xFFFF) if constant else (None,):
+        last = [] if literal is None else [f"{literal:#x}"]
+        code = f"{name} {', '.join([*destination, *registers, *last])}"
+        ScalarComparison(name, code, widths, literal).check(result)
+
+
 @pytest.mark.parametrize("name", _checked(SCALAR_OPS))
 def test_scalar_operation(name: str) -> None:
     op = SCALAR_OPS[name]
-    widths = tuple(bits_of(kind) for kind in op.sources)
-    sources = ", ".join(_text("s", 2 * i, width) for i, width in enumerate(widths))
-    code = f"{name} {_text('s', RESULT, bits_of(op.result))}, {sources}"
-    ScalarComparison(name, code, widths, None).check(bits_of(op.result))
+    widths = tuple(bits_of(kind) for kind in op.sources if kind[1:].isdigit())
+    constant = SIMM16 in op.sources or UIMM16 in op.sources
+    _check_scalar(name, bits_of(op.result) if op.result else 0, widths, constant)
 
 
-@pytest.mark.parametrize("name", _checked(SCALAR_COMPARISONS))
-def test_scalar_compare(name: str) -> None:
-    width = bits_of(name[-3:])
-    if name.startswith("s_cmpk"):
-        for literal in (0, 5, 0x7FFF, 0x8000, 0xFFFF):
-            code = f"{name} s0, {literal:#x}"
-            ScalarComparison(name, code, (width,), literal).check(0)
-        return
-    second = 32 if name.startswith("s_bitcmp") else width
-    code = f"{name} {_text('s', 0, width)}, {_text('s', 2, second)}"
-    ScalarComparison(name, code, (width, second), None).check(0)
+@pytest.mark.parametrize("name", _checked(EXEC_OPS))
+def test_change_of_exec(name: str) -> None:
+    _check_scalar(name, 64, (64,), constant=False)
 
 
-@pytest.mark.parametrize("name", _checked(SAVE_EXEC))
-def test_save_exec(name: str) -> None:
-    ScalarComparison(name, f"{name} s[{RESULT}:{RESULT + 1}], s[0:1]", (64,), None).check(64)
-
-
-@pytest.mark.parametrize("name", _checked(SCALAR_SPECIAL))
-def test_special_scalar_instruction(name: str) -> None:
-    width = 64 if name.endswith("b64") else 32
-    destination = _text("s", RESULT, width)
-    if "k_i32" in name:
-        for literal in (0, 5, 0x7FFF, 0x8000, 0xFFFF):
-            ScalarComparison(name, f"{name} {destination}, {literal:#x}", (), literal).check(width)
-        return
-    count = 1 if name.startswith(("s_cmov", "s_bitset")) or name.endswith("wrexec_b64") else 2
-    widths = (32,) if name.startswith("s_bitset") else (width,) * count
-    sources = ", ".join(_text("s", 2 * i, w) for i, w in enumerate(widths))
-    ScalarComparison(name, f"{name} {destination}, {sources}", widths, None).check(width)
+@pytest.mark.parametrize("name", _checked(CONDITIONAL_MOVES))
+def test_conditional_move(name: str) -> None:
+    width, constant = bits_of(name[-3:]), name == "s_cmovk_i32"
+    _check_scalar(name, width, () if constant else (width,), constant)
 
 
 def test_what_is_skipped() -> None:
     rows = {
         *LANE_OPS, *COMPARE_MNEMONICS, *PACKED_OPS, *DOT_PRODUCTS, *VECTOR_SPECIAL, *SCALAR_OPS,
-        *SCALAR_COMPARISONS, *SAVE_EXEC, *SCALAR_SPECIAL,
+        *EXEC_OPS, *CONDITIONAL_MOVES,
     }  # fmt: skip
     rows |= {"v_pk_mov_b32", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"}
     assert SKIPPED.keys() <= rows
