@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import repeat
+from itertools import chain, repeat
 from typing import ClassVar
 
 import numpy as np
@@ -45,10 +45,9 @@ from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.allocation_layout import standing_layout
 from ..dialect_utils.memory.flat_allocations import assume_no_alignment, carry_flat
 from ..dialect_utils.memory.flow import (
-    Reach,
+    connected_to,
     is_hinted,
     lds_allocations,
-    reach_of,
     roots_of,
     sources_of,
 )
@@ -117,8 +116,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
                 permuter.permute(gather, each.plan.swizzles)
         for each in swizzled:
             members = each.group.allocations
-            views = dict.fromkeys(view for reach in each.group.reaches for view in reach.views)
-            assume_no_alignment(list(views))
+            assume_no_alignment(each.group.views)
             carry_flat([member.results[0] for member in members], each.group.meetings)
             for member in members:
                 emit_hints(member, each.plan.swizzles, beside=(DEALLOC,))
@@ -137,46 +135,26 @@ class _Group:
     """Allocations that may be the same value somewhere, and so share one layout."""
 
     allocations: tuple[ir.Operation, ...]
-    meetings: tuple[ir.Value, ...] = ()
-    """The values in which they meet each other, or themselves."""
-    reaches: tuple[Reach, ...] = ()
-    foreign: str | None = None
-    """What else they meet, if the layout of that cannot be chosen."""
+    meetings: tuple[ir.Value, ...]
+    """The values in which they meet each other, themselves or other memory."""
+    views: tuple[ir.Operation, ...]
+    """Of them, and of what they meet."""
+    users: tuple[ir.Operation, ...]
+    """What else is done to any of these."""
 
 
 def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
     """Returns the allocations that meet, together, in the order of their first members."""
-    reaches = {each: reach_of(each.results[0]) for each in allocations}
-    owner = {each.results[0]: each for each in allocations}
-    left = list(allocations)
     groups: list[_Group] = []
+    left = list(allocations)
     while left:
-        members: dict[ir.Operation, None] = {}
-        meetings: dict[ir.Value, None] = {}
-        foreign: str | None = None
-        pending = [left[0]]
-        while pending:
-            member = pending.pop()
-            if member in members:
-                continue
-            members[member] = None
-            for meeting in reaches[member].meetings:
-                meetings[meeting] = None
-                try:
-                    roots = roots_of(meeting)
-                except Refusal as refusal:
-                    foreign = foreign or f"it meets memory that cannot be traced: {refusal}"
-                    continue
-                for root in roots:
-                    if root in owner:
-                        pending.append(owner[root])
-                    else:
-                        foreign = foreign or "it meets memory that is no LDS allocation"
-        ordered = tuple(each for each in left if each in members)
+        flow = connected_to(left[0].results[0])
+        members = tuple(each for each in left if each.results[0] in flow.values)
         left = [each for each in left if each not in members]
-        groups.append(
-            _Group(ordered, tuple(meetings), tuple(reaches[each] for each in ordered), foreign)
-        )
+        carried = chain.from_iterable(use.becomes for use in flow.edges if use.is_carried)
+        views = tuple(use.user for use in flow.edges if use.is_view)
+        users = tuple(use.user for use in flow.ends)
+        groups.append(_Group(members, tuple(dict.fromkeys(carried)), views, users))
     return groups
 
 
@@ -340,8 +318,14 @@ def _check(group: _Group) -> None:
     Raises:
         Refusal: it keeps its layout; one reason per early exit.
     """
-    if group.foreign is not None:
-        raise Refusal(group.foreign)
+    allocated = {each.results[0] for each in group.allocations}
+    for meeting in group.meetings:
+        try:
+            roots = roots_of(meeting)
+        except Refusal as refusal:
+            raise Refusal(f"it meets memory that cannot be traced: {refusal}") from refusal
+        if not allocated.issuperset(roots):
+            raise Refusal("it meets memory that is no LDS allocation")
     if any(map(is_hinted, group.allocations)) and group.meetings:
         raise Refusal(_HINTED)
     kind = type_of(group.allocations[0])
@@ -354,13 +338,12 @@ def _check(group: _Group) -> None:
         rows = [view_row(defining_operation(source)) for source in sources_of(meeting)]
         if any(row is not None and row.folds for row in rows):
             raise Refusal("a view of it meets other memory")
-    for reach in group.reaches:
-        for view in reach.views:
-            row = view_row(view)
-            if (row is None or not row.folds) and not is_hint(view):
-                raise Refusal(f"{view.name} addresses its memory in another order", view.location)
-        for use in reach.ends:
-            _check_access(use.user)
+    for view in group.views:
+        row = view_row(view)
+        if (row is None or not row.folds) and not is_hint(view):
+            raise Refusal(f"{view.name} addresses its memory in another order", view.location)
+    for user in group.users:
+        _check_access(user)
 
 
 def _check_access(user: ir.Operation) -> None:

@@ -15,7 +15,7 @@ from ..dynamic_sizes import DYNAMIC
 from ..index.index_bits import Congruence, IndexBits
 from ..operations import defining_operation, mixed_operands
 from ..swizzle_hint import is_hint
-from .flow import sources_of
+from .flow import ways_to
 from .lds_ops import ALLOCATIONS, SUBVIEW, is_view_in_order, view_row
 from .memref_types import strides_and_offset, type_of
 
@@ -29,14 +29,7 @@ def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence
     Raises:
         Refusal: the roots are not known.
     """
-    sources: dict[ir.Value, tuple[ir.Value, ...]] = {}
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in sources:
-            continue
-        sources[current] = sources_of(current)
-        pending += sources[current]
+    sources = ways_to(value)
     starts: dict[ir.Value, dict[ir.Value, Congruence]] = {
         each: {} if found else {each: _ZERO} for each, found in sources.items()
     }

@@ -18,8 +18,8 @@ an operation of which nothing is known. What touches no element, as `memref.deal
 
 `uses_of` gives the edges of a node forwards, `sources_of` backwards. All else here asks these two:
 `follow` takes a state along all ways from a value to the ends, `reach_of` collects what lies on
-these ways, `roots_of` where they can have begun, and `connected_to` all that may be the same
-memory.
+these ways, `ways_to` what lies on all ways back from a value, `roots_of` where these can have
+begun, and `connected_to` all that may be the same memory.
 """
 
 from __future__ import annotations
@@ -237,6 +237,24 @@ def is_hinted(allocation: ir.Operation) -> bool:
     return any(map(is_hint, reach_of(allocation.results[0]).views))
 
 
+def ways_to(value: ir.Value) -> dict[ir.Value, tuple[ir.Value, ...]]:
+    """Returns `value` and all that its memory may come from, each with its own sources.
+
+    Raises:
+        Refusal: they are not known.
+    """
+    found: dict[ir.Value, tuple[ir.Value, ...]] = {}
+    seen = {value}
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        found[current] = sources_of(current)
+        new = [source for source in dict.fromkeys(found[current]) if source not in seen]
+        seen.update(new)
+        pending += reversed(new)
+    return found
+
+
 def roots_of(value: ir.Value) -> tuple[ir.Value, ...]:
     """Returns the values at which every way back from `value` ends, in the order they are met.
 
@@ -246,18 +264,7 @@ def roots_of(value: ir.Value) -> tuple[ir.Value, ...]:
     Raises:
         Refusal: they are not known.
     """
-    roots: list[ir.Value] = []
-    seen = {value}
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        sources = sources_of(current)
-        if not sources:
-            roots.append(current)
-        new = [source for source in dict.fromkeys(sources) if source not in seen]
-        seen.update(new)
-        pending += reversed(new)
-    return tuple(roots)
+    return tuple(each for each, sources in ways_to(value).items() if not sources)
 
 
 @dataclass

@@ -39,7 +39,7 @@ from ..index.index_ops import compute_after_operands, dimension_of
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..index.swizzle_arithmetic import xor_terms
 from ..operations import attributes_of, defining_operation, mixed_operands, parents_of, segments_of
-from .flow import FOR_BOUNDS, sources_of
+from .flow import FOR_BOUNDS, ways_to
 from .lds_accesses import Gather
 from .lds_ops import SUBVIEW, view_row
 from .memref_types import static_strides, type_of
@@ -329,19 +329,11 @@ def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]]:
 
 def _is_whole(value: ir.Value) -> bool:
     """Returns whether everything that a value may be starts where its allocation does."""
-    pending, seen = [value], {value}
-    while pending:
-        current = pending.pop()
-        row = view_row(defining_operation(current))
-        if row is not None and not row.same_start:
-            return False
-        try:
-            new = [source for source in sources_of(current) if source not in seen]
-        except Refusal:
-            return False
-        seen.update(new)
-        pending += new
-    return True
+    try:
+        rows = [view_row(defining_operation(each)) for each in ways_to(value)]
+    except Refusal:
+        return False
+    return all(row is None or row.same_start for row in rows)
 
 
 def _fetched_for(
