@@ -20,21 +20,11 @@ from types import MappingProxyType
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.memory.lds_ops import ALLOC, view_row
+from ..dialect_utils.operations import operations_in
 
 _PRIVATE = "#gpu.address_space<private>"
 _WORKGROUP = "#gpu.address_space<workgroup>"
-_VIEWS = frozenset(
-    {
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.assume_alignment",
-        "iree_codegen.swizzle_hint",
-    }
-)
-
 _OF_THE_PROGRAM = "bankwise.of_the_program"
 """Unit attribute of the `linalg.generic`s that were there before bufferization."""
 
@@ -46,7 +36,7 @@ def bufferizing_as_stock(function: ir.Operation) -> Iterator[None]:
     Raises:
         PassFailure: see `allocate_as_stock`.
     """
-    for generic in _generics(function):
+    for generic in operations_in(function, "linalg.generic"):
         generic.attributes[_OF_THE_PROGRAM] = ir.UnitAttr.get(function.context)
     yield
     copy_as_stock(function)
@@ -59,7 +49,7 @@ def copy_as_stock(function: ir.Operation) -> None:
     Bufferization keeps the attributes of the program's own `linalg.generic`s, so that these, marked
     before it, are told apart: stock leaves a copy that the program makes as it is.
     """
-    for generic in _generics(function):
+    for generic in operations_in(function, "linalg.generic"):
         if _OF_THE_PROGRAM in generic.attributes:
             del generic.attributes[_OF_THE_PROGRAM]
         elif _is_copy(generic):
@@ -71,18 +61,6 @@ def copy_as_stock(function: ir.Operation) -> None:
                 ip=ir.InsertionPoint(generic),
             )
             generic.erase()
-
-
-def _generics(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name == "linalg.generic":
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
 
 
 def _is_copy(generic: ir.Operation) -> bool:
@@ -108,15 +86,7 @@ def allocate_as_stock(function: ir.Operation) -> None:
         PassFailure: a buffer whose address space would have to change where it leaves the function
             or a loop; nothing stock emits does.
     """
-    allocations: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name == "memref.alloc":
-            allocations.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    for allocation in allocations:
+    for allocation in operations_in(function, ALLOC):
         space = ir.MemRefType(allocation.results[0].type).memory_space
         stays_private = space is None or str(space) == _PRIVATE
         wanted = _PRIVATE if stays_private else _WORKGROUP
@@ -135,7 +105,8 @@ def _move(buffer: ir.Value, space: ir.Attribute) -> None:
     for use in buffer.uses:
         user = use.owner.operation
         passes_on = [r for r in user.results if isinstance(r.type, ir.MemRefType)]
-        if user.name in _VIEWS:
+        row = view_row(user)
+        if row is not None and row.keeps_space:
             for view in passes_on:
                 _move(view, space)
         elif passes_on or user.name.endswith((".yield", ".return", ".call")):

@@ -31,6 +31,7 @@ from ..element_types import element_bits
 from ..operations import segments_of
 from ..swizzle_hint import HINT_NAME
 from .memref_types import type_of, whole_element_bits
+from .view_types import cast_type, collapse_type, expand_type, subview_type
 
 ALLOC = "memref.alloc"
 DEALLOC = "memref.dealloc"
@@ -122,6 +123,10 @@ class View:
     """The strides of its result tell where its elements lie in the allocation."""
     folds: bool = False
     """The compiler folds it into the indices of the accesses behind it."""
+    keeps_space: bool = True
+    """It is in the address space of its operand."""
+    retyped: Callable[[ir.Operation, ir.MemRefType], ir.MemRefType] | None = None
+    """Gives its type once the strides of its operand have changed; None where they must not."""
 
 
 class Bystander(Enum):
@@ -394,7 +399,6 @@ _ATOMIC = Access(
 _ONE_STRIDE = Access(why_fixed="wants rows that are one stride apart")
 _LATER = Access(why_fixed="becomes amdgpu.gather_to_lds, which can be swizzled then")
 _IN_ORDER = View(in_order=True, folds=True)
-_UNTRACED = View(same_start=False, is_traced=False)
 
 TABLE: dict[str, Row] = {
     # Accesses whose elements are known.
@@ -464,16 +468,16 @@ TABLE: dict[str, Row] = {
     "iree_gpu.coalesced_gather_dma": _LATER,
     # Views.
     ASSUME_ALIGNMENT: _IN_ORDER,
-    "memref.cast": _IN_ORDER,
-    COLLAPSE_SHAPE: _IN_ORDER,
-    EXPAND_SHAPE: _IN_ORDER,
-    "memref.memory_space_cast": _IN_ORDER,
+    "memref.cast": replace(_IN_ORDER, retyped=cast_type),
+    COLLAPSE_SHAPE: replace(_IN_ORDER, retyped=collapse_type),
+    EXPAND_SHAPE: replace(_IN_ORDER, retyped=expand_type),
+    "memref.memory_space_cast": replace(_IN_ORDER, keeps_space=False),
     HINT_NAME: View(),
     "memref.transpose": View(),
-    SUBVIEW: View(same_start=False, folds=True),
+    SUBVIEW: View(same_start=False, folds=True, retyped=subview_type),
     "memref.reinterpret_cast": View(same_start=False),
-    "memref.view": _UNTRACED,
-    "amdgpu.fat_raw_buffer_cast": _UNTRACED,
+    "memref.view": View(same_start=False, is_traced=False),
+    "amdgpu.fat_raw_buffer_cast": View(same_start=False, is_traced=False, keeps_space=False),
     # The rest.
     DEALLOC: Bystander.FREES,
     "memref.dim": Bystander.ASKS,

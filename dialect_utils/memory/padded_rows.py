@@ -13,34 +13,27 @@ and every view of `%a` gets the type that follows from the new strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm, prod
-from types import MappingProxyType
 
 from iree.compiler import ir
 
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
 from ..diagnostics import Refusal
-from ..dynamic_sizes import DYNAMIC
 from .allocation_layout import expansions_of
 from .flat_allocations import alignment_of
 from .flow import Use, follow, reach_of
 from .lds_ops import (
-    COLLAPSE_SHAPE,
-    EXPAND_SHAPE,
-    SUBVIEW,
     access_row,
     in_elements,
     required_alignment,
+    view_row,
     why_not_aligned,
 )
 from .memref_types import (
-    has_identity_layout,
     row_major_strides,
-    row_major_type,
     strided_type,
-    strides_and_offset,
     type_of,
     whole_element_bits,
 )
@@ -140,12 +133,12 @@ def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows:
         types[allocation.results[0]] = root
 
     def onward(use: Use, target: ir.Value, _: bool) -> bool:
-        retyped = _VIEW_TYPES.get(use.user.name)
-        if retyped is None:
+        row = view_row(use.user)
+        if row is None or row.retyped is None:
             raise _no_padding(use)
         # The type of a view of the first row, say, does not change, nor do its views' types.
         if use.buffer in types:
-            kind = retyped(use.user, types[use.buffer])
+            kind = row.retyped(use.user, types[use.buffer])
             if kind != target.type:
                 types[target] = kind
         return True
@@ -159,113 +152,6 @@ def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows:
 
 def _no_padding(use: Use) -> Refusal:
     return Refusal(f"{use.user.name} cannot take padded rows", use.user.location)
-
-
-def _cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """A cast keeps its shape and takes the layout of its operand."""
-    if not isinstance(operation.results[0].type, ir.MemRefType):
-        raise Refusal("memref.cast to an unranked memref cannot take padded rows")
-    shape = ir.MemRefType(operation.results[0].type).shape
-    strides, offset = _strides_of(source)
-    return strided_type(source, shape, strides, offset)
-
-
-def _subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """A subview multiplies strides and adds up its offset; unit dimensions may be dropped."""
-    offsets = list(ir.DenseI64ArrayAttr(operation.attributes["static_offsets"]))
-    sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
-    steps = list(ir.DenseI64ArrayAttr(operation.attributes["static_strides"]))
-    source_strides, offset = _strides_of(source)
-    for start, stride in zip(offsets, source_strides, strict=True):
-        offset = _plus(offset, _times(start, stride))
-    strides = [_times(step, stride) for step, stride in zip(steps, source_strides, strict=True)]
-    wanted = list(ir.MemRefType(operation.results[0].type).shape)
-    kept: list[int] = []
-    for dimension, size in enumerate(sizes):
-        # As MLIR does: a dimension stays if it matches the next one of the result.
-        if len(kept) < len(wanted) and size == wanted[len(kept)]:
-            kept.append(dimension)
-    if len(kept) != len(wanted):
-        raise Refusal("memref.subview that drops dimensions cannot take padded rows")
-    return strided_type(source, wanted, [strides[d] for d in kept], offset)
-
-
-def _strides_of(padded: ir.MemRefType) -> tuple[tuple[int, ...], int]:
-    """Strides and offset of a type that padding has given, which are always strided."""
-    strides, offset = strides_and_offset(padded)
-    assert strides is not None
-    assert offset is not None
-    return strides, offset
-
-
-def _times(a: int, b: int) -> int:
-    if a == 0 or b == 0:
-        return 0
-    return DYNAMIC if DYNAMIC in (a, b) else a * b
-
-
-def _plus(a: int, b: int) -> int:
-    return DYNAMIC if DYNAMIC in (a, b) else a + b
-
-
-def _groups(operation: ir.Operation) -> list[list[int]]:
-    groups = ir.ArrayAttr(operation.attributes["reassociation"])
-    return [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in groups]
-
-
-def _expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """Each source dimension's stride belongs to the innermost of those it is split into."""
-    kind = ir.MemRefType(operation.results[0].type)
-    if not kind.has_static_shape:
-        raise Refusal("memref.expand_shape to a dynamic shape cannot take padded rows")
-    if has_identity_layout(source):
-        return row_major_type(source, kind.shape)
-    source_strides, offset = _strides_of(source)
-    strides: list[int] = []
-    for group, stride in zip(_groups(operation), source_strides, strict=True):
-        strides += [
-            _times(stride, prod(kind.shape[inner] for inner in group[position + 1 :]))
-            for position in range(len(group))
-        ]
-    return strided_type(source, kind.shape, strides, offset)
-
-
-def _collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """Dimensions collapse only where the outer stride continues the inner one without a gap."""
-    refusal = Refusal("memref.collapse_shape across the padded rows")
-    source_strides, offset = _strides_of(source)
-    shape = ir.MemRefType(operation.results[0].type).shape
-    if not source.has_static_shape:
-        raise refusal
-    if has_identity_layout(source):
-        return row_major_type(source, shape)
-    strides: list[int] = []
-    for group in _groups(operation):
-        dimensions = list(group)
-        while len(dimensions) > 1 and source.shape[dimensions[-1]] == 1:
-            dimensions.pop()
-        stride = source_strides[dimensions[-1]]
-        strides.append(stride)
-        for outer, inner in zip(reversed(dimensions[:-1]), reversed(dimensions), strict=False):
-            stride = _times(stride, source.shape[inner])
-            if source.shape[outer] == 1:
-                continue
-            if DYNAMIC in (stride, source_strides[outer]) or stride != source_strides[outer]:
-                raise refusal
-    return strided_type(source, shape, strides, offset)
-
-
-_VIEW_TYPES: Mapping[str, Callable[[ir.Operation, ir.MemRefType], ir.MemRefType]] = (
-    MappingProxyType(
-        {
-            "memref.cast": _cast_type,
-            SUBVIEW: _subview_type,
-            EXPAND_SHAPE: _expand_type,
-            COLLAPSE_SHAPE: _collapse_type,
-        }
-    )
-)
-"""The type of a view of padded rows, from the type of its operand."""
 
 
 def pad_rows(allocation: ir.Operation, rows: PaddedRows, keep_alignment: bool) -> None:

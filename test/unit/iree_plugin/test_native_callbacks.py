@@ -71,6 +71,38 @@ def test_other_address_spaces_become_workgroup_memory_with_their_views(context):
     assert "memref<2x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<workgroup>>" in text
 
 
+@pytest.mark.parametrize(
+    ("view", "follows"),
+    [
+        (
+            "memref.transpose %c (i, j) -> (j, i) : memref<8x8xf32, #gpu.address_space<constant>> "
+            "to memref<8x8xf32, strided<[1, 8]>, #gpu.address_space<constant>>",
+            True,
+        ),
+        (
+            "memref.memory_space_cast %c : memref<8x8xf32, #gpu.address_space<constant>> "
+            "to memref<8x8xf32>",
+            False,
+        ),
+    ],
+)
+def test_a_view_follows_unless_it_chooses_its_own_address_space(context, view, follows):
+    text = f"""
+        func.func @f() {{
+          %c = memref.alloc() : memref<8x8xf32, #gpu.address_space<constant>>
+          %v = {view}
+          return
+        }}
+        """
+    if follows:
+        assert "to memref<8x8xf32, strided<[1, 8]>, #gpu.address_space<workgroup>>" in allocated(
+            text, context
+        )
+    else:
+        with pytest.raises(PassFailure, match=r"'memref\.memory_space_cast' passes on a buffer"):
+            allocated(text, context)
+
+
 def test_a_buffer_that_a_loop_carries_is_refused(context):
     with pytest.raises(PassFailure, match=r"'scf\.for' passes on a buffer"):
         allocated(

@@ -106,3 +106,9 @@ def test_a_row_is_all_that_a_view_needs(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(lds_ops.TABLE, "fake.view", View(in_order=True, folds=True))
     assert len(trace(parse(view, "%v")).accesses) == 1
     assert decided(parse(view, "%v"), SwizzleLdsAllocs()).startswith("hint: ")
+    assert "cannot take padded rows" in decided(parse(view, "%v"), PadUnhintedAllocs())
+    retyped = View(in_order=True, folds=True, retyped=lambda _, source: source)
+    monkeypatch.setitem(lds_ops.TABLE, "fake.view", retyped)
+    module = parse(view, "%v")
+    assert decided(module, PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
+    assert f"-> memref<64x32xf32, strided<[33, 1]>, {LDS}>" in str(module)
