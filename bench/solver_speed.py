@@ -35,6 +35,7 @@ from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
+from ..dialect_utils.operations import operations_in
 from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext
@@ -79,14 +80,7 @@ class _CollectProblems(FunctionPass):
     problems: list[Problem] = field(compare=False)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        allocations: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if is_workgroup_alloc(op):
-                allocations.append(op.operation)
-            return ir.WalkResult.ADVANCE
-
-        function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        allocations = list(filter(is_workgroup_alloc, operations_in(function)))
         model = lds_model(function, context.test_target)
         if not allocations or isinstance(model, str):
             return

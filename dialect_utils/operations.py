@@ -29,6 +29,12 @@ def defining_operation(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def symbol_of(operation: ir.Operation) -> str:
+    """Returns the symbol of a function or another operation; empty without one."""
+    attributes = operation.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+
+
 def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
     """Yields the operations around `operation`, from the inside outwards."""
     outer = operation.parent

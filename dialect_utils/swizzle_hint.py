@@ -8,6 +8,7 @@ Attributes are read from their text: the bindings have no classes for them. The 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from iree.compiler import ir
 
@@ -97,3 +98,10 @@ def hints_in(function: ir.Operation) -> list[ir.Operation]:
     """Returns all hint ops inside `function`, each after the hints that its operand comes from."""
     # Dominance puts a hint behind its operand's wherever both are in the order of the text.
     return operations_in(function, HINT_NAME)
+
+
+def remove_hints(hints: Iterable[ir.Operation]) -> None:
+    """Erases hint ops, which come each after those that its operand comes from."""
+    for hint in hints:
+        hint.results[0].replace_all_uses_with(hint.operands[0])
+        hint.erase()

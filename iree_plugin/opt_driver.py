@@ -20,6 +20,7 @@ from iree.compiler.api import Session, Source
 from ..bank_model.targets import target
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, SourceLocation
 from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
+from ..dialect_utils.operations import operations_in
 from ..passes.base import PassContext
 from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
 from .atomic_file import check_output, is_stream_or_device, write_output
@@ -238,15 +239,7 @@ class _Run:
 def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Operation]:
     """Returns the function-like ops at the end of `path`, or every `func.func`."""
     if path is None:
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.operation.name == "func.func":
-                found.append(op.operation)
-            return ir.WalkResult.ADVANCE
-
-        root.walk(visit)
-        return found
+        return operations_in(root, "func.func")
     ops = [root]
     for anchor in path:
         ops = [

@@ -16,7 +16,8 @@ from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Diagnostic
 from ..dialect_utils.memory.lds_ops import GATHER
-from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, hints_in
+from ..dialect_utils.operations import operations_in
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, hints_in, remove_hints
 from ..passes.base import PassContext
 from .replay import RecoverableFailure
 
@@ -80,22 +81,11 @@ def drop_hints(function: ir.Operation) -> bool:
     Returns:
         False, with nothing changed, where the function may have such operations.
     """
-    stowed: list[ir.Operation] = []
-    ordered = False
-
-    def look(op: ir.Operation) -> ir.WalkResult:
-        nonlocal ordered
-        ordered = ordered or op.operation.name in _MAY_ORDER_DATA
-        if STOWED_SWIZZLE in op.attributes:
-            stowed.append(op.operation)
-        return ir.WalkResult.INTERRUPT if ordered else ir.WalkResult.ADVANCE
-
-    function.walk(look)
-    if ordered:
+    operations = operations_in(function)
+    if any(op.name in _MAY_ORDER_DATA for op in operations):
         return False
-    for op in stowed:
-        del op.attributes[STOWED_SWIZZLE]
-    for hint in hints_in(function):
-        hint.results[0].replace_all_uses_with(hint.operands[0])
-        hint.erase()
+    for op in operations:
+        if STOWED_SWIZZLE in op.attributes:
+            del op.attributes[STOWED_SWIZZLE]
+    remove_hints(hints_in(function))
     return True

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from iree.compiler import ir
 
+from ..dialect_utils.operations import operations_in
 from .device_functions import GPU_BACKENDS, backend_of
 
 _LDS_ADDRESS_SPACE = 3
@@ -22,12 +23,12 @@ def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bo
         whether there was none.
     """
     clean = True
-    for variant in _operations(module, "hal.executable.variant"):
+    for variant in operations_in(module, "hal.executable.variant"):
         if backend_of(variant) not in GPU_BACKENDS:
             continue
         names = [
             ir.StringAttr(function.attributes["sym_name"]).value
-            for function in _operations(variant, "llvm.func")
+            for function in operations_in(variant, "llvm.func")
             if len(function.regions[0].blocks)
         ]
         unseen = [name for name in names if name not in verified]
@@ -45,17 +46,5 @@ def lds_arrays(variant: ir.Operation) -> int:
     return sum(
         "addr_space" in each.attributes
         and ir.IntegerAttr(each.attributes["addr_space"]).value == _LDS_ADDRESS_SPACE
-        for each in _operations(variant, "llvm.mlir.global")
+        for each in operations_in(variant, "llvm.mlir.global")
     )
-
-
-def _operations(parent: ir.Operation, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name == name:
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    parent.walk(visit)
-    return found

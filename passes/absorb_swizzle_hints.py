@@ -37,6 +37,7 @@ from ..dialect_utils.swizzle_hint import (
     hint_swizzle,
     hints_in,
     is_hint,
+    remove_hints,
 )
 from .base import PassContext
 from .hint_ownership import HintPass
@@ -91,11 +92,8 @@ class _Plan:
         if self.permuted_elements is not None:
             kind = ir.IntegerType.get_signless(64)
             attributes[PERMUTED_ELEMENTS] = ir.IntegerAttr.get(kind, self.permuted_elements)
-        for hint in self.hints:
-            hint.results[0].replace_all_uses_with(hint.operands[0])
-        # Innermost hints come first; they go last.
-        for hint in reversed(self.hints):
-            hint.erase()
+        # Innermost hints come first.
+        remove_hints(self.hints)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Self, get_type_hints
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import DiagnosticSink
-from .decisions import DecisionLog
+from ..dialect_utils.diagnostics import DiagnosticSink, SourceLocation
+from ..dialect_utils.memory.memref_types import shown_type
+from ..dialect_utils.operations import symbol_of
+from .decisions import Action, Decision, DecisionLog
 
 
 class PassOptionError(ValueError):
@@ -61,6 +63,13 @@ class FunctionPass(ABC):
 
         Its pipeline starts again, and the IR that the pass saw is gone.
         """
+
+    def decided(
+        self, function: ir.Operation, memory: ir.Value, action: Action, reason: str, **more: Any
+    ) -> Decision:
+        """Returns the record of a decision of the pass; `more` are further fields of it."""
+        kind, place = shown_type(memory.type), str(SourceLocation.of(memory.location) or "")
+        return Decision(self.name, symbol_of(function), kind, place, action, reason, **more)
 
     @classmethod
     def from_options(cls, options: str) -> Self:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from .base import FunctionPass
 
@@ -37,15 +38,7 @@ def unmark_hints(function: ir.Operation) -> None:
 
 def has_hints(function: ir.Operation) -> bool:
     """Returns whether `function` holds a swizzle hint, or an allocation with a stowed one."""
-    found = False
-
-    def look(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = is_hint(op) or STOWED_SWIZZLE in op.attributes
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    function.walk(look)
-    return found
+    return any(is_hint(op) or STOWED_SWIZZLE in op.attributes for op in operations_in(function))
 
 
 @dataclass(frozen=True)

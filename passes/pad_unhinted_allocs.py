@@ -30,7 +30,6 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.memory.flat_allocations import align_allocation
 from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.memref_types import shown_type, type_of
@@ -41,7 +40,7 @@ from ..dialect_utils.memory.padded_rows import (
     pad_rows,
 )
 from .base import FunctionPass, PassContext, PassOptionError
-from .decisions import PAD_PASS, Action, Decision
+from .decisions import PAD_PASS, Action
 from .padding_plan import PaddingPlan, plan_paddings
 
 AUTO = "auto"
@@ -76,7 +75,7 @@ class PadUnhintedAllocs(FunctionPass):
         bits = None if self.padding_bits == AUTO else int(self.padding_bits)
         plans = plan_paddings(function, context.test_target, bits, self.lds_limit_bytes)
         for plan in plans:
-            _record(plan, function.operation, context)
+            self._record(plan, function.operation, context)
             if plan.rewrite is not None:
                 pad_rows(plan.allocation, plan.rewrite, keep_alignment=self.padding_bits == AUTO)
         if not any(plan.rewrite for plan in plans):
@@ -85,41 +84,36 @@ class PadUnhintedAllocs(FunctionPass):
             # The allocation before it may have become longer.
             align_allocation(allocation, needed_alignment(allocation))
 
-
-def _record(plan: PaddingPlan, function: ir.Operation, context: PassContext) -> None:
-    """One remark per allocation, and a decision on each that no hint has decided on."""
-    allocation = plan.allocation
-    kind = type_of(allocation)
-    text = shown_type(kind)
-    before = bits_of_element(allocation) // 8 * prod(kind.shape) if kind.has_static_shape else None
-    after = before
-    detail = ""
-    if plan.rewrite is not None:
-        extra = extra_bytes(allocation, plan.rewrite.padding_elements)
-        after = before + extra if before is not None else None
-        padding = plan.rewrite.padding_elements * bits_of_element(allocation) // 8
-        detail = f"{padding} bytes per row"
-        message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
-    else:
+    def _record(self, plan: PaddingPlan, function: ir.Operation, context: PassContext) -> None:
+        """One remark per allocation, and a decision on each that no hint has decided on."""
+        allocation = plan.allocation
+        kind = type_of(allocation)
+        text = shown_type(kind)
+        before = after = None
+        if kind.has_static_shape:
+            before = after = bits_of_element(allocation) // 8 * prod(kind.shape)
+        detail = ""
         message = f"allocation of {text} not padded: {plan.reason}"
-    context.sink.remark(allocation.location, message)
-    if plan.warning:
-        context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
-    if is_hinted(allocation):
-        return
-    named = "sym_name" in function.attributes
-    context.log.add(
-        Decision(
-            pass_name=PadUnhintedAllocs.name,
-            function=ir.StringAttr(function.attributes["sym_name"]).value if named else "",
-            allocation=text,
-            location=str(SourceLocation.of(allocation.location) or ""),
-            action=Action.PAD if plan.rewrite is not None else Action.KEEP,
-            reason=plan.reason,
+        if plan.rewrite is not None:
+            extra = extra_bytes(allocation, plan.rewrite.padding_elements)
+            after = before + extra if before is not None else None
+            padding = plan.rewrite.padding_elements * bits_of_element(allocation) // 8
+            detail = f"{padding} bytes per row"
+            message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
+        context.sink.remark(allocation.location, message)
+        if plan.warning:
+            context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
+        if is_hinted(allocation):
+            return
+        decision = self.decided(
+            function,
+            allocation.results[0],
+            Action.PAD if plan.rewrite is not None else Action.KEEP,
+            plan.reason,
             detail=detail,
             lds_bytes_before=before,
             lds_bytes_after=after,
             conflict_cycles_before=plan.conflicts_before,
             conflict_cycles_after=plan.conflicts_after,
         )
-    )
+        context.log.add(decision)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import PassFailure, SourceLocation
+from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.index_builder import IndexBuilder
@@ -27,9 +27,9 @@ from ..dialect_utils.memory.hinted_buffers import BufferGroup, group_hinted_buff
 from ..dialect_utils.memory.lds_ops import GATHER
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.swizzled_accesses import AccessRewriter, RewrittenAccesses
-from ..dialect_utils.swizzle_hint import Chain, hints_in
+from ..dialect_utils.swizzle_hint import Chain, hints_in, remove_hints
 from .base import PassContext
-from .decisions import Action, Decision
+from .decisions import Action
 from .hint_ownership import HintPass, unmark_hints
 
 
@@ -84,9 +84,7 @@ class ResolveSwizzleHints(HintPass):
                 self._report_resolved(function, context, group, done)
             for operation in replaced:
                 operation.erase()
-            for hint in hints:
-                hint.results[0].replace_all_uses_with(hint.operands[0])
-                hint.erase()
+            remove_hints(hints)
             unmark_hints(function)
 
     def _why_not(self, group: BufferGroup, known: KnownOffsets) -> str | None:
@@ -153,19 +151,8 @@ class ResolveSwizzleHints(HintPass):
         reason: str,
         detail: str,
     ) -> None:
-        name = ir.StringAttr(function.attributes["sym_name"]).value
         for root in group.roots or [group.hints[0].results[0]]:
-            context.log.add(
-                Decision(
-                    pass_name=self.name,
-                    function=name,
-                    allocation=shown_type(root.type),
-                    location=str(SourceLocation.of(root.location) or ""),
-                    action=action,
-                    reason=reason,
-                    detail=detail,
-                )
-            )
+            context.log.add(self.decided(function, root, action, reason, detail=detail))
 
 
 def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:

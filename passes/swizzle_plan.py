@@ -12,11 +12,10 @@ from ..bank_model.layouts import SwizzledLayout
 from ..bank_model.swizzle_legality import MOST_HINTS
 from ..bank_model.swizzles import Swizzle
 from ..bank_model.targets import Target
-from ..dialect_utils.diagnostics import SourceLocation
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from .base import FunctionPass, PassContext, PassOptionError
-from .decisions import Action, Decision
+from .decisions import Action
 from .layout_policy import LayoutChoice, LayoutPolicy
 
 
@@ -58,25 +57,6 @@ class SwizzlePlan:
         return (
             f"allocation of {allocation} swizzled with {self.shown_swizzles}: "
             f"{self.before} conflict cycles -> {self.after}"
-        )
-
-    def decision(
-        self, pass_name: str, function: ir.Operation, allocation: str, location: ir.Location
-    ) -> Decision:
-        """Returns the same for the log."""
-        named = "sym_name" in function.attributes
-        return Decision(
-            pass_name=pass_name,
-            function=ir.StringAttr(function.attributes["sym_name"]).value if named else "",
-            allocation=allocation,
-            location=str(SourceLocation.of(location) or ""),
-            action=Action.HINT if self.swizzles else Action.KEEP,
-            reason=self.reason,
-            detail=self.shown_swizzles,
-            lds_bytes_before=self.lds_bytes,
-            lds_bytes_after=self.lds_bytes,
-            conflict_cycles_before=self.before,
-            conflict_cycles_after=self.after,
         )
 
 
@@ -132,8 +112,19 @@ class SwizzlingPass(FunctionPass):
         plan: SwizzlePlan,
         context: PassContext,
     ) -> None:
-        kind = shown_type(allocation.results[0].type)
-        context.log.add(plan.decision(self.name, function, kind, allocation.location))
+        action = Action.HINT if plan.swizzles else Action.KEEP
+        decision = self.decided(
+            function,
+            allocation.results[0],
+            action,
+            plan.reason,
+            detail=plan.shown_swizzles,
+            lds_bytes_before=plan.lds_bytes,
+            lds_bytes_after=plan.lds_bytes,
+            conflict_cycles_before=plan.before,
+            conflict_cycles_after=plan.after,
+        )
+        context.log.add(decision)
 
 
 def emit_hints(

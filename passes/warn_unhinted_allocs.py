@@ -14,14 +14,14 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import PlainLayout, layout_conflicts
-from ..dialect_utils.diagnostics import Refusal, SourceLocation
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.lds_accesses import trace_allocation
 from ..dialect_utils.memory.memref_types import shown_type, type_of
 from .base import FunctionPass, PassContext
-from .decisions import WARN_PASS, Action, Decision
+from .decisions import WARN_PASS, Action
 
 
 @dataclass(frozen=True)
@@ -37,38 +37,29 @@ class WarnUnhintedAllocs(FunctionPass):
         for allocation in lds_allocations(function):
             if is_hinted(allocation):
                 continue
-            counted: int | str
-            try:
-                counted = _conflicts(allocation, function, context)
-            except (Refusal, InvalidParameterError) as error:
-                counted = str(error)
             kind = shown_type(type_of(allocation))
-            if counted == 0:
+            cycles: int | None = None
+            warning = ""
+            try:
+                cycles = _conflicts(allocation, function, context)
                 reason = "its plain layout has no bank conflict"
-            elif isinstance(counted, int):
-                reason = f"no swizzle was emitted for its {counted} conflict cycles"
-                context.sink.warning(
-                    allocation.location,
-                    f"allocation of {kind} keeps {counted} conflict cycles: it has no swizzle",
-                )
-            else:
-                reason = f"its conflicts are not known: {counted}"
-                context.sink.warning(
-                    allocation.location, f"allocation of {kind} has no swizzle, and {reason}"
-                )
-            cycles = counted if isinstance(counted, int) else None
-            context.log.add(
-                Decision(
-                    pass_name=self.name,
-                    function=ir.StringAttr(function.attributes["sym_name"]).value,
-                    allocation=kind,
-                    location=str(SourceLocation.of(allocation.location) or ""),
-                    action=Action.KEEP,
-                    reason=reason,
-                    conflict_cycles_before=cycles,
-                    conflict_cycles_after=cycles,
-                )
+                if cycles:
+                    reason = f"no swizzle was emitted for its {cycles} conflict cycles"
+                    warning = f"keeps {cycles} conflict cycles: it has no swizzle"
+            except (Refusal, InvalidParameterError) as error:
+                reason = f"its conflicts are not known: {error}"
+                warning = f"has no swizzle, and {reason}"
+            if warning:
+                context.sink.warning(allocation.location, f"allocation of {kind} {warning}")
+            decision = self.decided(
+                function,
+                allocation.results[0],
+                Action.KEEP,
+                reason,
+                conflict_cycles_before=cycles,
+                conflict_cycles_after=cycles,
             )
+            context.log.add(decision)
 
 
 def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int:

@@ -39,6 +39,7 @@ from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, honoured_layout, read_allocations
+from ..dialect_utils.operations import operations_in, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 from ..passes.swizzle_lds_allocs import swizzle_refusals
 
@@ -189,22 +190,11 @@ class FunctionReport:
 
 def functions_in(module: ir.Operation) -> list[ir.Operation]:
     """Returns the functions with a body inside `module`, in the order of the text."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        op = op.operation
-        if "function_type" in op.attributes and any(len(region.blocks) for region in op.regions):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
-def function_name(function: ir.Operation) -> str:
-    """Returns the function's symbol; empty without one."""
-    attributes = function.attributes
-    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+    return [
+        op
+        for op in operations_in(module)
+        if "function_type" in op.attributes and any(len(region.blocks) for region in op.regions)
+    ]
 
 
 def function_location(function: ir.Operation) -> str:
@@ -267,7 +257,7 @@ def report_function(
                 _report(each, model, launch, pads, decided, refused.get(each.operation))
                 for each in read
             ]
-    name, place = function_name(function), function_location(function)
+    name, place = symbol_of(function), function_location(function)
     return FunctionReport(name, place, shown_arch, launch, tuple(reports))
 
 

@@ -18,6 +18,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from ..dialect_utils.operations import symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import GPU_BACKENDS, backend_of, device_functions
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
@@ -29,7 +30,6 @@ from .conflict_report import (
     AllocationReport,
     FunctionReport,
     function_location,
-    function_name,
     functions_in,
     report_function,
 )
@@ -131,7 +131,7 @@ class _Other:
         pipeline = _PIPELINE.search(text)
         return _Other(
             variant,
-            function_name(function),
+            symbol_of(function),
             function_location(function),
             backend_of(variant),
             (pipeline[1] or pipeline[2]) if pipeline else "",
