@@ -13,6 +13,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from ..dialect_utils.element_types import is_integer, packed
+from ..dialect_utils.operations import operations_in
 from .host_values import Array, HostProgramError, host_dtype, plain_value
 
 _BLOB = re.compile(r'^\s*("(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.MULTILINE)
@@ -20,17 +21,8 @@ _BLOB = re.compile(r'^\s*("(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.M
 
 def resource_blobs(module: ir.Operation) -> Mapping[str, bytes]:
     """The `dense_resource` blobs of a module by name, without the 4 bytes of alignment in front."""
-    found = False
-
-    def look(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        if op.name == "util.buffer.constant" and "dense_resource<" in str(op.attributes["value"]):
-            found = True
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    module.walk(look)
-    if not found:
+    constants = operations_in(module, "util.buffer.constant")
+    if not any("dense_resource<" in str(op.attributes["value"]) for op in constants):
         return {}
     text = module.get_asm()
     return {
