@@ -18,40 +18,38 @@ if TYPE_CHECKING:
 
 
 def compile_command() -> NoReturn:
-    """`bankwise-compile`."""
-    _prepare("bankwise-compile")
+    """Runs `bankwise-compile`."""
     # One compile makes little garbage, but imports many objects for a collector to look through.
     import gc
 
     gc.disable()
-    _leave(_run("bankwise-compile", "compile"))
+    _leave(_run("compile"))
 
 
 def opt_command() -> NoReturn:
-    """`bankwise-opt`."""
-    _prepare("bankwise-opt")
-    _leave(_run("bankwise-opt", "opt"))
+    """Runs `bankwise-opt`."""
+    _leave(_run("opt"))
 
 
 def report_command() -> NoReturn:
-    """`bankwise-report`."""
-    _prepare("bankwise-report")
-    _leave(_run("bankwise-report", "report"))
+    """Runs `bankwise-report`."""
+    _leave(_run("report"))
 
 
 def run_command() -> NoReturn:
-    """`bankwise-run`."""
-    _prepare("bankwise-run")
-    _leave(_run("bankwise-run", "run"))
+    """Runs `bankwise-run`."""
+    _leave(_run("run"))
 
 
 def sweep_command() -> NoReturn:
-    """`bankwise-sweep`, whose worker processes end only where Python ends in full."""
-    _prepare("bankwise-sweep")
-    sys.exit(_run("bankwise-sweep", "sweep"))
+    """Runs `bankwise-sweep`, whose worker processes end only where Python ends in full."""
+    sys.exit(_run("sweep"))
 
 
-def _prepare(program: str) -> None:
+def _run(tool: str) -> int:
+    """Runs a tool, from the moment on that signals are dealt with; returns its exit code."""
+    program = f"bankwise-{tool}"
+
     def end(number: int, _frame: object) -> NoReturn:
         word = "interrupted" if number == signal.SIGINT else "terminated"
         os.write(2, f"{program}: error: {word}\n".encode())
@@ -61,17 +59,12 @@ def _prepare(program: str) -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
 
-    from .endings import open_standard_streams
+    from .endings import exit_code_of, open_standard_streams
     from .signals import end_on_signals
 
     # In this order: the pipe of the signals must not become a standard stream.
     open_standard_streams()
     end_on_signals(program)
-
-
-def _run(program: str, tool: str) -> int:
-    from .endings import exit_code_of
-
     return exit_code_of(program, lambda: import_module(f".{tool}", __package__).main())
 
 

@@ -62,12 +62,7 @@ def _run(settings: CompileSettings) -> int:
     return 0
 
 
-def entry_point() -> None:
-    """`python -m bankwise.tools.compile`."""
+if __name__ == "__main__":
     from .commands import compile_command
 
     compile_command()
-
-
-if __name__ == "__main__":
-    entry_point()

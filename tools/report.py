@@ -105,12 +105,7 @@ def _rendered(contents: Contents, settings: ReportSettings) -> str:
     return rendered(contents, settings.format)
 
 
-def entry_point() -> None:
-    """`python -m bankwise.tools.report`."""
+if __name__ == "__main__":
     from .commands import report_command
 
     report_command()
-
-
-if __name__ == "__main__":
-    entry_point()
