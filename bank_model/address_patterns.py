@@ -16,17 +16,11 @@ from .linear_swizzle import LinearSwizzle
 from .swizzles import linear_chain
 
 
-def address_patterns(tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]) -> int:
-    """Returns how many address registers the accesses need when constant offsets fold away.
-
-    Two accesses share a register if their lanes' physical offsets differ by one constant. An
-    access of several groups has one address per group.
-    """
-    return AddressPatterns(tile, accesses).count(layout)
-
-
 class AddressPatterns:
-    """`address_patterns` of many layouts.
+    """The address registers that accesses need under one layout or another.
+
+    Constant offsets fold away: two accesses share a register if their lanes' physical offsets
+    differ by one constant. An access of several groups has one address per group.
 
     Accesses whose lanes' logical offsets differ by a constant form a family. Let V be the bits
     in which the lanes of a family differ. If the constants do not touch V, adding them is XOR,

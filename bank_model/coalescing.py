@@ -34,12 +34,6 @@ class Coalescing:
     useful_bytes: npt.NDArray[np.int64]
     """Distinct bytes that lanes asked for."""
 
-    @property
-    def efficiency(self) -> float:
-        """Useful over fetched bytes of all issues together; 1.0 if nothing was fetched."""
-        fetched = int(self.fetched_bytes.sum())
-        return int(self.useful_bytes.sum()) / fetched if fetched else 1.0
-
 
 def transaction_bytes(target: Target) -> tuple[int, int]:
     """Returns (bytes of a transaction, bytes of a line) in global memory.

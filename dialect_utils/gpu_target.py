@@ -18,7 +18,6 @@ from iree.compiler import ir
 from ..bank_model.targets import Target, UnknownTargetError, target
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
-_SUBGROUP_SIZES = re.compile(r"subgroup_size_choices\s*=\s*\[([\d,\s]*)\]")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 _WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
 _SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
@@ -30,8 +29,6 @@ class GpuTargetInfo:
 
     arch: str
     """The architecture as IREE spells it: "gfx942", "sm_80"."""
-    subgroup_sizes: tuple[int, ...] = ()
-    """The wave sizes that the architecture can run with, in lanes."""
     max_workgroup_memory_bytes: int | None = None
     """LDS that one workgroup may allocate."""
 
@@ -41,14 +38,8 @@ class GpuTargetInfo:
         match = _TARGET.search(text)
         if match is None:
             return None
-        rest = text[match.end() :]
-        sizes = _SUBGROUP_SIZES.search(rest)
-        memory = _WORKGROUP_MEMORY.search(rest)
-        return GpuTargetInfo(
-            match[1],
-            _integers(sizes[1]) if sizes else (),
-            int(memory[1]) if memory else None,
-        )
+        memory = _WORKGROUP_MEMORY.search(text, match.end())
+        return GpuTargetInfo(match[1], int(memory[1]) if memory else None)
 
 
 @dataclass(frozen=True)

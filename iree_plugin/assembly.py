@@ -21,8 +21,6 @@ class AssemblySummary:
     lds_bytes: int
     lds_instructions: int
     valu_instructions: int
-    salu_instructions: int
-    matrix_instructions: int
 
     @staticmethod
     def of(path: Path) -> AssemblySummary:
@@ -45,13 +43,10 @@ def _rocm_summary(text: str) -> AssemblySummary:
     def count(*prefixes: str) -> int:
         return sum(n for name, n in mnemonics.items() if name.startswith(prefixes))
 
-    matrix = count("v_mfma", "v_smfmac")
     return AssemblySummary(
         lds_bytes=sum(int(size) for size in _ROCM_LDS.findall(text)),
         lds_instructions=count("ds_"),
-        valu_instructions=count("v_") - matrix,
-        salu_instructions=count("s_"),
-        matrix_instructions=matrix,
+        valu_instructions=count("v_") - count("v_mfma", "v_smfmac"),
     )
 
 
@@ -68,6 +63,4 @@ def _ptx_summary(text: str) -> AssemblySummary:
         lds_bytes=sum(int(size) for size in _PTX_LDS.findall(text)),
         lds_instructions=shared,
         valu_instructions=sum(mnemonics.values()) - matrix - other,
-        salu_instructions=0,
-        matrix_instructions=matrix,
     )

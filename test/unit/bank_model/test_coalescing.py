@@ -38,14 +38,17 @@ def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
         assert counted.fetched_bytes[issue] == sector * counted.transactions[issue]
 
 
-def test_efficiency():
+def test_strides():
     lanes = np.arange(32)
-    assert coalescing(target("sm_80"), lanes * 4, 4).efficiency == 1.0
+    dense = coalescing(target("sm_80"), lanes * 4, 4)
+    assert dense.useful_bytes == dense.fetched_bytes == 128
     strided = coalescing(target("sm_80"), lanes * 8, 4)
-    assert (strided.transactions, strided.lines, strided.efficiency) == (8, 2, 0.5)
-    assert coalescing(target("sm_80"), lanes * 128, 4).efficiency == 4 / 32
+    assert (strided.transactions, strided.lines) == (8, 2)
+    assert (strided.useful_bytes, strided.fetched_bytes) == (128, 256)
+    sparse = coalescing(target("sm_80"), lanes * 128, 4)
+    assert (sparse.useful_bytes, sparse.fetched_bytes) == (128, 32 * 32)
     assert coalescing(target("gfx942"), np.arange(64) * 16, 16).transactions == 16
-    assert coalescing(target("sm_80"), lanes, 1, np.zeros(32, bool)).efficiency == 1.0
+    assert coalescing(target("sm_80"), lanes, 1, np.zeros(32, bool)).fetched_bytes == 0
 
 
 def test_bad_input():

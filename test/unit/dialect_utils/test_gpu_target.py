@@ -57,7 +57,7 @@ def test_target_of_the_enclosing_variant(context: ir.Context) -> None:
         context,
     )
     info = gpu_target_of(function(module), test_target="sm_80")
-    assert info == GpuTargetInfo("gfx942", (32, 64), 65536)
+    assert info == GpuTargetInfo("gfx942", 65536)
 
 
 def test_own_attribute_wins_over_the_parents(context: ir.Context) -> None:
@@ -70,8 +70,8 @@ def test_own_attribute_wins_over_the_parents(context: ir.Context) -> None:
         }}""",
         context,
     )
-    assert gpu_target_of(function(module)) == GpuTargetInfo("sm_80", (32,), 166912)
-    assert gpu_target_of(module.operation) == GpuTargetInfo("gfx942", (32, 64), 65536)
+    assert gpu_target_of(function(module)) == GpuTargetInfo("sm_80", 166912)
+    assert gpu_target_of(module.operation) == GpuTargetInfo("gfx942", 65536)
 
 
 def test_test_target_is_the_fallback(context: ir.Context) -> None:
