@@ -19,57 +19,22 @@ from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 
 from .conftest import Tool
+from .hinted_kernels import hinted_kernel
 
-# 64 lanes copy 1024 elements through the LDS; a kernel's body says how.
-_KERNEL = """
-#translation = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-    workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-#raw = #amdgpu.address_space<fat_raw_buffer>
-#any = strided<[1], offset: ?>
-!tile = memref<8x128xf16, #lds>
-!half = memref<512xf16, #lds>
-!two_rows = memref<2x128xf16, strided<[128, 1], offset: ?>, #lds>
-stream.executable private @kernels {
-  stream.executable.export public @k workgroups() -> (index, index, index) {
-    %one = arith.constant 1 : index
-    stream.return %one, %one, %one : index, index, index
-  }
-  builtin.module {
-    func.func @k(%a_binding: !stream.binding, %c_binding: !stream.binding)
-        attributes {translation_info = #translation} {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2 = arith.constant 2 : index
-      %plain = stream.binding.subspan %a_binding[%c0] : !stream.binding -> memref<1024xf16>
-      %a = amdgpu.fat_raw_buffer_cast %plain resetOffset
-          : memref<1024xf16> to memref<1024xf16, #raw>
-      %c = stream.binding.subspan %c_binding[%c0] : !stream.binding -> memref<1024xf16, #any>
-      %t = gpu.thread_id x upper_bound 64
-      %own = affine.apply affine_map<(t) -> (t * 8)>(%t)
+# What each lane does between its vectors %x and %y of the input, and %v and %w of the output.
+_COPY = """
       %second = affine.apply affine_map<(t) -> (t * 8 + 512)>(%t)
-      %row = affine.apply affine_map<(t) -> (t floordiv 16)>(%t)
-      %group = affine.apply affine_map<(t) -> (t mod 16)>(%t)
       %x = vector.load %plain[%own] : memref<1024xf16>, vector<8xf16>
       %y = vector.load %plain[%second] : memref<1024xf16>, vector<8xf16>
 BODY
       vector.store %v, %c[%own] : memref<1024xf16, #any>, vector<8xf16>
-      vector.store %w, %c[%second] : memref<1024xf16, #any>, vector<8xf16>
-      return
-    }
-  }
-}
-func.func @k(%a: tensor<1024xf16>) -> tensor<1024xf16> {
-  %r = flow.dispatch @kernels::@k(%a) : (tensor<1024xf16>) -> tensor<1024xf16>
-  return %r : tensor<1024xf16>
-}
-"""
+      vector.store %w, %c[%second] : memref<1024xf16, #any>, vector<8xf16>"""
 
 # Rows 0 to 3 through the whole tile, rows 4 to 7 through parts of two rows: STORED and read.
 _FRAMES = """
       %alloc = memref.alloc()
           {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8SPREAD>} : !tile
-      %column = affine.apply affine_map<(x) -> (x * 8)>(%group)
+      %start = affine.apply affine_map<(x) -> (x * 8)>(%column)
       %in_part = affine.apply affine_map<(r) -> (r mod 2)>(%row)
       %behind = affine.apply affine_map<(r) -> (r + 4)>(%row)
       %is_first = arith.cmpi ult, %row, %c2 : index
@@ -80,17 +45,17 @@ _FRAMES = """
       %p0 = memref.cast %f0 : memref<2x128xf16, strided<[128, 1], offset: 512>, #lds> to !two_rows
       %p1 = memref.cast %f1 : memref<2x128xf16, strided<[128, 1], offset: 768>, #lds> to !two_rows
       %part = arith.select %is_first, %p0, %p1 : !two_rows
-      vector.store %x, %alloc[%row, %column] : !tile, vector<8xf16>
+      vector.store %x, %alloc[%row, %start] : !tile, vector<8xf16>
       vector.store %y, STORED, vector<8xf16>
       gpu.barrier
-      %v = vector.load %alloc[%row, %column] : !tile, vector<8xf16>
-      %w = vector.load %part[%in_part, %column] : !two_rows, vector<8xf16>"""
-_FRAMES_ALONE = _FRAMES.replace("STORED", "%part[%in_part, %column] : !two_rows")
-_FRAMES_SHARED = _FRAMES.replace("STORED", "%alloc[%behind, %column] : !tile")
+      %v = vector.load %alloc[%row, %start] : !tile, vector<8xf16>
+      %w = vector.load %part[%in_part, %start] : !two_rows, vector<8xf16>"""
+_FRAMES_ALONE = _FRAMES.replace("STORED", "%part[%in_part, %start] : !two_rows")
+_FRAMES_SHARED = _FRAMES.replace("STORED", "%alloc[%behind, %start] : !tile")
 
 # The first half is loaded direct to LDS, permuted as the hint says; the second goes beside it.
 _GATHER = """
-      %moved = arith.xori %row, %group : index
+      %moved = arith.xori %row, %column : index
       %s = affine.apply affine_map<(r, x) -> (r * 128 + x * 8)>(%row, %moved)
       %alloc = memref.alloc() : !half
       %h = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<128, 8>] : !half
@@ -126,8 +91,8 @@ _BESIDE = _GATHER + _MASKED.replace("BUFFER", "alloc")
 _THROUGH = _GATHER + _MASKED.replace("BUFFER", "h")
 
 
-def _source(body: str) -> str:
-    return _KERNEL.replace("BODY", body.replace("SPREAD", ""))
+def _source(body: str, spread: str = "") -> str:
+    return hinted_kernel(_COPY.replace("BODY", body.replace("SPREAD", spread)))
 
 
 def _run(source: str, mitigation: str) -> EmulatedRun:
@@ -157,7 +122,7 @@ def test_parts_that_share_elements_keep_them():
 
 
 def test_a_stride_never_reaches_stock():
-    _run(_KERNEL.replace("BODY", _FRAMES_SHARED.replace("SPREAD", ", 256, 1")), "auto")
+    _run(_source(_FRAMES_SHARED, spread=", 256, 1"), "auto")
 
 
 def test_the_warning_says_why_and_a_named_mitigation_is_an_error(tool: Tool, tmp_path: Path):

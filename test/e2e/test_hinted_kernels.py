@@ -9,38 +9,16 @@ import pytest
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
+from .hinted_kernels import hinted_kernel
+
 # Two steps: 64 lanes load 512 elements direct to the LDS, whose rows of 16 groups of 8 are permuted
 # at the source as the hint says, and each lane reads the 8 elements at an offset of its own.
-_KERNEL = """
-#translation = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-    workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-#raw = #amdgpu.address_space<fat_raw_buffer>
-#any = strided<[1], offset: ?>
-stream.executable private @kernels {
-  stream.executable.export public @k workgroups() -> (index, index, index) {
-    %one = arith.constant 1 : index
-    stream.return %one, %one, %one : index, index, index
-  }
-  builtin.module {
-    func.func @k(%a_binding: !stream.binding, %t_binding: !stream.binding,
-                 %c_binding: !stream.binding) attributes {translation_info = #translation} {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2 = arith.constant 2 : index
-      %plain = stream.binding.subspan %a_binding[%c0] : !stream.binding -> memref<1024xf16>
-      %a = amdgpu.fat_raw_buffer_cast %plain resetOffset
-          : memref<1024xf16> to memref<1024xf16, #raw>
-      %c = stream.binding.subspan %c_binding[%c0] : !stream.binding -> memref<1024xf16, #any>
+_STEPS = """
       %table = stream.binding.subspan %t_binding[%c0] : !stream.binding -> memref<64xi32, #any>
-      %t = gpu.thread_id x upper_bound 64
       %alloc = memref.alloc() : memref<1024xf16, #lds>
-      %row = affine.apply affine_map<(t) -> (t floordiv 16)>(%t)
-      %column = affine.apply affine_map<(t) -> (t mod 16)>(%t)
       %moved = arith.xori %row, %column : index
       %entry = memref.load %table[%t] : memref<64xi32, #any>
       %from_table = arith.index_cast %entry : i32 to index
-      %own = affine.apply affine_map<(t) -> (t * 8)>(%t)
       scf.for %i = %c0 to %c2 step %c1 {
         %start = affine.apply affine_map<(i) -> (i * STRIDE)>(%i)
         %part = memref.subview %alloc[%start] [512] [1] : memref<1024xf16, #lds>
@@ -55,21 +33,14 @@ stream.executable private @kernels {
         %d = affine.apply affine_map<(i, t) -> (i * 512 + t * 8)>(%i, %t)
         vector.store %v, %c[%d] : memref<1024xf16, #any>, vector<8xf16>
         gpu.barrier
-      }
-      return
-    }
-  }
-}
-func.func @k(%a: tensor<1024xf16>, %t: tensor<64xi32>) -> tensor<1024xf16> {
-  %r = flow.dispatch @kernels::@k(%a, %t) : (tensor<1024xf16>, tensor<64xi32>) -> tensor<1024xf16>
-  return %r : tensor<1024xf16>
-}
-"""
+      }"""
 
 
 def _run(mitigation: str, offset: str, stride: int, table: np.ndarray) -> tuple[np.ndarray, dict]:
     values = np.random.default_rng(0).standard_normal(1024).astype(np.float16)
-    source = _KERNEL.replace("OFFSET", offset).replace("STRIDE", str(stride))
+    source = hinted_kernel(
+        _STEPS.replace("OFFSET", offset).replace("STRIDE", str(stride)), table=True
+    )
     run = run_emulated(source, target_flags("gfx950"), mitigation, [values, table])
     (output,) = run.outputs
     offsets = table if offset == "from_table" else np.arange(64) * 8
