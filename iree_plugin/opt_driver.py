@@ -2,8 +2,7 @@
 """What `bankwise-opt` does: parse a text, run a pipeline that mixes passes, print the result.
 
 The compiler runs its own passes, under the process's command line flags; ours run between them as
-Python passes. Text that is split into parts is padded with newlines, so that every diagnostic
-points into the file that the user wrote.
+Python passes.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.api import Session, Source
+from iree.compiler.api import Session
 
 from ..bank_model.targets import target
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, SourceLocation
@@ -26,12 +24,10 @@ from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
 from .atomic_file import check_output, is_stream_or_device, write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
+from .input_text import SPLIT_MARKER, STDIN_NAME, InputText
 from .replay import IrPrinting, PassRunner, ReplayError
 
-SPLIT_MARKER = "// -----"
-STDIN_NAME = "<stdin>"
 _NEAR_MISS = re.compile(rb"// ---(?!--)")
-_BYTECODE_MAGIC = b"ML\xefR"
 
 
 class OptError(RuntimeError):
@@ -77,14 +73,6 @@ class OptSettings:
     timing: bool = False
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of the input, padded so that its lines keep their numbers."""
-
-    text: bytes
-    file: str
-
-
 def optimize(settings: OptSettings) -> bool:
     """Runs the tool; the process's flags have been set.
 
@@ -125,7 +113,7 @@ class _Run:
     failed: bool = False
     _seconds: dict[str, float] = field(default_factory=dict)
 
-    def process(self, part: _Part) -> bytes | None:
+    def process(self, part: InputText) -> bytes | None:
         """Returns the printed result of one part, or None after a diagnostic."""
         if self.settings.verify_diagnostics:
             return self._process_expecting(part)
@@ -136,7 +124,7 @@ class _Run:
         self.failed |= text is None
         return text
 
-    def _process_expecting(self, part: _Part) -> bytes | None:
+    def _process_expecting(self, part: InputText) -> bytes | None:
         expected = ExpectedDiagnostics.of(
             part.text.decode(errors="replace"),
             part.file,
@@ -155,15 +143,12 @@ class _Run:
         self.failed |= bool(errors)
         return text
 
-    def _run_passes(self, part: _Part) -> bytes | None:
-        # Text is read up to a final zero, bytecode up to the length of the buffer.
-        end = b"" if part.text.startswith(_BYTECODE_MAGIC) else b"\0"
-        source = Source.wrap_buffer(self.session, part.text + end, buffer_name=part.file)
+    def _run_passes(self, part: InputText) -> bytes | None:
         parsed = self._invocation()
         try:
             # The invocation stays open: its handler prints the later diagnostics too.
             console = not self.settings.verify_diagnostics
-            if not parsed.parse(source, console_diagnostics=console):
+            if not parsed.parse(part.source(self.session), console_diagnostics=console):
                 return None
             root = parsed.export()
             if not self._fits_anchor(root):
@@ -257,7 +242,7 @@ def _is_function(op: ir.Operation) -> bool:
     return "function_type" in op.attributes
 
 
-def _print_diagnostic(diagnostic: Diagnostic, part: _Part) -> None:
+def _print_diagnostic(diagnostic: Diagnostic, part: InputText) -> None:
     """Prints to stderr as the compiler does: the message, the source line and a caret."""
     location = diagnostic.location
     if location is None:
@@ -272,41 +257,22 @@ def _print_diagnostic(diagnostic: Diagnostic, part: _Part) -> None:
         print(f"{line}\n{indent}^", file=sys.stderr)
 
 
-def _read_parts(settings: OptSettings) -> list[_Part]:
-    file = STDIN_NAME if settings.input == "-" else settings.input
+def _read_parts(settings: OptSettings) -> list[InputText]:
     try:
-        text = sys.stdin.buffer.read() if settings.input == "-" else Path(file).read_bytes()
+        whole = InputText.read(settings.input)
     except OSError as error:
+        file = STDIN_NAME if settings.input == "-" else settings.input
         raise OptError(f"cannot open input file '{file}': {error.strerror}") from None
-    if settings.split_marker is None or text.startswith(_BYTECODE_MAGIC):
-        return [_Part(text, file)]
-    parts = [_Part(part, file) for part in split_text(text, settings.split_marker.encode())]
-    if settings.split_marker == SPLIT_MARKER:
-        for match in _NEAR_MISS.finditer(text):
-            line = text.count(b"\n", 0, match.end()) + 1
-            column = match.end() - text.rfind(b"\n", 0, match.end())
-            _print_diagnostic(
-                Diagnostic(
-                    Severity.WARNING,
-                    "near miss with file split marker",
-                    SourceLocation(file, line, column),
-                ),
-                _Part(text, file),
-            )
-    return parts
+    if settings.split_marker == SPLIT_MARKER and not whole.is_bytecode:
+        _warn_of_near_misses(whole)
+    return whole.parts(settings.split_marker)
 
 
-def split_text(text: bytes, marker: bytes) -> list[bytes]:
-    """Splits at every `marker`; each part is padded so that its text keeps its lines and columns.
-
-    `a\\n// -----\\nb` becomes `a\\n` and, with the eight columns of the marker, `\\n        \\nb`.
-    Parts without a single character are left out, but one part remains.
-    """
-    parts: list[bytes] = []
-    start = 0
-    for part in text.split(marker):
-        column = start - (text.rfind(b"\n", 0, start) + 1)
-        if part:
-            parts.append(b"\n" * text.count(b"\n", 0, start) + b" " * column + part)
-        start += len(part) + len(marker)
-    return parts or [b""]
+def _warn_of_near_misses(whole: InputText) -> None:
+    text = whole.text
+    for match in _NEAR_MISS.finditer(text):
+        line = text.count(b"\n", 0, match.end()) + 1
+        column = match.end() - text.rfind(b"\n", 0, match.end())
+        place = SourceLocation(whole.file, line, column)
+        message = "near miss with file split marker"
+        _print_diagnostic(Diagnostic(Severity.WARNING, message, place), whole)

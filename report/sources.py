@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.api import Session, Source
+from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
 from ..iree_plugin.compile_settings import CompileSettings
-from ..iree_plugin.opt_driver import SPLIT_MARKER, STDIN_NAME, split_text
+from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
 from .conflict_report import (
     FunctionReport,
@@ -22,7 +20,6 @@ from .conflict_report import (
     report_function,
 )
 
-_BYTECODE_MAGIC = b"ML\xefR"
 ASK_FOR_A_COMPILE = (
     "to compile it, name the device, such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
 )
@@ -42,33 +39,25 @@ def report_files(
         CompileError: a file that is not valid; why has been printed.
         DriverError: a file that cannot be read.
     """
-    texts = [(path, _read(path)) for path in paths]
+    inputs = [(path, _read(path)) for path in paths]
     session = Session()
     reports: list[tuple[str, FunctionReport]] = []
-    for path, text in texts:
-        split = split_input and not text.startswith(_BYTECODE_MAGIC)
-        for part in split_text(text, SPLIT_MARKER.encode()) if split else [text]:
-            found = _report_part(session, path, part, arch)
-            reports += [(path, report) for report in found]
+    for path, whole in inputs:
+        for part in whole.parts(SPLIT_MARKER if split_input else None):
+            reports += [(path, report) for report in _report_part(session, part, arch)]
     return reports
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> InputText:
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return InputText.read(path)
     except OSError as error:
         raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
 
 
-def _report_part(
-    session: Session, path: str, text: bytes, arch: str | None
-) -> list[FunctionReport]:
-    # Text is read up to a final zero, bytecode up to the length of the buffer.
-    end = b"" if text.startswith(_BYTECODE_MAGIC) else b"\0"
-    name = STDIN_NAME if path == "-" else path
-    source = Source.wrap_buffer(session, text + end, buffer_name=name)
+def _report_part(session: Session, part: InputText, arch: str | None) -> list[FunctionReport]:
     with SteppedCompile(session, CompileSettings()) as reading:
-        module = reading.parse(source).export()
+        module = reading.parse(part.source(session)).export()
         return [_report(function, arch) for function in functions_in(module)]
 
 

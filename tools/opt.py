@@ -14,13 +14,14 @@ from .. import __version__
 from ..bank_model.targets import UnknownTargetError
 from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError
+from ..iree_plugin.input_text import SPLIT_MARKER
 from ..iree_plugin.native_passes import (
     NativePassError,
     is_native_pass,
     nest_for_module,
     read_pipeline,
 )
-from ..iree_plugin.opt_driver import SPLIT_MARKER, OptError, OptSettings, optimize
+from ..iree_plugin.opt_driver import OptError, OptSettings, optimize
 from ..iree_plugin.replay import IrPrinting
 from ..passes.base import FunctionPass, PassOptionError, option_text
 from ..passes.pipeline_text import (

@@ -15,13 +15,14 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.diagnostics import PassFailure
+from bankwise.iree_plugin.input_text import split_text
 from bankwise.iree_plugin.native_passes import (
     NativePassError,
     check_native_pass,
     is_native_pass,
     nest_for_module,
 )
-from bankwise.iree_plugin.opt_driver import OptSettings, optimize, split_text
+from bankwise.iree_plugin.opt_driver import OptSettings, optimize
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.pipeline_text import NativeText, OurPass, Piece

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inputs that are read here rather than by the compiler: their parts, and how it gets them.
+
+Text that is split into parts is padded with newlines, so that every diagnostic points into the file
+that the user wrote.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler.api import Session, Source
+
+SPLIT_MARKER = "// -----"
+STDIN_NAME = "<stdin>"
+_BYTECODE_MAGIC = b"ML\xefR"
+
+
+@dataclass(frozen=True)
+class InputText:
+    """MLIR text or bytecode, and the file that diagnostics name."""
+
+    text: bytes
+    file: str
+
+    @staticmethod
+    def read(path: str) -> InputText:
+        """Reads a file, or stdin for `-`.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if path == "-":
+            return InputText(sys.stdin.buffer.read(), STDIN_NAME)
+        return InputText(Path(path).read_bytes(), path)
+
+    @property
+    def is_bytecode(self) -> bool:
+        """Returns whether this is no text."""
+        return self.text.startswith(_BYTECODE_MAGIC)
+
+    def parts(self, marker: str | None = SPLIT_MARKER) -> list[InputText]:
+        """Returns the parts of a text between `marker`; one for bytecode, or without a marker."""
+        if marker is None or self.is_bytecode:
+            return [self]
+        return [InputText(part, self.file) for part in split_text(self.text, marker.encode())]
+
+    def source(self, session: Session) -> Source:
+        """Returns what the compiler parses."""
+        # Text is read up to a final zero, bytecode up to the length of the buffer.
+        end = b"" if self.is_bytecode else b"\0"
+        return Source.wrap_buffer(session, self.text + end, buffer_name=self.file)
+
+
+def split_text(text: bytes, marker: bytes) -> list[bytes]:
+    """Splits at every `marker`; each part is padded so that its text keeps its lines and columns.
+
+    `a\\n// -----\\nb` becomes `a\\n` and, with the eight columns of the marker, `\\n        \\nb`.
+    Parts without a single character are left out, but one part remains.
+    """
+    parts: list[bytes] = []
+    start = 0
+    for part in text.split(marker):
+        column = start - (text.rfind(b"\n", 0, start) + 1)
+        if part:
+            parts.append(b"\n" * text.count(b"\n", 0, start) + b" " * column + part)
+        start += len(part) + len(marker)
+    return parts or [b""]
