@@ -15,7 +15,6 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.iree_plugin.input_text import split_text
 from bankwise.iree_plugin.native_passes import (
     NativePassError,
     check_native_pass,
@@ -217,21 +216,6 @@ def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
     assert run(tmp_path, FUNCTION)[0]
     assert (tmp_path / "out.mlir").is_symlink()
     assert "func.func @f" in (tmp_path / "decisions.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        (b"", [b""]),
-        (b"a\n", [b"a\n"]),
-        (b"a\n// -----\nb\n", [b"a\n", b"\n" + b" " * 8 + b"\nb\n"]),
-        (b"// -----\nb", [b" " * 8 + b"\nb"]),
-        (b"a\n// -----", [b"a\n"]),
-        (b"a// -----b", [b"a", b" " * 9 + b"b"]),
-    ],
-)
-def test_split_text_keeps_places(text: bytes, parts: list[bytes]) -> None:
-    assert split_text(text, b"// -----") == parts
 
 
 @pytest.mark.parametrize(
