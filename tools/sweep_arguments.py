@@ -4,44 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import MITIGATIONS
 from ..sweep.cases import DTYPES
+from ..sweep.settings import KERNEL_SETS, SweepSettings
 from .argument_parser import ArgumentParser
 from .usage import UsageError, check_choice
-
-KERNEL_SETS = ("attention", "matmul")
-
-
-@dataclass(frozen=True)
-class SweepSettings:
-    """What `bankwise-sweep` was asked for.
-
-    `kernels` is one of `KERNEL_SETS` or a path; `backend` None is joblib's active one.
-    """
-
-    kernels: str
-    dtypes: tuple[str, ...]
-    targets: tuple[str, ...]
-    mitigations: tuple[str, ...]
-    output: Path
-    jobs: int
-    every: int
-    workgroups: int
-    backend: str | None
-    scheduler: str | None
-
-    @property
-    def stem(self) -> str:
-        """Returns the name that the files begin with."""
-        return f"{Path(self.kernels).stem}_sweep"
-
-    def path(self, suffix: str) -> Path:
-        """Returns where the file with this suffix goes."""
-        return self.output / f"{self.stem}.{suffix}"
 
 
 def parse_arguments(argv: Sequence[str]) -> SweepSettings:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-sweep` does: measures open cases, and writes tables and plots of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..iree_plugin.atomic_file import check_output, write_output
+from .cases import Case, cases, kernels_of_file, named_kernels
+from .engine import Workers, sweep
+from .result_files import SUFFIXES, result_files
+from .rows import Row, installed_versions, key_of
+from .rows_file import RowsFile
+from .settings import KERNEL_SETS, SweepSettings
+
+
+@dataclass(frozen=True)
+class WholeSweep:
+    """The cases of a sweep, and the open file that keeps their rows."""
+
+    settings: SweepSettings
+    cases: Sequence[Case]
+    file: RowsFile[Row]
+
+    @staticmethod
+    @contextmanager
+    def opened(settings: SweepSettings) -> Iterator[WholeSweep]:
+        """Opens a sweep for the body, once all of its files can be written.
+
+        Raises:
+            KernelFileError: the file of kernels cannot be used.
+            OutputError: a file cannot be written.
+            RowsFileError: the rows cannot be kept.
+        """
+        chosen = _cases(settings)
+        settings.output.mkdir(parents=True, exist_ok=True)
+        for suffix in SUFFIXES:
+            check_output(str(settings.path(suffix)))
+        with RowsFile(settings.path("rows.jsonl"), Row) as file:
+            yield WholeSweep(settings, chosen, file)
+
+    @property
+    def outdated(self) -> int:
+        """Returns how many rows of the file were measured with other versions."""
+        versions = installed_versions()
+        return sum(row.versions != versions for row in self.file.rows())
+
+    @property
+    def finished(self) -> int:
+        """Returns how many cases have a row already."""
+        versions = installed_versions()
+        return sum(self.file.find(key_of(case, versions)) is not None for case in self.cases)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Returns the rows of the cases that have run, failed ones included."""
+        versions = installed_versions()
+        return self.file.latest(key_of(case, versions) for case in self.cases)
+
+    def measure(self, finished: Callable[[Row], None]) -> None:
+        """Measures what is open, and calls `finished` with each new row after it is kept.
+
+        Raises:
+            SweepError: the sweep cannot go on.
+            RowsFileError: a row cannot be kept.
+        """
+        settings = self.settings
+        workers = Workers(settings.jobs, settings.backend, settings.scheduler)
+        sweep(self.cases, self.file, workers, finished)
+
+    def write(self, command: Sequence[str]) -> None:
+        """Writes the tables and plots of all rows; `command` is the command line of the sweep.
+
+        Raises:
+            OutputError: a file cannot be written.
+        """
+        for suffix, data in result_files(self.rows, command).items():
+            write_output(str(self.settings.path(suffix)), data)
+
+
+def _cases(settings: SweepSettings) -> list[Case]:
+    if settings.kernels in KERNEL_SETS:
+        kernels = named_kernels(settings.kernels, settings.dtypes, settings.every)
+    else:
+        kernels = kernels_of_file(Path(settings.kernels), settings.dtypes, settings.every)
+    return cases(kernels, settings.targets, settings.mitigations, settings.workgroups)
