@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,20 +77,18 @@ def _integer_ops(
     }
 
 
-OPS: Mapping[str, AtomicOp] = MappingProxyType(
-    {
-        **_integer_ops(np.int32, np.uint32, 32),
-        **_integer_ops(np.int64, np.uint64, 64),
-        "add_f32": AtomicOp(np.float32, np.add),
-        "min_f32": AtomicOp(np.float32, np.fmin),
-        "max_f32": AtomicOp(np.float32, np.fmax),
-        "add_f64": AtomicOp(np.float64, np.add),
-        "min_f64": AtomicOp(np.float64, np.fmin),
-        "max_f64": AtomicOp(np.float64, np.fmax),
-        "pk_add_f16": AtomicOp(np.float16, np.add),
-        "pk_add_bf16": AtomicOp(np.uint16, _add_bf16),
-    }
-)
+OPS: Mapping[str, AtomicOp] = {
+    **_integer_ops(np.int32, np.uint32, 32),
+    **_integer_ops(np.int64, np.uint64, 64),
+    "add_f32": AtomicOp(np.float32, np.add),
+    "min_f32": AtomicOp(np.float32, np.fmin),
+    "max_f32": AtomicOp(np.float32, np.fmax),
+    "add_f64": AtomicOp(np.float64, np.add),
+    "min_f64": AtomicOp(np.float64, np.fmin),
+    "max_f64": AtomicOp(np.float64, np.fmax),
+    "pk_add_f16": AtomicOp(np.float16, np.add),
+    "pk_add_bf16": AtomicOp(np.uint16, _add_bf16),
+}
 """Operations by the name that follows `ds_`."""
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -55,29 +54,25 @@ def _row_broadcast(last: int) -> Lanes:
     return np.where(_LANE // block > 0, _LANE // block * block - 1, -1)
 
 
-_PATTERNS: Mapping[str, Callable[[int], Lanes]] = MappingProxyType(
-    {
-        "row_shl": _row_shift,
-        "row_shr": lambda n: _row_shift(-n),
-        "row_ror": lambda n: _ROW * 16 + (_IN_ROW - n) % 16,
-        "wave_shl": _wave_shift,
-        "wave_shr": lambda n: _wave_shift(-n),
-        "wave_rol": lambda n: (_LANE + n) % LANES,
-        "wave_ror": lambda n: (_LANE - n) % LANES,
-        "row_mirror": lambda _: _ROW * 16 + 15 - _IN_ROW,
-        "row_half_mirror": lambda _: _LANE // 8 * 8 + 7 - _LANE % 8,
-        "row_bcast": _row_broadcast,
-        "row_newbcast": lambda n: _ROW * 16 + n,
-    }
-)
-_ARGUMENTS: Mapping[str, range] = MappingProxyType(
-    {
-        **dict.fromkeys(("row_shl", "row_shr", "row_ror"), range(1, 16)),
-        **dict.fromkeys(("wave_shl", "wave_shr", "wave_rol", "wave_ror"), range(1, 2)),
-        "row_bcast": range(15, 32, 16),
-        "row_newbcast": range(16),
-    }
-)
+_PATTERNS: Mapping[str, Callable[[int], Lanes]] = {
+    "row_shl": _row_shift,
+    "row_shr": lambda n: _row_shift(-n),
+    "row_ror": lambda n: _ROW * 16 + (_IN_ROW - n) % 16,
+    "wave_shl": _wave_shift,
+    "wave_shr": lambda n: _wave_shift(-n),
+    "wave_rol": lambda n: (_LANE + n) % LANES,
+    "wave_ror": lambda n: (_LANE - n) % LANES,
+    "row_mirror": lambda _: _ROW * 16 + 15 - _IN_ROW,
+    "row_half_mirror": lambda _: _LANE // 8 * 8 + 7 - _LANE % 8,
+    "row_bcast": _row_broadcast,
+    "row_newbcast": lambda n: _ROW * 16 + n,
+}
+_ARGUMENTS: Mapping[str, range] = {
+    **dict.fromkeys(("row_shl", "row_shr", "row_ror"), range(1, 16)),
+    **dict.fromkeys(("wave_shl", "wave_shr", "wave_rol", "wave_ror"), range(1, 2)),
+    "row_bcast": range(15, 32, 16),
+    "row_newbcast": range(16),
+}
 
 
 @dataclass(frozen=True)
@@ -280,18 +275,16 @@ def _count_bits_below(word: int) -> Callable[[Instruction], Step]:
     return make
 
 
-_INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {
-        "v_readfirstlane_b32": _read_first_lane,
-        "v_readlane_b32": _read_lane,
-        "v_writelane_b32": _write_lane,
-        "v_swap_b32": _swap,
-        "v_permlane16_swap_b32": _permlane_swap(16),
-        "v_permlane32_swap_b32": _permlane_swap(32),
-        "v_mbcnt_lo_u32_b32": _count_bits_below(0),
-        "v_mbcnt_hi_u32_b32": _count_bits_below(1),
-    }
-)
+_INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
+    "v_readfirstlane_b32": _read_first_lane,
+    "v_readlane_b32": _read_lane,
+    "v_writelane_b32": _write_lane,
+    "v_swap_b32": _swap,
+    "v_permlane16_swap_b32": _permlane_swap(16),
+    "v_permlane32_swap_b32": _permlane_swap(32),
+    "v_mbcnt_lo_u32_b32": _count_bits_below(0),
+    "v_mbcnt_hi_u32_b32": _count_bits_below(1),
+}
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

@@ -79,15 +79,13 @@ _READ_ONLY = (".rodata", ".data.rel.ro")
 # Sections that take part in a running program although a kernel may write them.
 _WRITABLE = (".data", ".bss", ".tbss", ".tdata")
 
-_WIDTHS = MappingProxyType(
-    {
-        **dict.fromkeys((".byte", ".1byte"), 1),
-        **dict.fromkeys((".short", ".hword", ".value", ".2byte"), 2),
-        **dict.fromkeys((".long", ".int", ".word", ".4byte"), 4),
-        **dict.fromkeys((".quad", ".8byte", ".xword"), 8),
-        ".octa": 16,
-    }
-)
+_WIDTHS: Mapping[str, int] = {
+    **dict.fromkeys((".byte", ".1byte"), 1),
+    **dict.fromkeys((".short", ".hword", ".value", ".2byte"), 2),
+    **dict.fromkeys((".long", ".int", ".word", ".4byte"), 4),
+    **dict.fromkeys((".quad", ".8byte", ".xword"), 8),
+    ".octa": 16,
+}
 # What stands between data and says nothing of its bytes.
 _SILENT = frozenset(
     {
@@ -274,9 +272,12 @@ def _fill(words: list[int]) -> bytes:
     return _bytes(value & 0xFFFFFFFF, 8)[:size] * repeat
 
 
-_REPEATS: Mapping[str, Callable[[list[int]], bytes]] = MappingProxyType(
-    {".zero": _zeros, ".space": _zeros, ".skip": _zeros, ".fill": _fill}
-)
+_REPEATS: Mapping[str, Callable[[list[int]], bytes]] = {
+    ".zero": _zeros,
+    ".space": _zeros,
+    ".skip": _zeros,
+    ".fill": _fill,
+}
 
 
 def _bytes(value: int, width: int) -> bytes:
@@ -323,18 +324,16 @@ def _quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-_COMPUTE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
-    {
-        "|": operator.or_,
-        "^": operator.xor,
-        "&": operator.and_,
-        "<<": operator.lshift,
-        ">>": operator.rshift,
-        "*": operator.mul,
-        "/": _quotient,
-        "%": lambda a, b: a - b * _quotient(a, b),
-    }
-)
+_COMPUTE: Mapping[str, Callable[[int, int], int]] = {
+    "|": operator.or_,
+    "^": operator.xor,
+    "&": operator.and_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "*": operator.mul,
+    "/": _quotient,
+    "%": lambda a, b: a - b * _quotient(a, b),
+}
 
 
 class _Expression:

@@ -8,7 +8,6 @@ one, else NaN. (MODE.fp16_ovfl would saturate it; a kernel that sets it is refus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -109,18 +108,14 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     return step
 
 
-_CONVERSIONS: Mapping[str, tuple[str, Callable[[Instruction, SmallFloat], Step]]] = (
-    MappingProxyType(
-        {
-            "v_cvt_f32_fp8": ("fp8", _to_float(pair=False)),
-            "v_cvt_f32_bf8": ("bf8", _to_float(pair=False)),
-            "v_cvt_pk_f32_fp8": ("fp8", _to_float(pair=True)),
-            "v_cvt_pk_f32_bf8": ("bf8", _to_float(pair=True)),
-            "v_cvt_pk_fp8_f32": ("fp8", _from_floats),
-            "v_cvt_pk_bf8_f32": ("bf8", _from_floats),
-        }
-    )
-)
+_CONVERSIONS: Mapping[str, tuple[str, Callable[[Instruction, SmallFloat], Step]]] = {
+    "v_cvt_f32_fp8": ("fp8", _to_float(pair=False)),
+    "v_cvt_f32_bf8": ("bf8", _to_float(pair=False)),
+    "v_cvt_pk_f32_fp8": ("fp8", _to_float(pair=True)),
+    "v_cvt_pk_f32_bf8": ("bf8", _to_float(pair=True)),
+    "v_cvt_pk_fp8_f32": ("fp8", _from_floats),
+    "v_cvt_pk_bf8_f32": ("bf8", _from_floats),
+}
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

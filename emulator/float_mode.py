@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,13 +122,11 @@ def _get(instruction: Instruction) -> Step:
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)
 
 
-_INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {
-        "s_setreg_imm32_b32": _set_constant,
-        "s_setreg_b32": _set_from_register,
-        "s_getreg_b32": _get,
-    }
-)
+_INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
+    "s_setreg_imm32_b32": _set_constant,
+    "s_setreg_b32": _set_from_register,
+    "s_getreg_b32": _get,
+}
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

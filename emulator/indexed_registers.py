@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -206,15 +205,13 @@ def _move_relative(instruction: Instruction, build: Builder) -> Step:
     return _by_number(instruction, 0xFFFFFFFF, moved, build)
 
 
-_INSTRUCTIONS: Mapping[str, Callable[[Instruction, Builder], Step]] = MappingProxyType(
-    {
-        _ON: _turn_on,
-        _OFF: lambda instruction, build: lambda group: None,
-        "s_set_gpr_idx_idx": _set_index,
-        "s_set_gpr_idx_mode": _set_places,
-        **{f"s_movrel{way}_b{bits}": _move_relative for way in "sd" for bits in (32, 64)},
-    }
-)
+_INSTRUCTIONS: Mapping[str, Callable[[Instruction, Builder], Step]] = {
+    _ON: _turn_on,
+    _OFF: lambda instruction, build: lambda group: None,
+    "s_set_gpr_idx_idx": _set_index,
+    "s_set_gpr_idx_mode": _set_places,
+    **{f"s_movrel{way}_b{bits}": _move_relative for way in "sd" for bits in (32, 64)},
+}
 
 
 def build(instruction: Instruction, build_plain: Builder) -> Step | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -252,31 +251,27 @@ def _pack_halves(a: Array, b: Array) -> Array:
     )
 
 
-_F_UNARY: Mapping[str, Function] = MappingProxyType(
-    {
-        "floor": _by_f32(np.floor),
-        "ceil": _by_f32(np.ceil),
-        "trunc": _by_f32(np.trunc),
-        "rndne": _by_f32(np.rint),
-        "fract": _fract,
-        "frexp_mant": _frexp_mantissa,
-        "exp": _without_denormals(_by_f64(np.exp2)),
-        "log": _without_denormals(_by_f64(np.log2)),
-        "rcp": _without_denormals(_by_f64(lambda a: 1.0 / a)),
-        "rsq": _without_denormals(_by_f64(lambda a: 1.0 / np.sqrt(a))),
-        "sqrt": _without_denormals(_by_f64(np.sqrt)),
-        "sin": _without_denormals(_by_f64(_turns(np.sin, 0.0))),
-        "cos": _without_denormals(_by_f64(_turns(np.cos, 1.0))),
-    }
-)
-_F_BINARY: Mapping[str, Function] = MappingProxyType(
-    {
-        "add": _by_f32(np.add),
-        "sub": _by_f32(np.subtract),
-        "subrev": _by_f32(lambda a, b: b - a),
-        "mul": _by_f32(np.multiply),
-    }
-)
+_F_UNARY: Mapping[str, Function] = {
+    "floor": _by_f32(np.floor),
+    "ceil": _by_f32(np.ceil),
+    "trunc": _by_f32(np.trunc),
+    "rndne": _by_f32(np.rint),
+    "fract": _fract,
+    "frexp_mant": _frexp_mantissa,
+    "exp": _without_denormals(_by_f64(np.exp2)),
+    "log": _without_denormals(_by_f64(np.log2)),
+    "rcp": _without_denormals(_by_f64(lambda a: 1.0 / a)),
+    "rsq": _without_denormals(_by_f64(lambda a: 1.0 / np.sqrt(a))),
+    "sqrt": _without_denormals(_by_f64(np.sqrt)),
+    "sin": _without_denormals(_by_f64(_turns(np.sin, 0.0))),
+    "cos": _without_denormals(_by_f64(_turns(np.cos, 1.0))),
+}
+_F_BINARY: Mapping[str, Function] = {
+    "add": _by_f32(np.add),
+    "sub": _by_f32(np.subtract),
+    "subrev": _by_f32(lambda a, b: b - a),
+    "mul": _by_f32(np.multiply),
+}
 
 
 def _float_ops(kind: str) -> dict[str, LaneOp]:
@@ -695,5 +690,5 @@ _ROWS: dict[str, LaneOp] = {
     "v_pack_b32_f16": LaneOp("b32", ("f16", "f16"), _pack_halves),
 }
 
-LANE_OPS: Mapping[str, LaneOp] = MappingProxyType(_ROWS)
+LANE_OPS: Mapping[str, LaneOp] = _ROWS
 """Instructions whose lanes compute alone, by mnemonic without its encoding."""

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -100,33 +99,29 @@ def _narrow_names(prefix: str) -> dict[str, Load]:
     return table
 
 
-_LOADS: Mapping[str, Load] = MappingProxyType(
-    {
-        **_narrow_names("ds_read_"),
-        **{f"ds_read_b{8 * width}": Load(width) for width in (4, 8, 12, 16)},
-    }
-)
+_LOADS: Mapping[str, Load] = {
+    **_narrow_names("ds_read_"),
+    **{f"ds_read_b{8 * width}": Load(width) for width in (4, 8, 12, 16)},
+}
 # Bytes, and how far the value lies up in its register.
-_STORES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        **{f"ds_write_b{8 * width}": (width, 0) for width in (1, 2, 4, 8, 12, 16)},
-        "ds_write_b8_d16_hi": (1, 16),
-        "ds_write_b16_d16_hi": (2, 16),
-    }
-)
+_STORES: Mapping[str, tuple[int, int]] = {
+    **{f"ds_write_b{8 * width}": (width, 0) for width in (1, 2, 4, 8, 12, 16)},
+    "ds_write_b8_d16_hi": (1, 16),
+    "ds_write_b16_d16_hi": (2, 16),
+}
 # Kind, bytes of each half, and what the offsets count in units of.
-_PAIRS: Mapping[str, tuple[AccessKind, int, int]] = MappingProxyType(
-    {
-        f"ds_{verb}2{suffix}_b{8 * width}": (kind, width, width * scale)
-        for verb, kind in (("read", AccessKind.READ), ("write", AccessKind.WRITE))
-        for suffix, scale in (("", 1), ("st64", 64))
-        for width in (4, 8)
-    }
-)
+_PAIRS: Mapping[str, tuple[AccessKind, int, int]] = {
+    f"ds_{verb}2{suffix}_b{8 * width}": (kind, width, width * scale)
+    for verb, kind in (("read", AccessKind.READ), ("write", AccessKind.WRITE))
+    for suffix, scale in (("", 1), ("st64", 64))
+    for width in (4, 8)
+}
 # Bits of an element.
-_TRANSPOSED: Mapping[str, int] = MappingProxyType(
-    {"ds_read_b64_tr_b16": 16, "ds_read_b64_tr_b8": 8, "ds_read_b64_tr_b4": 4}
-)
+_TRANSPOSED: Mapping[str, int] = {
+    "ds_read_b64_tr_b16": 16,
+    "ds_read_b64_tr_b8": 8,
+    "ds_read_b64_tr_b4": 4,
+}
 
 
 # -- addresses and cycles ------------------------------------------------------------------------
@@ -620,8 +615,10 @@ def _bit_mask_code(mask: str) -> int:
     return flip << 10 | force << 5 | keep
 
 
-_EXCHANGES: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {"ds_bpermute_b32": _bpermute, "ds_permute_b32": _permute, "ds_swizzle_b32": _swizzle}
-)
+_EXCHANGES: Mapping[str, Callable[[Instruction], Step]] = {
+    "ds_bpermute_b32": _bpermute,
+    "ds_permute_b32": _permute,
+    "ds_swizzle_b32": _swizzle,
+}
 EXCHANGE_MNEMONICS = frozenset(_EXCHANGES)
 """LDS instructions that touch no memory."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -77,50 +76,44 @@ def _dword_widths() -> dict[str, int]:
     return {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 
 
-_LOADS: Mapping[str, Load] = MappingProxyType(
-    {
-        **{f"load_{name}": Load(width) for name, width in _dword_widths().items()},
-        "load_ubyte": Load(1),
-        "load_sbyte": Load(1, NarrowLoad(True)),
-        "load_ushort": Load(2),
-        "load_sshort": Load(2, NarrowLoad(True)),
-        **{
-            f"load_{name}_{suffix}": Load(width, NarrowLoad(signed, half))
-            for half, suffix in enumerate(("d16", "d16_hi"))
-            for name, width, signed in (
-                ("ubyte", 1, False),
-                ("sbyte", 1, True),
-                ("short", 2, False),
-            )
-        },
-    }
-)
+_LOADS: Mapping[str, Load] = {
+    **{f"load_{name}": Load(width) for name, width in _dword_widths().items()},
+    "load_ubyte": Load(1),
+    "load_sbyte": Load(1, NarrowLoad(True)),
+    "load_ushort": Load(2),
+    "load_sshort": Load(2, NarrowLoad(True)),
+    **{
+        f"load_{name}_{suffix}": Load(width, NarrowLoad(signed, half))
+        for half, suffix in enumerate(("d16", "d16_hi"))
+        for name, width, signed in (
+            ("ubyte", 1, False),
+            ("sbyte", 1, True),
+            ("short", 2, False),
+        )
+    },
+}
 # Bytes, and how far the value lies up in its register.
-_STORES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        **{f"store_{name}": (width, 0) for name, width in _dword_widths().items()},
-        "store_byte": (1, 0),
-        "store_short": (2, 0),
-        "store_byte_d16_hi": (1, 16),
-        "store_short_d16_hi": (2, 16),
-    }
-)
-_ATOMICS: Mapping[str, str] = MappingProxyType(
-    {
-        **{
-            f"{name}{suffix}": f"{stem}{bits}"
-            for suffix, bits in (("", 32), ("_x2", 64))
-            for name, stem in (
-                *(("swap", "wrxchg_b"), ("cmpswap", "cmpst_b"), ("add", "add_u")),
-                *(("sub", "sub_u"), ("smin", "min_i"), ("umin", "min_u"), ("smax", "max_i")),
-                *(("umax", "max_u"), ("and", "and_b"), ("or", "or_b"), ("xor", "xor_b")),
-                *(("inc", "inc_u"), ("dec", "dec_u")),
-            )
-        },
-        **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
-        **{name: name for name in ("add_f64", "min_f64", "max_f64")},
-    }
-)
+_STORES: Mapping[str, tuple[int, int]] = {
+    **{f"store_{name}": (width, 0) for name, width in _dword_widths().items()},
+    "store_byte": (1, 0),
+    "store_short": (2, 0),
+    "store_byte_d16_hi": (1, 16),
+    "store_short_d16_hi": (2, 16),
+}
+_ATOMICS: Mapping[str, str] = {
+    **{
+        f"{name}{suffix}": f"{stem}{bits}"
+        for suffix, bits in (("", 32), ("_x2", 64))
+        for name, stem in (
+            *(("swap", "wrxchg_b"), ("cmpswap", "cmpst_b"), ("add", "add_u")),
+            *(("sub", "sub_u"), ("smin", "min_i"), ("umin", "min_u"), ("smax", "max_i")),
+            *(("umax", "max_u"), ("and", "and_b"), ("or", "or_b"), ("xor", "xor_b")),
+            *(("inc", "inc_u"), ("dec", "dec_u")),
+        )
+    },
+    **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
+    **{name: name for name in ("add_f64", "min_f64", "max_f64")},
+}
 
 
 # -- where lanes access --------------------------------------------------------------------------
@@ -307,14 +300,12 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     return place
 
 
-_PLACES: Mapping[str, Callable[[Instruction, tuple[Operand, ...]], _Place]] = MappingProxyType(
-    {
-        "buffer_": _buffer_place,
-        "global_": _address_place,
-        "flat_": _address_place,
-        "scratch_": _private_place,
-    }
-)
+_PLACES: Mapping[str, Callable[[Instruction, tuple[Operand, ...]], _Place]] = {
+    "buffer_": _buffer_place,
+    "global_": _address_place,
+    "flat_": _address_place,
+    "scratch_": _private_place,
+}
 
 
 # -- counting ------------------------------------------------------------------------------------
@@ -527,7 +518,7 @@ def _atomic(
 
 # -- scalar loads --------------------------------------------------------------------------------
 
-_SCALAR_COUNTS: Mapping[str, int] = MappingProxyType({"": 1, "x2": 2, "x4": 4, "x8": 8, "x16": 16})
+_SCALAR_COUNTS: Mapping[str, int] = {"": 1, "x2": 2, "x4": 4, "x8": 8, "x16": 16}
 
 
 def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[Register, Source]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -47,13 +46,11 @@ _PACKED_LANE_OPS = (
     *("add_i16", "sub_i16", "mad_i16", "min_i16", "max_i16"),
     *("lshlrev_b16", "lshrrev_b16", "ashrrev_i16"),
 )
-PACKED_OPS: Mapping[str, LaneOp] = MappingProxyType(
-    {
-        **{f"v_pk_{name}": LANE_OPS[f"v_{name}"] for name in _PACKED_LANE_OPS},
-        "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
-        "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
-    }
-)
+PACKED_OPS: Mapping[str, LaneOp] = {
+    **{f"v_pk_{name}": LANE_OPS[f"v_{name}"] for name in _PACKED_LANE_OPS},
+    "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
+    "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
+}
 """Packed instructions, by what each half computes."""
 
 
@@ -182,24 +179,22 @@ class DotProduct:
     addend_first: bool = True
 
 
-DOT_PRODUCTS: Mapping[str, DotProduct] = MappingProxyType(
-    {
-        "v_dot2_f32_f16": DotProduct("f32", "f16"),
-        "v_dot2_f32_bf16": DotProduct("f32", "bf16", addend_first=False),
-        "v_dot2_i32_i16": DotProduct("i32", "i16"),
-        "v_dot2_u32_u16": DotProduct("u32", "u16"),
-        "v_dot4_i32_i8": DotProduct("i32", "i8"),
-        "v_dot4_u32_u8": DotProduct("u32", "u8"),
-        "v_dot8_i32_i4": DotProduct("i32", "i4"),
-        "v_dot8_u32_u4": DotProduct("u32", "u4"),
-        # The destination is the addend.
-        "v_dot2c_f32_f16": DotProduct("f32", "f16"),
-        "v_dot2c_f32_bf16": DotProduct("f32", "bf16"),
-        "v_dot2c_i32_i16": DotProduct("i32", "i16"),
-        "v_dot4c_i32_i8": DotProduct("i32", "i8"),
-        "v_dot8c_i32_i4": DotProduct("i32", "i4"),
-    }
-)
+DOT_PRODUCTS: Mapping[str, DotProduct] = {
+    "v_dot2_f32_f16": DotProduct("f32", "f16"),
+    "v_dot2_f32_bf16": DotProduct("f32", "bf16", addend_first=False),
+    "v_dot2_i32_i16": DotProduct("i32", "i16"),
+    "v_dot2_u32_u16": DotProduct("u32", "u16"),
+    "v_dot4_i32_i8": DotProduct("i32", "i8"),
+    "v_dot4_u32_u8": DotProduct("u32", "u8"),
+    "v_dot8_i32_i4": DotProduct("i32", "i4"),
+    "v_dot8_u32_u4": DotProduct("u32", "u4"),
+    # The destination is the addend.
+    "v_dot2c_f32_f16": DotProduct("f32", "f16"),
+    "v_dot2c_f32_bf16": DotProduct("f32", "bf16"),
+    "v_dot2c_i32_i16": DotProduct("i32", "i16"),
+    "v_dot4c_i32_i8": DotProduct("i32", "i8"),
+    "v_dot8c_i32_i4": DotProduct("i32", "i4"),
+}
 
 
 def _integer_parts(words: Array, part: str) -> list[Array]:
@@ -318,14 +313,12 @@ def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destin
     return write
 
 
-_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {
-        "v_pk_mov_b32": _packed_move,
-        "v_fma_mix_f32": _mixed("f32", high=False),
-        "v_fma_mixlo_f16": _mixed("f16", high=False),
-        "v_fma_mixhi_f16": _mixed("f16", high=True),
-    }
-)
+_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
+    "v_pk_mov_b32": _packed_move,
+    "v_fma_mix_f32": _mixed("f32", high=False),
+    "v_fma_mixlo_f16": _mixed("f16", high=False),
+    "v_fma_mixhi_f16": _mixed("f16", high=True),
+}
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

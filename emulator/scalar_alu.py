@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -209,8 +208,7 @@ def _comparisons(kind: str, constant: str = "") -> dict[str, ScalarOp]:
     }
 
 
-SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
-    {
+SCALAR_OPS: Mapping[str, ScalarOp] = {
         **_bitwise(32),
         **_bitwise(64),
         **_comparisons("i32", SIMM16),
@@ -255,26 +253,23 @@ SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
         "s_pack_hh_b32_b16": ScalarOp(
             "u32", ("u32", "u32"), lambda a, b: a >> np.uint32(16) | b & np.uint32(0xFFFF0000)
         ),
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """Operations whose sources and results are scalar registers, by mnemonic."""
 
-EXEC_OPS: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
-    {
-        "s_and_saveexec_b64": lambda source, old: source & old,
-        "s_or_saveexec_b64": lambda source, old: source | old,
-        "s_xor_saveexec_b64": lambda source, old: source ^ old,
-        "s_andn2_saveexec_b64": lambda source, old: source & ~old,
-        "s_orn2_saveexec_b64": lambda source, old: source | ~old,
-        "s_andn1_saveexec_b64": lambda source, old: ~source & old,
-        "s_orn1_saveexec_b64": lambda source, old: ~source | old,
-        "s_nand_saveexec_b64": lambda source, old: ~(source & old),
-        "s_nor_saveexec_b64": lambda source, old: ~(source | old),
-        "s_xnor_saveexec_b64": lambda source, old: ~(source ^ old),
-        "s_andn1_wrexec_b64": lambda source, old: ~source & old,
-        "s_andn2_wrexec_b64": lambda source, old: source & ~old,
-    }
-)
+EXEC_OPS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "s_and_saveexec_b64": lambda source, old: source & old,
+    "s_or_saveexec_b64": lambda source, old: source | old,
+    "s_xor_saveexec_b64": lambda source, old: source ^ old,
+    "s_andn2_saveexec_b64": lambda source, old: source & ~old,
+    "s_orn2_saveexec_b64": lambda source, old: source | ~old,
+    "s_andn1_saveexec_b64": lambda source, old: ~source & old,
+    "s_orn1_saveexec_b64": lambda source, old: ~source | old,
+    "s_nand_saveexec_b64": lambda source, old: ~(source & old),
+    "s_nor_saveexec_b64": lambda source, old: ~(source | old),
+    "s_xnor_saveexec_b64": lambda source, old: ~(source ^ old),
+    "s_andn1_wrexec_b64": lambda source, old: ~source & old,
+    "s_andn2_wrexec_b64": lambda source, old: source & ~old,
+}
 """What EXEC becomes. A scalar pair gets the old EXEC, or with `wrexec` the new one."""
 
 CONDITIONAL_MOVES = frozenset({"s_cmov_b32", "s_cmov_b64", "s_cmovk_i32"})

@@ -9,7 +9,6 @@ compares, selects, carries and divisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -124,34 +123,32 @@ def _always(a: Array, b: Array) -> Array:
     return np.ones(np.broadcast_shapes(a.shape, b.shape), bool)
 
 
-_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "f": _never,
-        "lt": np.less,
-        "eq": np.equal,
-        "le": np.less_equal,
-        "gt": np.greater,
-        "ge": np.greater_equal,
-    }
-)
-_INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {**_RELATIONS, "ne": np.not_equal, "t": _always}
-)
-_FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        **_RELATIONS,
-        "lg": lambda a, b: (a < b) | (a > b),
-        "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
-        "u": lambda a, b: np.isnan(a) | np.isnan(b),
-        "nge": lambda a, b: ~(a >= b),
-        "nlg": lambda a, b: ~((a < b) | (a > b)),
-        "ngt": lambda a, b: ~(a > b),
-        "nle": lambda a, b: ~(a <= b),
-        "neq": np.not_equal,
-        "nlt": lambda a, b: ~(a < b),
-        "tru": _always,
-    }
-)
+_RELATIONS: Mapping[str, Callable[..., Any]] = {
+    "f": _never,
+    "lt": np.less,
+    "eq": np.equal,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = {
+    **_RELATIONS,
+    "ne": np.not_equal,
+    "t": _always,
+}
+_FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = {
+    **_RELATIONS,
+    "lg": lambda a, b: (a < b) | (a > b),
+    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+    "u": lambda a, b: np.isnan(a) | np.isnan(b),
+    "nge": lambda a, b: ~(a >= b),
+    "nlg": lambda a, b: ~((a < b) | (a > b)),
+    "ngt": lambda a, b: ~(a > b),
+    "nle": lambda a, b: ~(a <= b),
+    "neq": np.not_equal,
+    "nlt": lambda a, b: ~(a < b),
+    "tru": _always,
+}
 _FLOATS = ("f16", "f32", "f64")
 _INTEGERS = ("i16", "u16", "i32", "u32", "i64", "u64")
 
@@ -441,25 +438,23 @@ def _bitop3(kind: str) -> Callable[[Instruction], Step]:
     return make
 
 
-_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = MappingProxyType(
-    {
-        "v_fmac_f32": _accumulate("f32"),
-        "v_fmac_f64": _accumulate("f64"),
-        "v_cndmask_b32": _select,
-        "v_add_co_u32": _carrying(sum_and_carry),
-        "v_sub_co_u32": _carrying(difference_and_borrow),
-        "v_subrev_co_u32": _carrying(_subtract_reversed),
-        "v_addc_co_u32": _carrying(sum_and_carry),
-        "v_subb_co_u32": _carrying(difference_and_borrow),
-        "v_subbrev_co_u32": _carrying(_subtract_reversed),
-        "v_mad_u64_u32": _mad_64("u32", "u64"),
-        "v_mad_i64_i32": _mad_64("i32", "i64"),
-        "v_div_scale_f32": _div_scale("f32"),
-        "v_div_scale_f64": _div_scale("f64"),
-        "v_div_fmas_f32": _div_fmas("f32"),
-        "v_div_fmas_f64": _div_fmas("f64"),
-        "v_bitop3_b32": _bitop3("b32"),
-        "v_bitop3_b16": _bitop3("b16"),
-        "v_nop": lambda instruction: lambda group: None,
-    }
-)
+_SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
+    "v_fmac_f32": _accumulate("f32"),
+    "v_fmac_f64": _accumulate("f64"),
+    "v_cndmask_b32": _select,
+    "v_add_co_u32": _carrying(sum_and_carry),
+    "v_sub_co_u32": _carrying(difference_and_borrow),
+    "v_subrev_co_u32": _carrying(_subtract_reversed),
+    "v_addc_co_u32": _carrying(sum_and_carry),
+    "v_subb_co_u32": _carrying(difference_and_borrow),
+    "v_subbrev_co_u32": _carrying(_subtract_reversed),
+    "v_mad_u64_u32": _mad_64("u32", "u64"),
+    "v_mad_i64_i32": _mad_64("i32", "i64"),
+    "v_div_scale_f32": _div_scale("f32"),
+    "v_div_scale_f64": _div_scale("f64"),
+    "v_div_fmas_f32": _div_fmas("f32"),
+    "v_div_fmas_f64": _div_fmas("f64"),
+    "v_bitop3_b32": _bitop3("b32"),
+    "v_bitop3_b16": _bitop3("b16"),
+    "v_nop": lambda instruction: lambda group: None,
+}

@@ -40,7 +40,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 
 from .assembly import (
     M0,
@@ -65,7 +64,7 @@ class Queue(Enum):
     FLAT_LDS = "flat, by lgkmcnt"
 
 
-_LARGEST_AGE: Mapping[Queue, int] = MappingProxyType({Queue.VECTOR: 62, Queue.LDS: 14})
+_LARGEST_AGE: Mapping[Queue, int] = {Queue.VECTOR: 62, Queue.LDS: 14}
 """Of the queues that are in order: one less than the counter's largest value, which is no wait."""
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -92,42 +91,38 @@ _INTEGER_OPS = (
     *("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"),
     *("affine.apply", "affine.min", "affine.max"),
 )
-_FLOAT_OPS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "arith.addf": operator.add,
-        "arith.subf": operator.sub,
-        "arith.mulf": operator.mul,
-        "arith.divf": operator.truediv,
-        "arith.remf": np.fmod,
-        "arith.negf": operator.neg,
-        "arith.truncf": lambda a: a,
-        "arith.extf": lambda a: a,
-        "arith.maximumf": np.maximum,
-        "arith.minimumf": np.minimum,
-        "arith.maxnumf": np.fmax,
-        "arith.minnumf": np.fmin,
-        "math.absf": np.abs,
-    }
-)
-_MATH_OPS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "math.sqrt": np.sqrt,
-        "math.rsqrt": lambda a: 1 / np.sqrt(a),
-        "math.exp": np.exp,
-        "math.exp2": np.exp2,
-        "math.log": np.log,
-        "math.log2": np.log2,
-        "math.tanh": np.tanh,
-        "math.sin": np.sin,
-        "math.cos": np.cos,
-        "math.powf": np.power,
-        "math.floor": np.floor,
-        "math.ceil": np.ceil,
-        "math.roundeven": np.rint,
-        "math.trunc": np.trunc,
-        "math.fma": lambda a, b, c: a * b + c,
-    }
-)
+_FLOAT_OPS: Mapping[str, Callable[..., Any]] = {
+    "arith.addf": operator.add,
+    "arith.subf": operator.sub,
+    "arith.mulf": operator.mul,
+    "arith.divf": operator.truediv,
+    "arith.remf": np.fmod,
+    "arith.negf": operator.neg,
+    "arith.truncf": lambda a: a,
+    "arith.extf": lambda a: a,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+    "math.absf": np.abs,
+}
+_MATH_OPS: Mapping[str, Callable[..., Any]] = {
+    "math.sqrt": np.sqrt,
+    "math.rsqrt": lambda a: 1 / np.sqrt(a),
+    "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.log": np.log,
+    "math.log2": np.log2,
+    "math.tanh": np.tanh,
+    "math.sin": np.sin,
+    "math.cos": np.cos,
+    "math.powf": np.power,
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+    "math.roundeven": np.rint,
+    "math.trunc": np.trunc,
+    "math.fma": lambda a, b, c: a * b + c,
+}
 
 
 def _align(_: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
@@ -135,22 +130,20 @@ def _align(_: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
     return [-(-value // alignment) * alignment]
 
 
-SCALAR_OPS: Mapping[str, ScalarOp] = MappingProxyType(
-    {
-        **dict.fromkeys(_INTEGER_OPS, _integers),
-        **{name: _float(function) for name, function in _FLOAT_OPS.items()},
-        **{name: _float(function, np.float64) for name, function in _MATH_OPS.items()},
-        "arith.constant": lambda op, _: [plain_value(op.attributes["value"])],
-        "arith.select": lambda _, operands: [operands[1 if operands[0] else 2]],
-        "arith.bitcast": _bitcast,
-        "arith.cmpf": _compare_floats,
-        "arith.sitofp": _float_of_integer(signed=True),
-        "arith.uitofp": _float_of_integer(signed=False),
-        "arith.fptosi": _integer_of_float,
-        "arith.fptoui": _integer_of_float,
-        "util.align": _align,
-        "util.assume.int": lambda _, operands: operands,
-        "util.optimization_barrier": lambda _, operands: operands,
-    }
-)
+SCALAR_OPS: Mapping[str, ScalarOp] = {
+    **dict.fromkeys(_INTEGER_OPS, _integers),
+    **{name: _float(function) for name, function in _FLOAT_OPS.items()},
+    **{name: _float(function, np.float64) for name, function in _MATH_OPS.items()},
+    "arith.constant": lambda op, _: [plain_value(op.attributes["value"])],
+    "arith.select": lambda _, operands: [operands[1 if operands[0] else 2]],
+    "arith.bitcast": _bitcast,
+    "arith.cmpf": _compare_floats,
+    "arith.sitofp": _float_of_integer(signed=True),
+    "arith.uitofp": _float_of_integer(signed=False),
+    "arith.fptosi": _integer_of_float,
+    "arith.fptoui": _integer_of_float,
+    "util.align": _align,
+    "util.assume.int": lambda _, operands: operands,
+    "util.optimization_barrier": lambda _, operands: operands,
+}
 """Ops that only compute, by name."""

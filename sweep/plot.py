@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from matplotlib import rc_context
@@ -30,15 +29,13 @@ class _Mark:
     size: float
 
 
-_MARKS: Mapping[str, _Mark] = MappingProxyType(
-    {
-        "none": _Mark("#6E6E6E", "x", 6.0),
-        "stock": _Mark("#D55E00", "s", 4.0),
-        "pad": _Mark("#009E73", "D", 4.0),
-        "swizzle": _Mark("#CC79A7", "^", 4.5),
-        "auto": _Mark("#0072B2", "o", 4.0),
-    }
-)
+_MARKS: Mapping[str, _Mark] = {
+    "none": _Mark("#6E6E6E", "x", 6.0),
+    "stock": _Mark("#D55E00", "s", 4.0),
+    "pad": _Mark("#009E73", "D", 4.0),
+    "swizzle": _Mark("#CC79A7", "^", 4.5),
+    "auto": _Mark("#0072B2", "o", 4.0),
+}
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bankwise",
