@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -226,53 +226,45 @@ def _swap(instruction: Instruction) -> Step:
     return step
 
 
-def _permlane_swap(block: int) -> Callable[[Instruction], Step]:
-    """Makes the step of v_permlane{16,32}_swap_b32 (CDNA4).
+def _permlane_swap(instruction: Instruction, block: int) -> Step:
+    """Returns the step of v_permlane{16,32}_swap_b32 (CDNA4).
 
     The odd blocks of lanes of the destination change places with the even blocks of the source.
     """
     odd = _LANE // block % 2 == 1
+    if instruction.modifiers:
+        raise UnknownInstructionError(instruction, "no model of its modifiers")
+    first, second = (operand.register for operand in instruction.operands)
 
-    def make(instruction: Instruction) -> Step:
-        if instruction.modifiers:
-            raise UnknownInstructionError(instruction, "no model of its modifiers")
-        first, second = (operand.register for operand in instruction.operands)
+    def step(group: WaveGroup) -> None:
+        if group.active is not None:
+            raise UnknownInstructionError(instruction, "no model of it with inactive lanes")
+        a, b = (group.machine.vector_index(register) for register in (first, second))
+        low, high = group.v(a), group.v(b)
+        moved_low = np.where(odd, high[:, _LANE ^ block], low)
+        moved_high = np.where(odd, high, low[:, _LANE ^ block])
+        group.set_v(a, moved_low)
+        group.set_v(b, moved_high)
 
-        def step(group: WaveGroup) -> None:
-            if group.active is not None:
-                raise UnknownInstructionError(instruction, "no model of it with inactive lanes")
-            a, b = (group.machine.vector_index(register) for register in (first, second))
-            low, high = group.v(a), group.v(b)
-            moved_low = np.where(odd, high[:, _LANE ^ block], low)
-            moved_high = np.where(odd, high, low[:, _LANE ^ block])
-            group.set_v(a, moved_low)
-            group.set_v(b, moved_high)
-
-        return step
-
-    return make
+    return step
 
 
-def _count_bits_below(word: int) -> Callable[[Instruction], Step]:
-    """Makes the step of v_mbcnt, which counts the set bits of a mask for the lanes below each lane.
+def _count_bits_below(instruction: Instruction, word: int) -> Step:
+    """Returns the step of v_mbcnt, which counts for each lane the bits of a mask below it.
 
     The mask is that of lanes 0 to 31 or of lanes 32 to 63; a number is added to the count.
     """
     below = np.array(
         [(1 << lane) - 1 >> 32 * word & 0xFFFFFFFF for lane in range(LANES)], np.uint32
     )
+    target = instruction.operands[0].register
+    mask, addend = (vector_source(operand, "u32") for operand in instruction.operands[1:])
 
-    def make(instruction: Instruction) -> Step:
-        target = instruction.operands[0].register
-        mask, addend = (vector_source(operand, "u32") for operand in instruction.operands[1:])
+    def step(group: WaveGroup) -> None:
+        count = np.bitwise_count(mask(group) & below).astype(np.uint32)
+        group.set_v(group.machine.vector_index(target), count + addend(group))
 
-        def step(group: WaveGroup) -> None:
-            count = np.bitwise_count(mask(group) & below).astype(np.uint32)
-            group.set_v(group.machine.vector_index(target), count + addend(group))
-
-        return step
-
-    return make
+    return step
 
 
 _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
@@ -280,10 +272,10 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,
     "v_swap_b32": _swap,
-    "v_permlane16_swap_b32": _permlane_swap(16),
-    "v_permlane32_swap_b32": _permlane_swap(32),
-    "v_mbcnt_lo_u32_b32": _count_bits_below(0),
-    "v_mbcnt_hi_u32_b32": _count_bits_below(1),
+    "v_permlane16_swap_b32": partial(_permlane_swap, block=16),
+    "v_permlane32_swap_b32": partial(_permlane_swap, block=32),
+    "v_mbcnt_lo_u32_b32": partial(_count_bits_below, word=0),
+    "v_mbcnt_hi_u32_b32": partial(_count_bits_below, word=1),
 }
 
 

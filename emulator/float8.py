@@ -8,6 +8,7 @@ one, else NaN. (MODE.fp16_ovfl would saturate it; a kernel that sets it is refus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -55,33 +56,29 @@ def round_to_small(values: F32, form: SmallFloat) -> U32:
     return (codes | sign).astype(np.uint32)
 
 
-def _to_float(pair: bool) -> Callable[[Instruction, SmallFloat], Step]:
-    """Makes the steps of v_cvt_f32_fp8, of one byte, and v_cvt_pk_f32_fp8, of two.
+def _to_float(instruction: Instruction, form: SmallFloat, pair: bool) -> Step:
+    """Returns the step of v_cvt_f32_fp8, of one byte, and v_cvt_pk_f32_fp8, of two.
 
     SDWA picks the byte or the bytes.
     """
+    table = form.values().astype(np.float32)
+    source = encoded_source(instruction, instruction.operands[1], 0, "b32")
+    result = ResultForm("b64" if pair else "f32")
+    if set(instruction.modifiers) - {"src0_sel"}:
+        raise UnknownInstructionError(instruction, "no model of its modifiers")
+    destination = vector_destination(instruction.operands[0], result)
 
-    def make(instruction: Instruction, form: SmallFloat) -> Step:
-        table = form.values().astype(np.float32)
-        source = encoded_source(instruction, instruction.operands[1], 0, "b32")
-        result = ResultForm("b64" if pair else "f32")
-        if set(instruction.modifiers) - {"src0_sel"}:
-            raise UnknownInstructionError(instruction, "no model of its modifiers")
-        destination = vector_destination(instruction.operands[0], result)
+    def step(group: WaveGroup) -> None:
+        words = source(group)
+        low = table.take(words & np.uint32(0xFF))
+        if not pair:
+            destination(group, low)
+            return
+        high = table.take(words >> np.uint32(8) & np.uint32(0xFF))
+        both = np.stack([low, high], axis=-1)
+        destination(group, both.view(np.uint64)[..., 0])
 
-        def step(group: WaveGroup) -> None:
-            words = source(group)
-            low = table.take(words & np.uint32(0xFF))
-            if not pair:
-                destination(group, low)
-                return
-            high = table.take(words >> np.uint32(8) & np.uint32(0xFF))
-            both = np.stack([low, high], axis=-1)
-            destination(group, both.view(np.uint64)[..., 0])
-
-        return step
-
-    return make
+    return step
 
 
 def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
@@ -109,10 +106,10 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
 
 
 _CONVERSIONS: Mapping[str, tuple[str, Callable[[Instruction, SmallFloat], Step]]] = {
-    "v_cvt_f32_fp8": ("fp8", _to_float(pair=False)),
-    "v_cvt_f32_bf8": ("bf8", _to_float(pair=False)),
-    "v_cvt_pk_f32_fp8": ("fp8", _to_float(pair=True)),
-    "v_cvt_pk_f32_bf8": ("bf8", _to_float(pair=True)),
+    "v_cvt_f32_fp8": ("fp8", partial(_to_float, pair=False)),
+    "v_cvt_f32_bf8": ("bf8", partial(_to_float, pair=False)),
+    "v_cvt_pk_f32_fp8": ("fp8", partial(_to_float, pair=True)),
+    "v_cvt_pk_f32_bf8": ("bf8", partial(_to_float, pair=True)),
     "v_cvt_pk_fp8_f32": ("fp8", _from_floats),
     "v_cvt_pk_bf8_f32": ("bf8", _from_floats),
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -274,28 +275,24 @@ def _mixed_source(instruction: Instruction, operand: Operand, number: int) -> So
     return lambda group: floats.widen_f16(bits(group))
 
 
-def _mixed(result: str, high: bool) -> Callable[[Instruction], Step]:
-    """Makes the step of v_fma_mix, a fused multiply-add of f32 and f16 sources.
+def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
+    """Returns the step of v_fma_mix, a fused multiply-add of f32 and f16 sources.
 
     It is computed in f32, and perhaps rounded to f16.
     """
+    sources = [
+        _mixed_source(instruction, operand, number)
+        for number, operand in enumerate(instruction.operands[1:4])
+    ]
+    form = result_form(instruction, result)
+    destination = _mixed_destination(instruction.operands[0], form, high)
 
-    def make(instruction: Instruction) -> Step:
-        sources = [
-            _mixed_source(instruction, operand, number)
-            for number, operand in enumerate(instruction.operands[1:4])
-        ]
-        form = result_form(instruction, result)
-        destination = _mixed_destination(instruction.operands[0], form, high)
+    def step(group: WaveGroup) -> None:
+        total = floats.fma(*(source(group) for source in sources))
+        with np.errstate(all="ignore"):
+            destination(group, total if result == "f32" else floats.round_to_f16(total))
 
-        def step(group: WaveGroup) -> None:
-            total = floats.fma(*(source(group) for source in sources))
-            with np.errstate(all="ignore"):
-                destination(group, total if result == "f32" else floats.round_to_f16(total))
-
-        return step
-
-    return make
+    return step
 
 
 def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destination:
@@ -315,9 +312,9 @@ def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destin
 
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_pk_mov_b32": _packed_move,
-    "v_fma_mix_f32": _mixed("f32", high=False),
-    "v_fma_mixlo_f16": _mixed("f16", high=False),
-    "v_fma_mixhi_f16": _mixed("f16", high=True),
+    "v_fma_mix_f32": partial(_mixed, result="f32", high=False),
+    "v_fma_mixlo_f16": partial(_mixed, result="f16", high=False),
+    "v_fma_mixhi_f16": partial(_mixed, result="f16", high=True),
 }
 
 

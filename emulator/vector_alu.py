@@ -9,6 +9,7 @@ compares, selects, carries and divisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -96,20 +97,16 @@ def saturating(op: LaneOp) -> Callable[..., Array]:
     return compute
 
 
-def _accumulate(kind: str) -> Callable[[Instruction], Step]:
-    """Makes the step of v_fmac, whose destination is the addend of its multiply-add too."""
+def _accumulate(instruction: Instruction, kind: str) -> Step:
+    """Returns the step of v_fmac, whose destination is the addend of its multiply-add too."""
+    left, right = encoded_sources(instruction, kind, 1, 3)
+    addend = vector_source(instruction.operands[0], kind)
+    destination = encoded_destination(instruction, kind, 2)
 
-    def make(instruction: Instruction) -> Step:
-        left, right = encoded_sources(instruction, kind, 1, 3)
-        addend = vector_source(instruction.operands[0], kind)
-        destination = encoded_destination(instruction, kind, 2)
+    def step(group: WaveGroup) -> None:
+        destination(group, floats.fma(left(group), right(group), addend(group)))
 
-        def step(group: WaveGroup) -> None:
-            destination(group, floats.fma(left(group), right(group), addend(group)))
-
-        return step
-
-    return make
+    return step
 
 
 # Compares.
@@ -252,41 +249,38 @@ def _subtract_reversed(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _carrying(
+    instruction: Instruction,
     first: Callable[[Array, Array], tuple[Array, Array]],
-) -> Callable[[Instruction], Step]:
-    """Makes the steps of v_add_co_u32 and its kind, which write a sum and its carry.
+) -> Step:
+    """Returns the step of v_add_co_u32 and its kind, which write a sum and its carry.
 
     The carry out is a lane mask. v_addc_co_u32 and its kind take another mask as the carry in,
     which is added to the sum or subtracted from the difference. Either of these two operations may
     carry, but never both.
     """
     second = sum_and_carry if first is sum_and_carry else difference_and_borrow
+    if result_form(instruction, "u32").clamp:
+        raise UnknownInstructionError(instruction, "clamp on a sum with carry")
+    carry_out = instruction.operands[1].register
+    left, right = encoded_sources(instruction, "u32", 2, 4)
+    takes_carry = len(instruction.operands) > 4
+    carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
+    destination = encoded_destination(instruction, "u32", 2)
 
-    def make(instruction: Instruction) -> Step:
-        if result_form(instruction, "u32").clamp:
-            raise UnknownInstructionError(instruction, "clamp on a sum with carry")
-        carry_out = instruction.operands[1].register
-        left, right = encoded_sources(instruction, "u32", 2, 4)
-        takes_carry = len(instruction.operands) > 4
-        carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
-        destination = encoded_destination(instruction, "u32", 2)
+    def step(group: WaveGroup) -> None:
+        with np.errstate(over="ignore"):
+            total, carry = first(left(group), right(group))
+            if carry_in is not None:
+                total, again = second(total, carry_in(group).astype(np.uint32))
+                carry = carry | again
+        destination(group, total)
+        _write_mask(group, carry_out, carry, writes_exec=False)
 
-        def step(group: WaveGroup) -> None:
-            with np.errstate(over="ignore"):
-                total, carry = first(left(group), right(group))
-                if carry_in is not None:
-                    total, again = second(total, carry_in(group).astype(np.uint32))
-                    carry = carry | again
-            destination(group, total)
-            _write_mask(group, carry_out, carry, writes_exec=False)
-
-        return step
-
-    return make
+    return step
 
 
-def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
-    """Makes the steps of v_mad_u64_u32 and v_mad_i64_i32: a product plus a 64-bit addend.
+def _mad_64(instruction: Instruction, narrow: str, wide: str) -> Step:
+    """Returns the step of v_mad_u64_u32 and v_mad_i64_i32: a product plus a 64-bit addend.
 
     Bit 64 of the exact sum, to which both terms are extended, goes to a lane mask. For unsigned
     numbers it is the carry out of bit 63. For signed ones both signs, repeated in bit 64, are added
@@ -294,30 +288,26 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
     out of bit 3. With the signs, bit 4 is 1 ^ 1 ^ 1 = 1: the sum is 10111, which is -9.
     """
     dtype: Any = DTYPES[wide]
+    form = result_form(instruction, wide)
+    if form.clamp:
+        raise UnknownInstructionError(instruction, "clamp on a 64-bit sum")
+    destination = vector_destination(instruction.operands[0], form)
+    carry_out = instruction.operands[1].register
+    a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
+    c = vector_source(instruction.operands[4], wide)
 
-    def make(instruction: Instruction) -> Step:
-        form = result_form(instruction, wide)
-        if form.clamp:
-            raise UnknownInstructionError(instruction, "clamp on a 64-bit sum")
-        destination = vector_destination(instruction.operands[0], form)
-        carry_out = instruction.operands[1].register
-        a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
-        c = vector_source(instruction.operands[4], wide)
+    def step(group: WaveGroup) -> None:
+        addend = c(group)
+        with np.errstate(over="ignore"):
+            product = a(group).astype(dtype) * b(group).astype(dtype)
+            total = product + addend
+        carry = total.view(np.uint64) < np.broadcast_to(addend, total.shape).view(np.uint64)
+        if narrow == "i32":
+            carry = carry ^ (product < 0) ^ (addend < 0)
+        destination(group, total)
+        _write_mask(group, carry_out, carry, writes_exec=False)
 
-        def step(group: WaveGroup) -> None:
-            addend = c(group)
-            with np.errstate(over="ignore"):
-                product = a(group).astype(dtype) * b(group).astype(dtype)
-                total = product + addend
-            carry = total.view(np.uint64) < np.broadcast_to(addend, total.shape).view(np.uint64)
-            if narrow == "i32":
-                carry = carry ^ (product < 0) ^ (addend < 0)
-            destination(group, total)
-            _write_mask(group, carry_out, carry, writes_exec=False)
-
-        return step
-
-    return make
+    return step
 
 
 # Divisions. Compilers compute a quotient n/d by Newton's method on scaled operands:
@@ -327,59 +317,57 @@ def _mad_64(narrow: str, wide: str) -> Callable[[Instruction], Step]:
 # by 2^64. The quotient of the scaled operands is 2^56, which div_fmas scales back to 2^120.
 
 
-def _div_scale(kind: str) -> Callable[[Instruction], Step]:
-    """Makes the step of v_div_scale: it scales an operand of a division out of the denormal range.
+def _div_scale(instruction: Instruction, kind: str) -> Step:
+    """Returns the step of v_div_scale, which scales an operand of a division out of denormals.
 
     The sources are the operand to scale, the denominator and the numerator. The mask that is
     written tells v_div_fmas to scale the quotient back.
+    """
+    destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
+    mask = instruction.operands[1].register
+    sources = [vector_source(operand, kind) for operand in instruction.operands[2:5]]
+
+    def step(group: WaveGroup) -> None:
+        with np.errstate(all="ignore"):
+            operands = np.broadcast_arrays(*(source(group) for source in sources))
+            result, flags = _scaled_operand(*operands)
+        destination(group, result)
+        _write_mask(group, mask, flags, writes_exec=False)
+
+    return step
+
+
+def _scaled_operand(s0: Array, s1: Array, s2: Array) -> tuple[Array, Array]:
+    """Returns the scaled `s0`, and whether v_div_fmas is to scale; by the first case that holds.
 
     AMD's pseudocode cannot be right in two places. It looks for f32 reciprocals that are denormal
     in f64, where they never are. And where both the reciprocal and the quotient are denormal, it
     scales the denominator, which is above 2^126 then, up and out of range instead of down.
     """
-    dtype: Any = DTYPES[kind]
-    far, steps, tiny_numerator = (96, 64, 23) if kind == "f32" else (768, 128, 53)
+    dtype = s0.dtype.type
+    far, steps, tiny_numerator = (96, 64, 23) if dtype is np.float32 else (768, 128, 53)
 
     def denormal(values: Array) -> Array:
         return (values != 0) & (np.abs(values) < np.finfo(dtype).smallest_normal)
 
-    def scaled(s0: Array, s1: Array, s2: Array) -> tuple[Array, Array]:
-        """The scaled `s0`, and whether v_div_fmas is to scale; the first case that holds counts."""
-        up, down = s0 * dtype(2.0**steps), s0 * dtype(2.0**-steps)
-        tiny_reciprocal, tiny_quotient = denormal(dtype(1) / s1), denormal(s2 / s1)
-        high = exponent_field(s2)
-        cases = [
-            ((s2 == 0) | (s1 == 0), np.full_like(s0, np.nan), False),
-            (high - exponent_field(s1) >= far, np.where(s0 == s1, up, s0), True),
-            (denormal(s1), up, False),
-            (tiny_reciprocal & tiny_quotient, np.where(s0 == s1, down, s0), True),
-            (tiny_reciprocal, down, False),
-            (tiny_quotient, np.where(s0 == s2, up, s0), True),
-            (high <= tiny_numerator, up, False),
-        ]
-        conditions, values, flags = (list(each) for each in zip(*cases, strict=True))
-        result = np.select(conditions, values, s0).astype(dtype)
-        return result, np.select(conditions, flags, False)
-
-    def make(instruction: Instruction) -> Step:
-        destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
-        mask = instruction.operands[1].register
-        sources = [vector_source(operand, kind) for operand in instruction.operands[2:5]]
-
-        def step(group: WaveGroup) -> None:
-            with np.errstate(all="ignore"):
-                operands = np.broadcast_arrays(*(source(group) for source in sources))
-                result, flags = scaled(*operands)
-            destination(group, result)
-            _write_mask(group, mask, flags, writes_exec=False)
-
-        return step
-
-    return make
+    up, down = s0 * dtype(2.0**steps), s0 * dtype(2.0**-steps)
+    tiny_reciprocal, tiny_quotient = denormal(dtype(1) / s1), denormal(s2 / s1)
+    high = exponent_field(s2)
+    cases = [
+        ((s2 == 0) | (s1 == 0), np.full_like(s0, np.nan), False),
+        (high - exponent_field(s1) >= far, np.where(s0 == s1, up, s0), True),
+        (denormal(s1), up, False),
+        (tiny_reciprocal & tiny_quotient, np.where(s0 == s1, down, s0), True),
+        (tiny_reciprocal, down, False),
+        (tiny_quotient, np.where(s0 == s2, up, s0), True),
+        (high <= tiny_numerator, up, False),
+    ]
+    conditions, values, flags = (list(each) for each in zip(*cases, strict=True))
+    return np.select(conditions, values, s0).astype(dtype), np.select(conditions, flags, False)
 
 
-def _div_fmas(kind: str) -> Callable[[Instruction], Step]:
-    """Makes the step of v_div_fmas: a fused multiply-add whose result is scaled where VCC is set.
+def _div_fmas(instruction: Instruction, kind: str) -> Step:
+    """Returns the step of v_div_fmas: a multiply-add whose result is scaled where VCC is set.
 
     The addend is the quotient so far, and its size tells the direction: v_div_scale has scaled
     large quotients down and small ones up. AMD's pseudocode always scales up, and by half as much,
@@ -388,73 +376,65 @@ def _div_fmas(kind: str) -> Callable[[Instruction], Step]:
     """
     power = 64 if kind == "f32" else 128
     middle = np.finfo(DTYPES[kind]).maxexp - 1  # type: ignore[type-var]
+    destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
+    sources = [vector_source(operand, kind) for operand in instruction.operands[1:4]]
 
-    def make(instruction: Instruction) -> Step:
-        destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
-        sources = [vector_source(operand, kind) for operand in instruction.operands[1:4]]
+    def step(group: WaveGroup) -> None:
+        a, b, c = (source(group) for source in sources)
+        mask = group.lane_mask(VCC.index)
+        if not bool(mask.any()):
+            destination(group, floats.fma(a, b, c))
+            return
+        direction = np.where(exponent_field(c) > middle, power, -power)
+        destination(group, floats.scaled_fma(a, b, c, np.where(mask, direction, 0)))
 
-        def step(group: WaveGroup) -> None:
-            a, b, c = (source(group) for source in sources)
-            mask = group.lane_mask(VCC.index)
-            if not bool(mask.any()):
-                destination(group, floats.fma(a, b, c))
-                return
-            direction = np.where(exponent_field(c) > middle, power, -power)
-            destination(group, floats.scaled_fma(a, b, c, np.where(mask, direction, 0)))
-
-        return step
-
-    return make
+    return step
 
 
-def _bitop3(kind: str) -> Callable[[Instruction], Step]:
-    """Makes the step of v_bitop3 (CDNA4), which computes any function of three bits.
+def _bitop3(instruction: Instruction, kind: str) -> Step:
+    """Returns the step of v_bitop3 (CDNA4), which computes any function of three bits.
 
     Bit 4 a + 2 b + c of the modifier `bitop3` is the result for the bits a, b and c. Worked
     example: 0b10000000 is the conjunction of all three, since only bit 7 = 4 + 2 + 1 is set.
     """
+    table = instruction.integer("bitop3")
+    # The complement of a table with few zeros has few ones.
+    invert = table.bit_count() > 4
+    rows = [row for row in range(8) if (table >> row & 1) != invert]
+    sources = encoded_sources(instruction, kind, 1, 4)
+    destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
 
-    def make(instruction: Instruction) -> Step:
-        table = instruction.integer("bitop3")
-        # The complement of a table with few zeros has few ones.
-        invert = table.bit_count() > 4
-        rows = [row for row in range(8) if (table >> row & 1) != invert]
-        sources = encoded_sources(instruction, kind, 1, 4)
-        destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
+    def step(group: WaveGroup) -> None:
+        values = [source(group) for source in sources]
+        inverses = [~value for value in values]
+        result: Array = np.zeros((1, 1), DTYPES[kind])
+        for row in rows:
+            a, b, c = (
+                (values if row >> 2 - source & 1 else inverses)[source] for source in range(3)
+            )
+            result = result | a & b & c
+        destination(group, ~result if invert else result)
 
-        def step(group: WaveGroup) -> None:
-            values = [source(group) for source in sources]
-            inverses = [~value for value in values]
-            result: Array = np.zeros((1, 1), DTYPES[kind])
-            for row in rows:
-                a, b, c = (
-                    (values if row >> 2 - source & 1 else inverses)[source] for source in range(3)
-                )
-                result = result | a & b & c
-            destination(group, ~result if invert else result)
-
-        return step
-
-    return make
+    return step
 
 
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
-    "v_fmac_f32": _accumulate("f32"),
-    "v_fmac_f64": _accumulate("f64"),
+    "v_fmac_f32": partial(_accumulate, kind="f32"),
+    "v_fmac_f64": partial(_accumulate, kind="f64"),
     "v_cndmask_b32": _select,
-    "v_add_co_u32": _carrying(sum_and_carry),
-    "v_sub_co_u32": _carrying(difference_and_borrow),
-    "v_subrev_co_u32": _carrying(_subtract_reversed),
-    "v_addc_co_u32": _carrying(sum_and_carry),
-    "v_subb_co_u32": _carrying(difference_and_borrow),
-    "v_subbrev_co_u32": _carrying(_subtract_reversed),
-    "v_mad_u64_u32": _mad_64("u32", "u64"),
-    "v_mad_i64_i32": _mad_64("i32", "i64"),
-    "v_div_scale_f32": _div_scale("f32"),
-    "v_div_scale_f64": _div_scale("f64"),
-    "v_div_fmas_f32": _div_fmas("f32"),
-    "v_div_fmas_f64": _div_fmas("f64"),
-    "v_bitop3_b32": _bitop3("b32"),
-    "v_bitop3_b16": _bitop3("b16"),
+    "v_add_co_u32": partial(_carrying, first=sum_and_carry),
+    "v_sub_co_u32": partial(_carrying, first=difference_and_borrow),
+    "v_subrev_co_u32": partial(_carrying, first=_subtract_reversed),
+    "v_addc_co_u32": partial(_carrying, first=sum_and_carry),
+    "v_subb_co_u32": partial(_carrying, first=difference_and_borrow),
+    "v_subbrev_co_u32": partial(_carrying, first=_subtract_reversed),
+    "v_mad_u64_u32": partial(_mad_64, narrow="u32", wide="u64"),
+    "v_mad_i64_i32": partial(_mad_64, narrow="i32", wide="i64"),
+    "v_div_scale_f32": partial(_div_scale, kind="f32"),
+    "v_div_scale_f64": partial(_div_scale, kind="f64"),
+    "v_div_fmas_f32": partial(_div_fmas, kind="f32"),
+    "v_div_fmas_f64": partial(_div_fmas, kind="f64"),
+    "v_bitop3_b32": partial(_bitop3, kind="b32"),
+    "v_bitop3_b16": partial(_bitop3, kind="b16"),
     "v_nop": lambda instruction: lambda group: None,
 }
