@@ -30,7 +30,7 @@ from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import target as target_of
-from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.diagnostics import PassFailure, Refusal
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
@@ -81,10 +81,12 @@ class _CollectProblems(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
-        model = lds_model(function, context.test_target)
-        if not allocations or isinstance(model, str):
+        if not allocations:
             return
-        lds, launch = model
+        try:
+            lds, launch = lds_model(function, context.test_target)
+        except Refusal:
+            return
         layouts = infer_vector_layouts(function)
         for alloc in allocations:
             tile = tile_of(ir.RankedTensorType(alloc.results[0].type))

@@ -16,6 +16,7 @@ from math import prod
 from iree.compiler import ir
 
 from ..bank_model.targets import Target, UnknownTargetError, target
+from .diagnostics import Refusal
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
@@ -104,23 +105,27 @@ _MOST_LANES = 1 << 14
 """Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
 
 
-def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch] | str:
-    """The bank model of the function's GPU and the function's launch, or why there is none."""
+def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch]:
+    """Returns the bank model of the function's GPU, and the function's launch.
+
+    Raises:
+        Refusal: there is no such model.
+    """
     info = gpu_target_of(function, test_target)
     if info is None:
-        return "the function has no GPU target"
+        raise Refusal("the function has no GPU target")
     try:
         lds = target(info.arch)
-    except UnknownTargetError:
-        return f"the LDS of {info.arch} is not known"
+    except UnknownTargetError as error:
+        raise Refusal(f"the LDS of {info.arch} is not known") from error
     launch = launch_of(function)
     if launch is None:
-        return (
+        raise Refusal(
             "the function has no translation_info with workgroup and subgroup size of at most "
             f"{_MOST_LANES} lanes"
         )
     if launch.subgroup_size != lds.wave_size:
-        return (
+        raise Refusal(
             f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "
             f"for {lds.wave_size}"
         )

@@ -15,9 +15,10 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.memory.flat_allocations import flatten_allocation
 from ..dialect_utils.memory.lds_ops import ALLOC
-from ..dialect_utils.memory.memref_types import shown_type, type_of, why_not_flat
+from ..dialect_utils.memory.memref_types import check_flat, shown_type, type_of
 from ..dialect_utils.operations import defining_operation
 from ..dialect_utils.swizzle_hint import hints_in, unhinted
 from .base import FunctionPass, PassContext
@@ -44,14 +45,11 @@ class FlattenSwizzleHints(FunctionPass):
         function = function.operation
         with function.context:
             for hinted, hints in _hints_on_tiles(function):
-                reason = _why_left(hinted)
-                if reason is not None:
-                    text = f"swizzle hint of {shown_type(hinted.type)} is left as it is: {reason}"
+                try:
+                    flatten_allocation(_flattenable(hinted))
+                except Refusal as refusal:
+                    text = f"swizzle hint of {shown_type(hinted.type)} is left as it is: {refusal}"
                     context.sink.remark(hints[0].location, text)
-                    continue
-                allocation = defining_operation(hinted)
-                assert allocation is not None
-                flatten_allocation(allocation)
 
 
 def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Operation]]]:
@@ -67,13 +65,19 @@ def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Oper
     return list(grouped.items())
 
 
-def _why_left(buffer: ir.Value) -> str | None:
-    """Returns why the hinted buffer stays as it is; None when it can be flattened."""
+def _flattenable(buffer: ir.Value) -> ir.Operation:
+    """Returns the allocation that a hinted buffer is.
+
+    Raises:
+        Refusal: it is none that can be flattened.
+    """
     allocation = defining_operation(buffer)
     if allocation is None:
         block = buffer.owner
         assert isinstance(block, ir.Block)
-        return f"its operand is an argument of {block.owner.operation.name}, not a memref.alloc"
+        parent = block.owner.operation.name
+        raise Refusal(f"its operand is an argument of {parent}, not a memref.alloc")
     if allocation.name != ALLOC:
-        return f"its operand comes from {allocation.name}, not from a memref.alloc"
-    return why_not_flat(type_of(buffer))
+        raise Refusal(f"its operand comes from {allocation.name}, not from a memref.alloc")
+    check_flat(type_of(buffer))
+    return allocation

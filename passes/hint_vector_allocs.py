@@ -29,7 +29,8 @@ from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import Launch, lds_model
+from ..dialect_utils.gpu_target import Launch
+from ..dialect_utils.memory.hint_emission import emit_hints
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_layouts
@@ -38,7 +39,7 @@ from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import HINT_PASS
 from .layout_policy import KnownTile, LayoutPolicy
-from .swizzle_plan import SwizzlePlan, SwizzlingPass, emit_hints
+from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
 @dataclass(frozen=True)
@@ -48,26 +49,27 @@ class HintVectorAllocs(SwizzlingPass):
     name: ClassVar[str] = HINT_PASS
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Decides on every workgroup allocation of `function` and emits the hints."""
-        function = function.operation
-        allocations = list(filter(is_workgroup_alloc, operations_in(function)))
-        if not allocations:
-            return
-        model = lds_model(function, context.test_target)
-        if isinstance(model, str):
-            self.refuse(function, allocations, model, context)
-            return
-        lds, launch = model
-        planner = _Planner(
-            self.policy(lds), launch, infer_vector_layouts(function), self.defer_to_padding
-        )
+    def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
+        """Returns the tiles in workgroup memory that are tensors."""
+        return list(filter(is_workgroup_alloc, operations_in(function)))
+
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
+        layouts = infer_vector_layouts(function)
+        planner = _Planner(policy, launch, layouts, self.defer_to_padding)
         # The layouts of all allocations are read before the first of them is touched.
         plans = [planner.plan(alloc) for alloc in allocations]
         for alloc, plan in zip(allocations, plans, strict=True):
             if plan.swizzles:
-                emit_hints(alloc, plan.swizzles)
-            self.report(function, alloc, plan, context)
+                emit_hints(alloc.results[0], plan.swizzles)
+        return plans
 
 
 @dataclass(frozen=True)

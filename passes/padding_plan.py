@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from iree.compiler import ir
 
@@ -80,15 +80,8 @@ def plan_paddings(
     allocations = lds_allocations(function)
     if not allocations:
         return []
-    model = lds_model(function, test_target)
-    planner = _Planner(
-        function,
-        model
-        if isinstance(model, str)
-        else _Model(model[0], unrolled or unrolled_tracer(function, LaneEvaluator(model[1]))),
-        limit_bytes or _lds_limit(function, test_target),
-        lds_bytes_of(allocations),
-    )
+    limit = limit_bytes or _lds_limit(function, test_target)
+    planner = _Planner(function, test_target, unrolled, limit, lds_bytes_of(allocations))
     if padding_bits is None:
         return planner.automatic(allocations)
     return planner.fixed(allocations, padding_bits)
@@ -115,14 +108,6 @@ class PaddingPlan:
         if self.rewrite is not None:
             return PaddedLayout(self.rewrite.padding_elements)
         return None if self.decision is None else PlainLayout()
-
-
-@dataclass(frozen=True)
-class _Model:
-    """What tells the cost of an access in the function."""
-
-    chip: Target
-    unrolled: Tracer
 
 
 @dataclass(frozen=True)
@@ -164,8 +149,9 @@ class _Planner:
     """Decides on all allocations of a function before the first of them is touched."""
 
     function: ir.Operation
-    model: _Model | str
-    """The bank model, or why there is none."""
+    test_target: str | None
+    tracer: Tracer | None
+    """Of the caller, if it has one."""
     limit: int
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""
@@ -177,88 +163,82 @@ class _Planner:
         room -= sum(extra_bytes(a, elements_of_bits(a, padding_bits)) for a in allocations)
         plans: list[PaddingPlan] = []
         for allocation in allocations:
-            reason = refusal or _why_never(allocation)
-            if reason is not None:
-                plans.append(PaddingPlan(allocation, reason))
+            warning = ""
+            try:
+                if refusal is not None:
+                    raise refusal
+                _check_paddable(allocation)
+                wanted = elements_of_bits(allocation, padding_bits)
+                padding = aligned_padding(allocation, wanted)
+                more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
+                if padding != wanted:
+                    warning = _shown_change(allocation, wanted, padding, more <= room)
+                rewrite = padded_rows(allocation, padding if more <= room else wanted)
+            except Refusal as reason:
+                plans.append(PaddingPlan(allocation, reason.reason, warning=warning))
                 continue
-            wanted = elements_of_bits(allocation, padding_bits)
-            padding = aligned_padding(allocation, wanted)
-            more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
-            rewrite = _padded_rows(allocation, padding if more <= room else wanted)
-            warning = _shown_change(allocation, wanted, rewrite) if padding != wanted else ""
-            if isinstance(rewrite, Refusal):
-                plans.append(PaddingPlan(allocation, rewrite.reason, warning=warning))
-            else:
-                room -= more
-                reason = f"padding-bits={padding_bits}"
-                counted = self._count_both(allocation, rewrite) or (None, None)
-                plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
+            room -= more
+            reason = f"padding-bits={padding_bits}"
+            counted = self._count_both(allocation, rewrite) or (None, None)
+            plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
         return plans
 
     def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
         """Returns the fewest conflict cycles within the LDS that the stock padding would use."""
+        no_stock = self._stock_refusal(allocations, STOCK_PADDING_BITS)
         if self.lds_bytes is None:
-            refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS) or ""
-            return [PaddingPlan(allocation, refusal) for allocation in allocations]
+            return [PaddingPlan(each, no_stock.reason if no_stock else "") for each in allocations]
         plans: dict[ir.Operation, PaddingPlan] = {}
         analyses: list[_Analysis] = []
-        stock_refusal = self._stock_refusal(allocations, STOCK_PADDING_BITS)
-        stock_extra = used_extra = 0
+        used = self.lds_bytes
         for allocation in allocations:
-            stock_elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
-            stock_rewrite = _padded_rows(allocation, aligned_padding(allocation, stock_elements))
-            stock_bytes = 0
-            if is_hinted(allocation):
-                stock_extra += extra_bytes_before_hints(allocation)
-            elif isinstance(stock_rewrite, PaddedRows):
-                stock_bytes = extra_bytes(allocation, stock_rewrite.padding_elements)
-                stock_extra += stock_bytes
-            reason = _why_never(allocation) or _why_not_searched(allocation)
-            if reason is None and isinstance(stock_rewrite, Refusal):
-                reason = stock_rewrite.reason
-            if reason is not None:
-                plans[allocation] = PaddingPlan(allocation, reason)
-                continue
             try:
-                analysis = self._analyze(allocation)
+                _check_paddable(allocation)
+                _check_searchable(allocation)
+                stock = _stock_rows(allocation)
+                try:
+                    analysis = self._analyze(allocation)
+                    if no_stock is None:
+                        analysis = analysis.beside_stock(stock.padding_elements)
+                    analyses.append(analysis)
+                except Overrun:
+                    raise
+                except Refusal as unknown:
+                    if no_stock is not None:
+                        raise Refusal(f"{unknown}; {no_stock}") from unknown
+                    more = extra_bytes(allocation, stock.padding_elements)
+                    if not more or used + more > self.limit:
+                        raise
+                    used += more
+                    reason = f"stock's amount, because {unknown}"
+                    plans[allocation] = PaddingPlan(allocation, reason, stock)
             except Refusal as refusal:
-                analysis = refusal
-            if isinstance(analysis, _Analysis):
-                if stock_refusal is None and isinstance(stock_rewrite, PaddedRows):
-                    analysis = analysis.beside_stock(stock_rewrite.padding_elements)
-                analyses.append(analysis)
-            elif isinstance(analysis, Overrun):
-                plans[allocation] = PaddingPlan(allocation, analysis.reason)
-            elif stock_refusal is not None:
-                plans[allocation] = PaddingPlan(allocation, f"{analysis.reason}; {stock_refusal}")
-            elif not stock_bytes or self.lds_bytes + used_extra + stock_bytes > self.limit:
-                plans[allocation] = PaddingPlan(allocation, analysis.reason)
-            else:
-                assert isinstance(stock_rewrite, PaddedRows)
-                used_extra += stock_bytes
-                reason = f"stock's amount, because {analysis.reason}"
-                plans[allocation] = PaddingPlan(allocation, reason, stock_rewrite)
-        if stock_refusal is not None:
-            stock_extra = 0
-        budget = min(self.limit, self.lds_bytes + stock_extra) - self.lds_bytes - used_extra
-        for plan in _share(analyses, budget):
+                plans[allocation] = PaddingPlan(allocation, refusal.reason)
+        stock_bytes = self.lds_bytes
+        if no_stock is None:
+            stock_bytes += sum(map(_stock_extra_bytes, allocations))
+        for plan in _share(analyses, min(self.limit, stock_bytes) - used):
             plans[plan.allocation] = plan
         return [plans[allocation] for allocation in allocations]
 
-    def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> str | None:
-        """Returns why the stock pass would leave all allocations of the function alone."""
+    def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> Refusal | None:
+        """Returns why stock would leave all allocations of the function alone; None if it pads."""
         if self.lds_bytes is None:
-            return "an LDS allocation of the function has a dynamic shape"
-        extra = sum(
-            extra_bytes(allocation, elements_of_bits(allocation, bits))
-            for allocation in allocations
+            return Refusal("an LDS allocation of the function has a dynamic shape")
+        extra = (extra_bytes(each, elements_of_bits(each, bits)) for each in allocations)
+        needed = self.lds_bytes + sum(extra)
+        if needed <= self.limit:
+            return None
+        return Refusal(
+            f"{bits} bits of padding in every row would need {needed} bytes of LDS, the limit is "
+            f"{self.limit}"
         )
-        if self.lds_bytes + extra > self.limit:
-            return (
-                f"{bits} bits of padding in every row would need {self.lds_bytes + extra} bytes "
-                f"of LDS, the limit is {self.limit}"
-            )
-        return None
+
+    @cached_property
+    def _model(self) -> tuple[Target, Tracer]:
+        """Returns what tells the cost of an access in the function, or raises a `Refusal`."""
+        chip, launch = lds_model(self.function, self.test_target)
+        return chip, self.tracer or unrolled_tracer(self.function, LaneEvaluator(launch))
 
     def _accesses(self, allocation: ir.Operation) -> tuple[Target, AllocationAccesses]:
         """Returns all accesses to the allocation.
@@ -267,15 +247,14 @@ class _Planner:
             Refusal: they are not all known; an `Overrun` where one leaves the allocation, so that
                 what it finds there must not move.
         """
-        if isinstance(self.model, str):
-            raise Refusal(self.model)
-        traced = self.model.unrolled(allocation)
+        chip, trace = self._model
+        traced = trace(allocation)
         for unknown in traced.unknown:
             if isinstance(unknown, Overrun):
                 raise Overrun(f"an access leaves it: {unknown}")
         for unknown in traced.unknown:
             raise Refusal(f"an access is not known: {unknown}")
-        return self.model.chip, traced
+        return chip, traced
 
     def _analyze(self, allocation: ir.Operation) -> _Analysis:
         chip, traced = self._accesses(allocation)
@@ -301,12 +280,20 @@ class _Planner:
             return None
 
 
-def _padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows | Refusal:
-    """Returns the padding, or why it is not possible: a plan says which of the two it met."""
+def _stock_rows(allocation: ir.Operation) -> PaddedRows:
+    """Returns the rows with stock's padding, or more where an access needs it for its alignment."""
+    wanted = elements_of_bits(allocation, STOCK_PADDING_BITS)
+    return padded_rows(allocation, aligned_padding(allocation, wanted))
+
+
+def _stock_extra_bytes(allocation: ir.Operation) -> int:
+    """Returns the LDS that stock's padding would add, had the allocation no hint."""
+    if is_hinted(allocation):
+        return extra_bytes_before_hints(allocation)
     try:
-        return padded_rows(allocation, padding_elements)
-    except Refusal as refusal:
-        return refusal
+        return extra_bytes(allocation, _stock_rows(allocation).padding_elements)
+    except Refusal:
+        return 0
 
 
 _PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
@@ -318,7 +305,11 @@ def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
     def is_legal(layout: Layout) -> bool:
         if not isinstance(layout, PaddedLayout):
             return isinstance(layout, PlainLayout)
-        return isinstance(_padded_rows(allocation, layout.padding_elements), PaddedRows)
+        try:
+            padded_rows(allocation, layout.padding_elements)
+        except Refusal:
+            return False
+        return True
 
     return is_legal
 
@@ -394,38 +385,50 @@ def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
     return reason
 
 
-def _shown_change(allocation: ir.Operation, wanted: int, rewrite: PaddedRows | Refusal) -> str:
-    """Returns what padding was used instead of `wanted` elements, or why none was."""
-    asked = f"{wanted * bits_of_element(allocation) // 8} bytes of padding were asked for"
-    why = why_misaligned(allocation, wanted)
-    if isinstance(rewrite, Refusal):
-        more = aligned_padding(allocation, wanted) * bits_of_element(allocation) // 8
-        left = f"the allocation is not padded, because {more} bytes exceed the LDS limit"
-        return f"{asked}; {why}, so that {left if why == rewrite.reason else rewrite.reason}"
-    used = rewrite.padding_elements * bits_of_element(allocation) // 8
-    return f"{asked}; {why}, so that {used} are used"
+def _shown_change(allocation: ir.Operation, wanted: int, padding: int, fits: bool) -> str:
+    """Returns what becomes of `wanted` elements of padding, which leave an access misaligned.
+
+    They become `padding` elements, if there is LDS enough and no other user forbids it.
+    """
+    element_bytes = bits_of_element(allocation) // 8
+    outcome = f"{padding * element_bytes} are used"
+    if not fits:
+        more = padding * element_bytes
+        outcome = f"the allocation is not padded, because {more} bytes exceed the LDS limit"
+    else:
+        try:
+            padded_rows(allocation, padding)
+        except Refusal as refusal:
+            outcome = refusal.reason
+    return (
+        f"{wanted * element_bytes} bytes of padding were asked for; "
+        f"{why_misaligned(allocation, wanted)}, so that {outcome}"
+    )
 
 
-def _why_never(allocation: ir.Operation) -> str | None:
-    """Returns why an allocation is not padded whatever the amount; one reason per early exit."""
+def _check_paddable(allocation: ir.Operation) -> None:
+    """Makes sure that an allocation may be padded by some amount; one reason per early exit.
+
+    Raises:
+        Refusal: it may not.
+    """
     kind = type_of(allocation)
     if is_hinted(allocation):
-        return "it is swizzled"
+        raise Refusal("it is swizzled")
     if kind.rank == 0:
-        return "it has rank 0"
+        raise Refusal("it has rank 0")
     if not bits_of_element(allocation):
-        return f"the size of its elements of type {kind.element_type} is not known"
+        raise Refusal(f"the size of its elements of type {kind.element_type} is not known")
     if not is_row_major(kind):
-        return f"its layout {kind.layout} is not row-major"
-    return None
+        raise Refusal(f"its layout {kind.layout} is not row-major")
 
 
-def _why_not_searched(allocation: ir.Operation) -> str | None:
-    """Returns why no padding is searched for an allocation that the stock pass might pad."""
+def _check_searchable(allocation: ir.Operation) -> None:
+    """Makes sure that padding can be searched for an allocation, which the stock pass might pad.
+
+    Raises:
+        Refusal: it cannot.
+    """
     if type_of(allocation).rank == 1:
-        return "it has rank 1, so that its rows are not known"
-    try:
-        tile_of(type_of(allocation))
-    except Refusal as refusal:
-        return refusal.reason
-    return None
+        raise Refusal("it has rank 1, so that its rows are not known")
+    tile_of(type_of(allocation))

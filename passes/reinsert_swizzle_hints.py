@@ -45,18 +45,18 @@ from ..dialect_utils.memory.flat_allocations import (
     flatten_allocation,
 )
 from ..dialect_utils.memory.flow import Reach, Use, reach_of, roots_of, sources_of, uses_of
+from ..dialect_utils.memory.hint_emission import behind_hints, emit_hints
 from ..dialect_utils.memory.lds_ops import ALLOC, GATHER, access_row, view_row
 from ..dialect_utils.memory.memref_types import (
+    check_flat,
     contiguous_type,
     has_identity_layout,
     is_contiguous,
     shown_type,
     type_of,
-    why_not_flat,
 )
-from ..dialect_utils.operations import defining_operation, operations_in, point_behind
+from ..dialect_utils.operations import defining_operation, operations_in
 from ..dialect_utils.swizzle_hint import (
-    HINT_NAME,
     PERMUTED_ELEMENTS,
     STOWED_SWIZZLE,
     Chain,
@@ -204,11 +204,14 @@ def _plan_whole(allocated: ir.Value, swizzles: _Stowed) -> _Plan:
     assert allocation is not None
     kind = type_of(allocated)
     # A flat allocation stays as it is and may be dynamic.
-    reason = None if kind.rank == 1 and has_identity_layout(kind) else why_not_flat(kind)
-    if reason is not None:
-        raise PassFailure(
-            allocation.location, f"the swizzle of an allocation cannot be reinserted: {reason}"
-        )
+    if kind.rank != 1 or not has_identity_layout(kind):
+        try:
+            check_flat(kind)
+        except Refusal as refusal:
+            raise PassFailure(
+                allocation.location,
+                f"the swizzle of an allocation cannot be reinserted: {refusal}",
+            ) from refusal
     _check_permuted(allocation, prod(kind.shape) if kind.has_static_shape else None)
     return _Plan(allocation, swizzles.attributes, None)
 
@@ -247,19 +250,20 @@ def _check_frames(
     for use in reach.ends:
         user, base = use.user, use.buffer
         gathers = user.name == GATHER
-        reason = _why_no_part(base, allocated, swizzles)
-        if reason is None and not anew:
-            reason = _why_no_frame(base, allocated, None if gathers else frame, bits)
         row = access_row(user)
         takes_any_layout = row is not None and row.footprint is not None
-        if reason is None and not takes_any_layout and _wrapped_type(base) != base.type:
-            reason = "its type would change"
-        if reason is not None:
+        try:
+            _check_part(base, allocated, swizzles)
+            if not anew:
+                _check_frame(base, allocated, None if gathers else frame, bits)
+            if not takes_any_layout and _wrapped_type(base) != base.type:
+                raise Refusal("its type would change")
+        except Refusal as refusal:
             raise PassFailure(
                 user.location,
                 f"{user.name} uses part of an allocation with a swizzle that cannot be hinted: "
-                f"{reason}",
-            )
+                f"{refusal}",
+            ) from refusal
         if not gathers and not anew:
             frame = prod(type_of(base).shape)
     return frame
@@ -280,40 +284,40 @@ def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Inde
     return all(start.is_multiple_of(period) for start in starts)
 
 
-def _why_no_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> str | None:
-    """Returns why `base` is not made of whole rows of the allocation, one behind the other."""
+def _check_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> None:
+    """Makes sure that `base` is made of whole rows of the allocation, one behind the other.
+
+    Raises:
+        Refusal: it may not be.
+    """
     if not isinstance(base.type, ir.MemRefType):
-        return f"{base.type} is not a ranked memref"
+        raise Refusal(f"{base.type} is not a ranked memref")
     kind = base.type
     if kind.rank == 0:
-        return "it has rank 0"
+        raise Refusal("it has rank 0")
     if not kind.has_static_shape:
-        return "its shape is dynamic"
+        raise Refusal("its shape is dynamic")
     if kind.element_type != type_of(allocated).element_type:
-        return f"its elements are {kind.element_type}"
+        raise Refusal(f"its elements are {kind.element_type}")
     if not is_contiguous(kind):
-        return f"{shown_type(kind)} is not contiguous"
+        raise Refusal(f"{shown_type(kind)} is not contiguous")
     elements = prod(kind.shape)
     for swizzle in swizzles.chain:
         if elements % swizzle.row_width:
-            return f"its {elements} elements are not whole rows of {swizzle}"
-    return None
+            raise Refusal(f"its {elements} elements are not whole rows of {swizzle}")
 
 
-def _why_no_frame(
-    base: ir.Value, allocated: ir.Value, frame: int | None, bits: IndexBits
-) -> str | None:
-    """Returns why a part is no frame of the allocation, of `frame` elements if that is known."""
+def _check_frame(base: ir.Value, allocated: ir.Value, frame: int | None, bits: IndexBits) -> None:
+    """Makes sure that a part is a frame of the allocation, of `frame` elements if that is known.
+
+    Raises:
+        Refusal: it may not be one.
+    """
     elements = prod(type_of(base).shape)
     if frame is not None and elements != frame:
-        return f"it has {elements} elements, another part that is used has {frame}"
-    try:
-        starts = start_offsets(base, bits)
-    except Refusal as refusal:
-        return refusal.reason
-    if not starts[allocated].is_multiple_of(elements):
-        return f"it may start elsewhere than at a multiple of its {elements} elements"
-    return None
+        raise Refusal(f"it has {elements} elements, another part that is used has {frame}")
+    if not start_offsets(base, bits)[allocated].is_multiple_of(elements):
+        raise Refusal(f"it may start elsewhere than at a multiple of its {elements} elements")
 
 
 def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
@@ -342,38 +346,20 @@ def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
 def _hint_allocation(allocation: ir.Operation, swizzles: Sequence[ir.Attribute]) -> None:
     """Puts the hints between an allocation and its users, and makes it flat."""
     allocated = allocation.results[0]
-    uses = uses_of(allocated)
-    if not uses:
+    if not uses_of(allocated):
         return
-    hinted = _hint(allocated, swizzles, ir.InsertionPoint.after(allocation))
-    for use in uses:
-        use.user.operands[use.number] = hinted
+    emit_hints(allocated, swizzles)
     if type_of(allocated).rank > 1:
         flatten_allocation(allocation)
-
-
-def _hint(buffer: ir.Value, swizzles: Sequence[ir.Attribute], point: ir.InsertionPoint) -> ir.Value:
-    """`buffer` behind hints, the first of them on it."""
-    for swizzle in swizzles:
-        buffer = ir.Operation.create(
-            HINT_NAME,
-            results=[buffer.type],
-            operands=[buffer],
-            attributes={"swizzle": swizzle},
-            loc=buffer.location,
-            ip=point,
-        ).results[0]
-    return buffer
 
 
 def _wrap(base: ir.Value, swizzles: Sequence[ir.Attribute]) -> ir.Value:
     """Returns a contiguous memref behind hints on its elements in row-major order."""
     kind = type_of(base)
     if kind.rank == 1:
-        return _hint(base, swizzles, point_behind(base))
+        return behind_hints(base, swizzles)
     collapsed = collapse_shape(base, contiguous_type(kind, [prod(kind.shape)]))
-    hinted = _hint(collapsed, swizzles, point_behind(collapsed))
-    return expand_shape(hinted, _wrapped_type(base))
+    return expand_shape(behind_hints(collapsed, swizzles), _wrapped_type(base))
 
 
 def _wrapped_type(base: ir.Value) -> ir.MemRefType:

@@ -40,7 +40,7 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.swizzle_legality import behind_swizzles, footprints_of, illegality
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.allocation_layout import standing_layout
 from ..dialect_utils.memory.flat_allocations import assume_no_alignment, carry_flat
@@ -52,6 +52,7 @@ from ..dialect_utils.memory.flow import (
     sources_of,
 )
 from ..dialect_utils.memory.gather_sources import GatherPermuter
+from ..dialect_utils.memory.hint_emission import emit_hints
 from ..dialect_utils.memory.joined_accesses import emitted_accesses
 from ..dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
@@ -59,8 +60,8 @@ from ..dialect_utils.memory.lds_accesses import (
     ordinary_accesses,
     trace_allocation,
 )
-from ..dialect_utils.memory.lds_ops import DEALLOC, GATHER, Offset, access_row, view_row
-from ..dialect_utils.memory.memref_types import type_of, why_not_flat
+from ..dialect_utils.memory.lds_ops import GATHER, Offset, access_row, view_row
+from ..dialect_utils.memory.memref_types import check_flat, type_of
 from ..dialect_utils.operations import defining_operation, segments_of
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from .base import PassContext
@@ -68,7 +69,7 @@ from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
 from .layout_policy import KnownTile, LayoutPolicy
 from .padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
-from .swizzle_plan import SwizzlePlan, SwizzlingPass, emit_hints
+from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
 @dataclass(frozen=True)
@@ -81,21 +82,23 @@ class SwizzleLdsAllocs(SwizzlingPass):
     unhinted_only: bool = False
     """Pass over allocations that have a hint already."""
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Decides on every workgroup allocation of `function` and emits the hints."""
-        function = function.operation
-        allocations = [
+    def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
+        """Returns the `memref.alloc`s in workgroup memory."""
+        return [
             each
             for each in lds_allocations(function)
             if not (self.unhinted_only and is_hinted(each))
         ]
-        if not allocations:
-            return
-        model = lds_model(function, context.test_target)
-        if isinstance(model, str):
-            self.refuse(function, allocations, model, context)
-            return
-        lds, launch = model
+
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
         unrolled = unrolled_tracer(function, evaluator)
@@ -107,7 +110,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
             plans = plan_paddings(function, context.test_target, unrolled=unrolled)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(function, self.policy(lds), evaluator, unrolled, permuter, paddings)
+        planner = _Planner(function, policy, evaluator, unrolled, permuter, paddings)
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -119,15 +122,14 @@ class SwizzleLdsAllocs(SwizzlingPass):
             assume_no_alignment(each.group.views)
             carry_flat([member.results[0] for member in members], each.group.meetings)
             for member in members:
-                emit_hints(member, each.plan.swizzles, beside=(DEALLOC,))
+                emit_hints(member.results[0], each.plan.swizzles)
             mark_hints(function)
         shares = {
             member: share
             for each in planned
             for member, share in zip(each.group.allocations, planner.shares(each), strict=True)
         }
-        for allocation in allocations:
-            self.report(function, allocation, shares[allocation], context)
+        return [shares[allocation] for allocation in allocations]
 
 
 @dataclass(frozen=True)
@@ -331,9 +333,7 @@ def _check(group: _Group) -> None:
     kind = type_of(group.allocations[0])
     if any(type_of(each) != kind for each in group.allocations):
         raise Refusal("it meets an allocation of another type")
-    reason = why_not_flat(kind)
-    if reason is not None:
-        raise Refusal(reason)
+    check_flat(kind)
     for meeting in group.meetings:
         rows = [view_row(defining_operation(source)) for source in sources_of(meeting)]
         if any(row is not None and row.folds for row in rows):

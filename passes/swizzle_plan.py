@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What both swizzling passes do with a choice of the layout policy: report it, and emit hints."""
+"""What both swizzling passes have in common: their options, and how they report what they did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -11,9 +12,9 @@ from iree.compiler import ir
 from ..bank_model.layouts import SwizzledLayout
 from ..bank_model.swizzle_legality import MOST_HINTS
 from ..bank_model.swizzles import Swizzle
-from ..bank_model.targets import Target
+from ..dialect_utils.diagnostics import Refusal
+from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
-from ..dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
 from .base import FunctionPass, PassContext, PassOptionError
 from .decisions import Action
 from .layout_policy import LayoutChoice, LayoutPolicy
@@ -77,33 +78,40 @@ class SwizzlingPass(FunctionPass):
                 f"'{self.max_chain}'"
             )
 
-    def policy(self, lds: Target) -> LayoutPolicy:
-        """Returns what chooses layouts for `lds` under the pass's options."""
-        return LayoutPolicy(lds, self.max_chain)
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on the workgroup allocations of `function`, and emits the hints."""
+        function = function.operation
+        allocations = self.allocations_in(function)
+        if not allocations:
+            return
+        try:
+            lds, launch = lds_model(function, context.test_target)
+        except Refusal as refusal:
+            context.sink.remark(function.location, f"allocations not swizzled: {refusal}")
+            for allocation in allocations:
+                self._log(function, allocation, SwizzlePlan.kept(refusal.reason), context)
+            return
+        policy = LayoutPolicy(lds, self.max_chain)
+        plans = self.swizzle(function, allocations, policy, launch, context)
+        for allocation, plan in zip(allocations, plans, strict=True):
+            kind = shown_type(allocation.results[0].type)
+            context.sink.remark(allocation.location, plan.remark(kind))
+            self._log(function, allocation, plan, context)
 
-    def refuse(
+    @abstractmethod
+    def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
+        """Returns the allocations that the pass decides on, in the order of the text."""
+
+    @abstractmethod
+    def swizzle(
         self,
         function: ir.Operation,
-        allocations: Iterable[ir.Operation],
-        reason: str,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
         context: PassContext,
-    ) -> None:
-        """Reports that no allocation of `function` is swizzled."""
-        context.sink.remark(function.location, f"allocations not swizzled: {reason}")
-        for allocation in allocations:
-            self._log(function, allocation, SwizzlePlan.kept(reason), context)
-
-    def report(
-        self,
-        function: ir.Operation,
-        allocation: ir.Operation,
-        plan: SwizzlePlan,
-        context: PassContext,
-    ) -> None:
-        """Reports the decision on one allocation."""
-        kind = shown_type(allocation.results[0].type)
-        context.sink.remark(allocation.location, plan.remark(kind))
-        self._log(function, allocation, plan, context)
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
 
     def _log(
         self,
@@ -125,31 +133,3 @@ class SwizzlingPass(FunctionPass):
             conflict_cycles_after=plan.after,
         )
         context.log.add(decision)
-
-
-def emit_hints(
-    alloc: ir.Operation, swizzles: tuple[Swizzle, ...], beside: Iterable[str] = ()
-) -> None:
-    """Hints `alloc`, the first swizzle nearest to it, and lets its users use the last hint.
-
-    Users of the names `beside` stay with the allocation itself.
-    """
-    value: ir.Value = alloc.results[0]
-    users = [
-        (use.owner.operation, use.operand_number)
-        for use in value.uses
-        if use.owner.operation.name not in beside
-    ]
-    point = ir.InsertionPoint.after(alloc)
-    for swizzle in swizzles:
-        hint = ir.Operation.create(
-            HINT_NAME,
-            results=[value.type],
-            operands=[value],
-            attributes={"swizzle": swizzle_attribute(swizzle, alloc.context)},
-            loc=alloc.location,
-            ip=point,
-        )
-        value = hint.results[0]
-    for user, number in users:
-        user.operands[number] = value

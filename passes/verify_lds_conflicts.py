@@ -26,7 +26,7 @@ from ..bank_model.layouts import (
     machine_accesses,
 )
 from ..bank_model.targets import Target
-from ..dialect_utils.diagnostics import PassFailure, location_at
+from ..dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.memory.lds_reading import (
     ReadAllocation,
@@ -62,13 +62,13 @@ class VerifyLdsConflicts(FunctionPass):
         """
         function = function.operation
         with function.context:
-            model = lds_model(function, context.test_target)
-            if isinstance(model, str):
-                if any(True for _ in read_allocations(function, None, model)):
-                    message = f"LDS accesses cannot be verified: {model}"
-                    raise PassFailure(function.location, message)
-                return
-            chip, launch = model
+            try:
+                chip, launch = lds_model(function, context.test_target)
+            except Refusal as refusal:
+                if not read_allocations(function, None):
+                    return
+                message = f"LDS accesses cannot be verified: {refusal}"
+                raise PassFailure(function.location, message) from refusal
             faults: list[_Fault] = []
             for allocation in read_allocations(function, launch):
                 faults += self._faults(allocation, chip)

@@ -69,10 +69,7 @@ def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassCo
         Refusal: the accesses are not known.
         InvalidParameterError: they cannot be counted.
     """
-    model = lds_model(function, context.test_target)
-    if isinstance(model, str):
-        raise Refusal(model)
-    chip, launch = model
+    chip, launch = lds_model(function, context.test_target)
     traced = trace_allocation(allocation, function, LaneEvaluator(launch))
     for unknown in traced.unknown:
         raise unknown

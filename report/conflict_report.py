@@ -243,34 +243,40 @@ def report_function(
     with function.context:
         info = gpu_target_of(function)
         launch = launch_of(function)
-        model = _model(function, launch, arch)
         shown_arch = arch or (info.arch if info is not None else "")
-        if isinstance(model, str):
-            listed = read_allocations(function, None, model)
+        try:
+            chip = _chip(function, launch, arch)
+        except Refusal as refusal:
+            listed = read_allocations(function, None, refusal.reason)
             reports = [_unreadable(each) for each in listed]
         else:
             read = read_allocations(function, launch)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
-            pads = _stock_bytes(read) <= (limit or model.lds_bytes)
+            pads = _stock_bytes(read) <= (limit or chip.lds_bytes)
             refused = swizzle_refusals(function)
             reports = [
-                _report(each, model, launch, pads, decided, refused.get(each.operation))
+                _report(each, chip, launch, pads, decided, refused.get(each.operation))
                 for each in read
             ]
     name, place = symbol_of(function), function_location(function)
     return FunctionReport(name, place, shown_arch, launch, tuple(reports))
 
 
-def _model(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target | str:
-    """Returns the bank model of `arch`, or of the function's own target, or why there is none."""
+def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target:
+    """Returns the bank model of `arch`, or of the function's own target.
+
+    Raises:
+        Refusal: there is none that fits the function's launch.
+    """
     if arch is None:
-        model = lds_model(function, None)
-        return model if isinstance(model, str) else model[0]
+        return lds_model(function, None)[0]
     chip = target(arch)
     if launch is None:
-        return "the function has no translation_info with workgroup and subgroup size"
+        raise Refusal("the function has no translation_info with workgroup and subgroup size")
     if launch.subgroup_size != chip.wave_size:
-        return f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
+        raise Refusal(
+            f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
+        )
     return chip
 
 

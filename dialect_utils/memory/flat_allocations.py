@@ -24,7 +24,7 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
         use %a                                         %a = expand_shape %f into 64x32
 
     Hints of hints follow; every user keeps the type it had. A `memref.dealloc` frees the new
-    allocation. All attributes are kept. The caller has asked `why_not_flat`.
+    allocation. All attributes are kept. The caller has asked `check_flat`.
 
     Returns:
         the new allocation; `allocation` is erased.

@@ -74,10 +74,10 @@ class LaneDependence:
     """Which values differ between the lanes of a wave, in one function under one launch."""
 
     evaluator: LaneEvaluator
-    _known: dict[ir.Value, bool | str] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[ir.Value, bool | Unknown] = field(default_factory=dict, init=False, repr=False)
 
-    def of(self, value: ir.Value) -> bool | str:
-        """Returns whether lanes differ; a text why they may, and the value cannot be made again."""
+    def of(self, value: ir.Value) -> bool | Unknown:
+        """Returns whether lanes differ; unknown if they may and the value cannot be made again."""
         return compute_after_operands(value, self._known, self._undecided, self._judge)
 
     def check_surroundings(self, operation: ir.Operation, function: ir.Operation) -> None:
@@ -115,11 +115,11 @@ class LaneDependence:
         """Returns the operands that decide on a value; none where its lanes are known to agree."""
         return () if self._is_known_uniform(value) else _operands(value)
 
-    def _judge(self, value: ir.Value, operands: Sequence[ir.Value]) -> bool | str:
+    def _judge(self, value: ir.Value, operands: Sequence[ir.Value]) -> bool | Unknown:
         if self._is_known_uniform(value):
             return False
         judged = [self._known[each] for each in operands]
-        refusals = [each for each in judged if isinstance(each, str)]
+        refusals = [each for each in judged if isinstance(each, Unknown)]
         varies = any(judged)
         owner = value.owner
         if isinstance(owner, ir.Block):
@@ -134,7 +134,7 @@ class LaneDependence:
         if _is_arithmetic(owner.operation):
             return varies
         same = name in _SAME_FOR_SAME_OPERANDS and not varies
-        return False if same else f"the result of {name}"
+        return False if same else Unknown(f"the result of {name}")
 
 
 def _operands(value: ir.Value) -> list[ir.Value]:
@@ -150,8 +150,8 @@ def _operands(value: ir.Value) -> list[ir.Value]:
 
 
 def _judge_argument(
-    argument: ir.BlockArgument, varies: bool, refusals: Sequence[str]
-) -> bool | str:
+    argument: ir.BlockArgument, varies: bool, refusals: Sequence[Unknown]
+) -> bool | Unknown:
     parent = argument.owner.owner.operation
     entry = argument.owner == argument.owner.region.blocks[0]
     if parent.name == "scf.forall":
@@ -159,12 +159,14 @@ def _judge_argument(
     if parent.name.endswith("func") and entry:
         # Bindings are a dispatch's; who calls a function with numbers may give each lane its own.
         is_number = isinstance(argument.type, ir.IndexType | ir.IntegerType)
-        return "an argument of the function" if is_number else False
+        return Unknown("an argument of the function") if is_number else False
     if parent.name == "scf.for" and argument.arg_number == 0:
         if not varies and not refusals:
             return False
-        return "a loop whose bounds differ between lanes"
-    return f"a value carried around an {parent.name}" if entry else "a value of another block"
+        return Unknown("a loop whose bounds differ between lanes")
+    return Unknown(
+        f"a value carried around an {parent.name}" if entry else "a value of another block"
+    )
 
 
 @dataclass(frozen=True)
@@ -194,8 +196,8 @@ class GatherPermuter:
         self.dependence.check_surroundings(gather.operation, self.function)
         for number in range(_source_operands(gather.operation)):
             differs = self.dependence.of(gather.operation.operands[number])
-            if isinstance(differs, str):
-                raise Refusal(f"its source depends on {differs}")
+            if isinstance(differs, Unknown):
+                raise Refusal(f"its source depends on {differs.reason}")
         try:
             _displacements(gather.memref)
         except Refusal as refusal:

@@ -100,15 +100,18 @@ def is_contiguous(kind: ir.MemRefType) -> bool:
     )
 
 
-def why_not_flat(kind: ir.MemRefType) -> str | None:
-    """Returns why an allocation of type `kind` cannot become a flat one; None when it can."""
+def check_flat(kind: ir.MemRefType) -> None:
+    """Makes sure that an allocation of type `kind` can become a flat one.
+
+    Raises:
+        Refusal: it cannot.
+    """
     if kind.rank == 0:
-        return "it has rank 0"
+        raise Refusal("it has rank 0")
     if not kind.has_static_shape:
-        return "its shape is dynamic"
+        raise Refusal("its shape is dynamic")
     if not has_identity_layout(kind):
-        return f"its layout {kind.layout} is not the identity"
-    return None
+        raise Refusal(f"its layout {kind.layout} is not the identity")
 
 
 # Other types of the same memory.

@@ -45,9 +45,7 @@ class CountAccesses(FunctionPass):
     found: Counter[Key] = field(default_factory=Counter, compare=False)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        model = lds_model(function, None)
-        assert not isinstance(model, str)
-        chip, launch = model
+        chip, launch = lds_model(function, None)
         for allocation in read_allocations(function.operation, launch):
             assert not allocation.unknown
             for access, machines in standing_accesses(allocation, chip):

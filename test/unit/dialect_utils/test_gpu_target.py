@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.bank_model.targets import target
+from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import (
     GpuTargetInfo,
     Launch,
@@ -139,7 +142,8 @@ def test_why_there_is_no_lds_model(
         pipeline = #iree_gpu.pipeline<VectorDistribute>
         workgroup_size = [64, 1, 1] {info}>}} {{ return }}"""
     module = ir.Module.parse(text, context)
-    assert lds_model(function(module), arch) == reason
+    with pytest.raises(Refusal, match=f"^{re.escape(reason)}$"):
+        lds_model(function(module), arch)
 
 
 def test_lds_model_is_of_the_target_and_the_launch(context: ir.Context) -> None:
