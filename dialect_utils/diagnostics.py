@@ -105,6 +105,16 @@ class Refusal(Exception):
         self.location = location if is_text else str(SourceLocation.of(location) or "")
 
 
+def refuse_for(reason: str | None) -> None:
+    """Raises a `Refusal` with the reason of the bank model, which has no such type, if it has one.
+
+    Raises:
+        Refusal: there is a reason.
+    """
+    if reason is not None:
+        raise Refusal(reason)
+
+
 def print_to_stderr(diagnostic: Diagnostic) -> None:
     """The default consumer of diagnostics."""
     print(diagnostic, file=sys.stderr)

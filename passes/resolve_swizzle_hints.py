@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.diagnostics import PassFailure, Refusal
 from ..dialect_utils.gpu_target import launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.index_builder import IndexBuilder
@@ -19,9 +19,9 @@ from ..dialect_utils.index.swizzle_arithmetic import SwizzledOffsets
 from ..dialect_utils.memory.access_offsets import KnownOffsets
 from ..dialect_utils.memory.flat_ldmatrix import fold_expansions_into_ldmatrix
 from ..dialect_utils.memory.hint_resolution import (
+    check_one_layout,
+    check_resolvable,
     read_of_another_layout,
-    why_not_resolvable,
-    why_several_layouts,
 )
 from ..dialect_utils.memory.hinted_buffers import BufferGroup, group_hinted_buffers
 from ..dialect_utils.memory.lds_ops import GATHER
@@ -69,14 +69,14 @@ class ResolveSwizzleHints(HintPass):
             bits = IndexBits(function, lanes)
             known = KnownOffsets(bits, lanes)
             groups = group_hinted_buffers(_layout_hints(hints), function)
-            reasons = [self._why_not(group, known) for group in groups]
+            refusals = [self._refusal(group, known) for group in groups]
             builder = IndexBuilder(function)
             offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
             rewriter = AccessRewriter(known, offsets)
             replaced: list[ir.Operation] = []
-            for group, reason in zip(groups, reasons, strict=True):
-                if reason is not None:
-                    self._report_dropped(function, context, group, reason)
+            for group, refusal in zip(groups, refusals, strict=True):
+                if refusal is not None:
+                    self._report_dropped(function, context, group, refusal.reason)
                     continue
                 self._warn_of_mixtures(context, group)
                 done = rewriter.rewrite(group)
@@ -87,22 +87,24 @@ class ResolveSwizzleHints(HintPass):
             remove_hints(hints)
             unmark_hints(function)
 
-    def _why_not(self, group: BufferGroup, known: KnownOffsets) -> str | None:
-        """Why the group's hints must be dropped; None when all its accesses can be rewritten."""
-        reason = group.problem
-        if group.hints_apart and group.is_permuted_by_gathers and not self.one_layout:
-            # There is no plain layout to fall back to, and the hints can do without the rest.
-            reason = None
-        if reason is None and self.one_layout:
-            reason = why_several_layouts(group, known.bits)
-        if reason is None:
-            reason = why_not_resolvable(group, known)
-        if reason is not None and group.is_permuted_by_gathers:
-            raise PassFailure(
-                group.location,
-                f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {reason}",
-            )
-        return reason
+    def _refusal(self, group: BufferGroup, known: KnownOffsets) -> Refusal | None:
+        """Returns why the group's hints must be dropped; None if all accesses can be rewritten."""
+        # There is no plain layout to fall back to, and the hints can do without the rest.
+        apart = group.hints_apart and group.is_permuted_by_gathers and not self.one_layout
+        try:
+            if group.problem is not None and not apart:
+                raise group.problem
+            if self.one_layout:
+                check_one_layout(group, known.bits)
+            check_resolvable(group, known)
+        except Refusal as refusal:
+            if group.is_permuted_by_gathers:
+                raise PassFailure(
+                    group.location,
+                    f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {refusal}",
+                ) from refusal
+            return refusal
+        return None
 
     def _warn_of_mixtures(self, context: PassContext, group: BufferGroup) -> None:
         mixture = read_of_another_layout(group)

@@ -27,7 +27,7 @@ from ...bank_model.swizzle_legality import (
     why_not_rewritten,
 )
 from ...bank_model.swizzles import chain_period
-from ..diagnostics import Refusal
+from ..diagnostics import Refusal, refuse_for
 from ..element_types import element_bits
 from ..index.index_bits import IndexBits
 from ..operations import defining_operation
@@ -39,49 +39,55 @@ from .lds_ops import is_view_in_order
 from .memref_types import strides_and_offset, type_of
 
 
-def why_not_resolvable(group: BufferGroup, known: KnownOffsets) -> str | None:
-    """Why some access of a group whose chains are known cannot be rewritten; None when all can.
+def check_resolvable(group: BufferGroup, known: KnownOffsets) -> None:
+    """Makes sure that all accesses of a group whose chains are known can be rewritten.
 
     Where gathers have written permuted data there is no plain layout to fall back to. There a hint
     means what it says also where the buffer is not known to be whole rows, and a vector that may
     begin anywhere is accessed element by element.
+
+    Raises:
+        Refusal: one of them cannot.
     """
     must = group.is_permuted_by_gathers
     for access in group.accesses:
         chain = group.chain(access.buffer)
         if access.is_gather or not chain:
             continue
-        reason = _layout_problem(access.buffer.type) or _shape_problem(
-            access, contiguous_run(chain)
-        )
-        if reason is None and not must:
-            reason = _why_no_permutation(group, access, chain, known.bits)
-        if reason is None:
-            reason = _why_not_placed(access, contiguous_run(chain), known, must)
-        if reason is not None:
-            return reason
-    return None
+        run = contiguous_run(chain)
+        _check_layout(access.buffer.type)
+        _check_shape(access, run)
+        if not must:
+            _check_permutation(group, access, chain, known.bits)
+        _check_placed(access, run, known, must)
 
 
-def why_several_layouts(group: BufferGroup, bits: IndexBits) -> str | None:
-    """Why accesses of a group without a problem do not all go by one layout; None when they do.
+def check_one_layout(group: BufferGroup, bits: IndexBits) -> None:
+    """Makes sure that all accesses of a group without a problem go by one layout.
 
     They do where all go through the same swizzles, which are on the whole allocation, on parts that
     start where the swizzles begin anew, or on frames of one size.
+
+    Raises:
+        Refusal: they may not.
     """
     if len(group.chains) > 1:
         first, second = (" of ".join(map(str, reversed(chain))) for chain in group.chains[:2])
-        return f"accesses go through different swizzles: {first} and {second}"
-    plain = [access for access in group.accesses if not group.chain(access.buffer)]
+        raise Refusal(f"accesses go through different swizzles: {first} and {second}")
+    plain = _plain_accesses(group)
     if group.chains and plain:
-        return f"{plain[0].operation.name} uses the allocation beside its swizzle hint"
-    if not group.chains or _begin_anew(group, bits) or _are_frames(group, bits):
-        return None
-    return (
-        "a swizzle hint is on a part of an allocation that may start elsewhere than at a multiple "
-        f"of the {chain_period(group.chains[0])} elements in which the swizzle repeats, and not "
-        "all parts are frames of one size"
-    )
+        name = plain[0].operation.name
+        raise Refusal(f"{name} uses the allocation beside its swizzle hint")
+    if group.chains and not _begin_anew(group, bits) and not _are_frames(group, bits):
+        raise Refusal(
+            "a swizzle hint is on a part of an allocation that may start elsewhere than at a "
+            f"multiple of the {chain_period(group.chains[0])} elements in which the swizzle "
+            "repeats, and not all parts are frames of one size"
+        )
+
+
+def _plain_accesses(group: BufferGroup) -> list[BufferAccess]:
+    return [access for access in group.accesses if not group.chain(access.buffer)]
 
 
 def read_of_another_layout(group: BufferGroup) -> tuple[BufferAccess, Chain] | None:
@@ -134,18 +140,18 @@ def _are_frames(group: BufferGroup, bits: IndexBits) -> bool:
     )
 
 
-def _why_no_permutation(
+def _check_permutation(
     group: BufferGroup, access: BufferAccess, chain: Chain, bits: IndexBits
-) -> str | None:
-    """Returns why the swizzles may bring an element of the buffer of `access` out of it."""
+) -> None:
+    """Makes sure that the swizzles leave every element of the buffer of `access` in it."""
     length = length_of(access.buffer, bits)
     reason = why_no_permutation(chain, gcd(length.modulus, length.residue))
     if reason is None or _fill_their_roots(group, chain, bits) or _may_ask(group, bits):
-        return why_no_permutation(chain, None)
-    if length.modulus == 0:
-        return reason
-    rows = max(swizzle.row_width for swizzle in chain)
-    return f"dynamic size: it is not known that rows of {rows} elements fill the buffer"
+        reason = why_no_permutation(chain, None)
+    elif length.modulus:
+        rows = max(swizzle.row_width for swizzle in chain)
+        reason = f"dynamic size: it is not known that rows of {rows} elements fill the buffer"
+    refuse_for(reason)
 
 
 @dataclass(frozen=True)
@@ -206,53 +212,52 @@ def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool
     All accesses must go by that one layout: a part that ends inside a row shares the row with what
     lies behind it.
     """
-    if group.chains != (chain,) or why_several_layouts(group, bits) or not _begin_anew(group, bits):
+    if group.chains != (chain,) or _plain_accesses(group) or not _begin_anew(group, bits):
         return False
     lengths = [length_of(root, bits) for root in group.roots]
     return all(why_no_permutation(chain, gcd(n.modulus, n.residue)) is None for n in lengths)
 
 
-def _why_not_placed(access: BufferAccess, run: int, known: KnownOffsets, must: bool) -> str | None:
-    """Returns why an access cannot be rewritten, whole, in runs, or element by element."""
+def _check_placed(access: BufferAccess, run: int, known: KnownOffsets, must: bool) -> None:
+    """Makes sure that an access can be rewritten: whole, in runs, or element by element."""
     footprint = known.footprint(access, run)
     reason = why_not_rewritten(run, footprint)
     divisible = not footprint.whole and placement(run, footprint) is None
     if reason is None or not divisible or not (must or may_be_whole_runs(run, footprint)):
-        return reason
+        refuse_for(reason)
+        return
     bits = element_bits(type_of(access.buffer).element_type)
     if bits is None or bits % 8:
-        return f"{reason}, and its elements are no whole bytes, to be accessed one by one"
-    return None
+        raise Refusal(f"{reason}, and its elements are no whole bytes, to be accessed one by one")
 
 
-def _layout_problem(kind: ir.Type) -> str | None:
-    """Returns why a buffer type is not flat and contiguous."""
+def _check_layout(kind: ir.Type) -> None:
+    """Makes sure that a buffer type is flat and contiguous."""
     if not isinstance(kind, ir.MemRefType):
-        return f"{kind} is not a ranked memref"
+        raise Refusal(f"{kind} is not a ranked memref")
     if kind.rank != 1:
-        return f"memref of rank {kind.rank} is not flat"
+        raise Refusal(f"memref of rank {kind.rank} is not flat")
     strides, _ = strides_and_offset(kind)
     if strides is None:
-        return f"layout {kind.layout} is not strided"
-    return None if strides == (1,) else f"layout {kind.layout} is not contiguous"
+        raise Refusal(f"layout {kind.layout} is not strided")
+    if strides != (1,):
+        raise Refusal(f"layout {kind.layout} is not contiguous")
 
 
-def _shape_problem(access: BufferAccess, run: int) -> str | None:
-    """Returns why what one access moves cannot be rewritten, whatever its offset."""
+def _check_shape(access: BufferAccess, run: int) -> None:
+    """Makes sure that what one access moves can be rewritten, whatever its offset."""
+    name = access.operation.name
     try:
         vector = access.footprint.vector
     except Refusal as refusal:
-        return f"{access.operation.name}: {refusal}"
+        raise Refusal(f"{name}: {refusal}") from refusal
     if vector is None:
-        return None
-    name = access.operation.name
+        return
     if vector.rank != 1:
-        return f"{name} of {vector}, a vector of rank {vector.rank}"
+        raise Refusal(f"{name} of {vector}, a vector of rank {vector.rank}")
     element = type_of(access.buffer).element_type
     if isinstance(element, ir.VectorType):
-        return f"{name} from a memref of vectors"
-    if vector.shape[0] > run and not isinstance(
-        element, ir.IntegerType | ir.FloatType | ir.IndexType
-    ):
-        return f"{name} of {vector} would have to be split"
-    return None
+        raise Refusal(f"{name} from a memref of vectors")
+    splits = isinstance(element, ir.IntegerType | ir.FloatType | ir.IndexType)
+    if vector.shape[0] > run and not splits:
+        raise Refusal(f"{name} of {vector} would have to be split")

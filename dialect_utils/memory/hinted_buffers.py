@@ -78,7 +78,7 @@ class BufferGroup:
     roots: list[ir.Value] = field(default_factory=list)
     hints: list[ir.Operation] = field(default_factory=list)
     accesses: list[BufferAccess] = field(default_factory=list)
-    problem: str | None = None
+    problem: Refusal | None = None
     hints_apart: bool = False
     _chains: dict[ir.Value, Chain] = field(default_factory=dict)
 
@@ -110,7 +110,7 @@ class BufferGroup:
         """Whether gathers have written data in the order of the hints: these must then resolve."""
         return any(self.is_permuted(access) for access in self.accesses)
 
-    def blame(self, problem: str) -> None:
+    def blame(self, problem: Refusal) -> None:
         """Records a problem; the first one stays."""
         self.problem = self.problem or problem
 
@@ -138,24 +138,25 @@ def _group(connected: Connected, position: Mapping[ir.Operation, int]) -> Buffer
     group = BufferGroup(sorted(connected.roots, key=lambda root: _place(root, position)))
     for value in connected.values:
         if not is_memref(value):
-            group.blame(f"{value.type} is not a memref")
+            group.blame(Refusal(f"{value.type} is not a memref"))
     for use in connected.ends:
         if _is_flat_access(use):
             group.accesses.append(BufferAccess(use.user, use.buffer, use.number))
         else:
-            group.blame(f"unsupported user {use.user.name}")
+            group.blame(Refusal(f"unsupported user {use.user.name}", use.user.location))
     for refusal in connected.hidden:
-        group.blame(refusal.reason)
+        group.blame(refusal)
     for root in connected.roots:
         definition = defining_operation(root)
         if definition is not None and definition.name not in ALLOCATIONS:
-            group.blame(f"buffer comes from {definition.name}, not from an allocation")
+            origin = f"buffer comes from {definition.name}, not from an allocation"
+            group.blame(Refusal(origin, definition.location))
     group.accesses.sort(key=lambda access: position[access.operation])
     if group.problem is None:
         try:
             group._chains.update(_chains(group.roots, connected.edges))
         except Refusal as refusal:
-            group.blame(refusal.reason)
+            group.blame(refusal)
     else:
         chains = _chains_apart(sorted(connected.values, key=lambda each: _place(each, position)))
         group.hints_apart = chains is not None
