@@ -26,10 +26,10 @@ from ..dialect_utils.gpu_target import Launch, launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
-from ..dialect_utils.memory.lds_ops import Access, access_row, promised_alignment
+from ..dialect_utils.memory.lds_ops import Access, Misaligned, access_row, promised_alignment
 from ..dialect_utils.memory.lds_reading import (
+    check_aligned,
     honoured_layout,
-    misalignment_of,
     read_allocations,
 )
 from ..dialect_utils.memory.memref_types import static_strides, type_of
@@ -77,9 +77,10 @@ def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassCon
             continue
         layout, _ = honoured_layout(allocation)
         for access in allocation.accesses:
-            text = misalignment_of(allocation, layout, access)
-            if text is not None:
-                context.sink.warning(location_at(access.location, function), text)
+            try:
+                check_aligned(allocation, layout, access)
+            except Misaligned as fault:
+                context.sink.warning(location_at(access.location, function), fault.reason)
                 break
 
 

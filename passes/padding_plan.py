@@ -30,17 +30,18 @@ from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ..dialect_utils.memory.lane_accesses import Overrun
 from ..dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
+from ..dialect_utils.memory.lds_ops import Misaligned
 from ..dialect_utils.memory.memref_types import is_row_major, tile_of, type_of
 from ..dialect_utils.memory.padded_rows import (
     PaddedRows,
     aligned_padding,
     bits_of_element,
+    check_aligned_rows,
     elements_of_bits,
     extra_bytes,
     extra_bytes_before_hints,
     lds_bytes_of,
     padded_rows,
-    why_misaligned,
 )
 
 DEFAULT_LDS_BYTES = 64 * 1024
@@ -171,8 +172,10 @@ class _Planner:
                 wanted = elements_of_bits(allocation, padding_bits)
                 padding = aligned_padding(allocation, wanted)
                 more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
-                if padding != wanted:
-                    warning = _shown_change(allocation, wanted, padding, more <= room)
+                try:
+                    check_aligned_rows(allocation, wanted)
+                except Misaligned as fault:
+                    warning = _shown_change(allocation, fault, wanted, padding, more <= room)
                 rewrite = padded_rows(allocation, padding if more <= room else wanted)
             except Refusal as reason:
                 plans.append(PaddingPlan(allocation, reason.reason, warning=warning))
@@ -385,8 +388,10 @@ def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
     return reason
 
 
-def _shown_change(allocation: ir.Operation, wanted: int, padding: int, fits: bool) -> str:
-    """Returns what becomes of `wanted` elements of padding, which leave an access misaligned.
+def _shown_change(
+    allocation: ir.Operation, fault: Misaligned, wanted: int, padding: int, fits: bool
+) -> str:
+    """Returns what becomes of `wanted` elements of padding, which have the fault.
 
     They become `padding` elements, if there is LDS enough and no other user forbids it.
     """
@@ -400,10 +405,7 @@ def _shown_change(allocation: ir.Operation, wanted: int, padding: int, fits: boo
             padded_rows(allocation, padding)
         except Refusal as refusal:
             outcome = refusal.reason
-    return (
-        f"{wanted * element_bytes} bytes of padding were asked for; "
-        f"{why_misaligned(allocation, wanted)}, so that {outcome}"
-    )
+    return f"{wanted * element_bytes} bytes of padding were asked for; {fault}, so that {outcome}"
 
 
 def _check_paddable(allocation: ir.Operation) -> None:

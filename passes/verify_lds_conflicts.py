@@ -28,10 +28,11 @@ from ..bank_model.layouts import (
 from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.memory.lds_ops import Misaligned
 from ..dialect_utils.memory.lds_reading import (
     ReadAllocation,
+    check_aligned,
     honoured_layout,
-    misalignment_of,
     read_allocations,
 )
 from .base import FunctionPass, PassContext, PassOptionError
@@ -89,9 +90,10 @@ class VerifyLdsConflicts(FunctionPass):
             return
         layout, _ = honoured_layout(allocation)
         for access, machines in standing_accesses(allocation, chip):
-            text = misalignment_of(allocation, layout, access)
-            if text is not None:
-                yield _Fault(access.location or allocation.location, text, misaligned=True)
+            try:
+                check_aligned(allocation, layout, access)
+            except Misaligned as fault:
+                yield _Fault(fault.location, fault.reason, misaligned=True)
                 continue
             if isinstance(machines, InvalidParameterError):
                 text = f"an access to {allocation.type} cannot be counted: {machines}"

@@ -182,12 +182,26 @@ def required_alignment(operation: ir.Operation) -> int:
     return 1 if row is None or row.alignment is None else max(row.alignment(operation), 1)
 
 
-def why_not_aligned(operation: ir.Operation, moved_bytes: int) -> str | None:
-    """Why `operation` cannot take addresses moved by multiples of `moved_bytes`; None if it can."""
+class Misaligned(Refusal):
+    """An address that is less aligned than its instruction needs."""
+
+    def __init__(
+        self, what: str, alignment: int, location: ir.Location | str, more: str = ""
+    ) -> None:
+        """Says that `what` needs an alignment to so many bytes."""
+        reason = f"{what} needs addresses that are multiples of {alignment} bytes"
+        super().__init__(f"{reason}{more}", location)
+
+
+def check_moved(operation: ir.Operation, moved_bytes: int) -> None:
+    """Makes sure that an operation can take addresses moved by multiples of `moved_bytes`.
+
+    Raises:
+        Misaligned: it cannot.
+    """
     needed = required_alignment(operation)
-    if moved_bytes % needed == 0:
-        return None
-    return f"{operation.name} needs addresses that are multiples of {needed} bytes"
+    if moved_bytes % needed:
+        raise Misaligned(operation.name, needed, operation.location)
 
 
 def in_elements(alignment_bytes: int, bits: int) -> int:

@@ -33,7 +33,7 @@ from .allocation_layout import standing_layout
 from .flow import is_lds_allocation, uses_of
 from .joined_accesses import MOST_UNROLLED, emitted_accesses
 from .lds_accesses import Gather, ordinary_accesses, trace_allocation
-from .lds_ops import COLLAPSE_SHAPE
+from .lds_ops import COLLAPSE_SHAPE, Misaligned
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
 from .staged_tensors import accesses_of, is_workgroup_alloc
 from .vector_layouts import VectorLayouts, infer_vector_layouts
@@ -223,18 +223,24 @@ def honoured_layout(allocation: ReadAllocation) -> tuple[Layout, str | None]:
     return layout, None
 
 
-def misalignment_of(allocation: ReadAllocation, layout: Layout, access: LdsAccess) -> str | None:
-    """Returns why an access faults in `layout`, which the allocation has; None if it is aligned."""
+def check_aligned(allocation: ReadAllocation, layout: Layout, access: LdsAccess) -> None:
+    """Makes sure that an access does not fault in `layout`, which the allocation has.
+
+    Raises:
+        Misaligned: it does, by the lane that the message names.
+    """
     assert allocation.tile is not None
     tile = allocation.tile
     element = misaligned_element(tile, layout, access)
     if element is None:
-        return None
+        return
     bits = tile.element_bits
     byte = int(layout.offsets(tile, np.array(element))) * bits // 8
     what = access.instruction or f"{access.kind.value} of {access.count} elements a lane"
-    return (
-        f"{what} of {allocation.type} needs addresses that are multiples of "
-        f"{access.alignment * bits // 8} bytes; element {element} is at byte {byte} of the "
-        "allocation. Use rows, padding and offsets that keep that alignment"
+    raise Misaligned(
+        f"{what} of {allocation.type}",
+        access.alignment * bits // 8,
+        access.location or allocation.location,
+        f"; element {element} is at byte {byte} of the allocation. Use rows, padding and offsets "
+        "that keep that alignment",
     )

@@ -26,10 +26,10 @@ from .flat_allocations import alignment_of
 from .flow import Use, follow, reach_of
 from .lds_ops import (
     access_row,
+    check_moved,
     in_elements,
     required_alignment,
     view_row,
-    why_not_aligned,
 )
 from .memref_types import (
     row_major_strides,
@@ -87,14 +87,17 @@ def aligned_padding(allocation: ir.Operation, padding_elements: int) -> int:
     return -(-padding_elements // unit) * unit
 
 
-def why_misaligned(allocation: ir.Operation, padding_elements: int) -> str | None:
-    """Which access such padding would leave with an address that it cannot take; or None."""
+def check_aligned_rows(allocation: ir.Operation, padding_elements: int) -> None:
+    """Makes sure that padding leaves no access with an address that it cannot take.
+
+    Raises:
+        Misaligned: it leaves one.
+    """
     if prod(type_of(allocation).shape[:-1]) == 1:
-        return None
+        return
     moved = padding_elements * bits_of_element(allocation) // 8
-    ends = reach_of(allocation.results[0]).ends
-    reasons = (why_not_aligned(use.user, moved) for use in ends)
-    return next((reason for reason in reasons if reason is not None), None)
+    for use in reach_of(allocation.results[0]).ends:
+        check_moved(use.user, moved)
 
 
 def extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
@@ -123,9 +126,7 @@ def padded_rows(allocation: ir.Operation, padding_elements: int) -> PaddedRows:
         raise Refusal("it has rank 0")
     if not old.has_static_shape:
         raise Refusal("its shape is dynamic")
-    misaligned = why_misaligned(allocation, padding_elements)
-    if misaligned is not None:
-        raise Refusal(misaligned)
+    check_aligned_rows(allocation, padding_elements)
     pitches = (*old.shape[:-1], old.shape[-1] + padding_elements)
     root = strided_type(old, old.shape, row_major_strides(pitches), 0)
     types: dict[ir.Value, ir.MemRefType] = {}
