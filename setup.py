@@ -11,7 +11,7 @@ class BuildWhatIsShipped(build_py):
     """Leaves out the configuration of a checkout's tests, and this file."""
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        """The modules of `package`, as (package, module, file)."""
+        """Returns the modules of `package`, as (package, module, file)."""
         modules = super().find_package_modules(package, package_dir)
         return [each for each in modules if each[1] not in _NOT_SHIPPED]
 

@@ -93,7 +93,7 @@ def conflict_cycles(
 ) -> npt.NDArray[np.int64]:
     """Returns the cycles lost to bank conflicts: what all phases cost beyond their first cycle.
 
-    Arguments as of `phase_costs`; returns [...].
+    The arguments are those of `phase_costs`; the result is [...].
     """
     costs = phase_costs(instruction, addresses, active, bank_width_bytes)
     return np.maximum(costs - 1, 0).sum(axis=-1)
@@ -108,8 +108,8 @@ def wavefront_floor(
     """Returns the fewest cycles of each phase under any layout: data volume / bytes per cycle.
 
     A layout only moves bytes, so the distinct bytes of a phase, which it cannot change, must
-    pass through `banks * bank_width_bytes` per cycle. Arguments as of `phase_costs`; returns
-    [..., phases], 0 for a phase without active lanes.
+    pass through `banks * bank_width_bytes` per cycle. The arguments are those of `phase_costs`, and
+    the result is [..., phases], 0 for a phase without active lanes.
     """
     addresses = np.asarray(addresses)
     bytes_of_lane = addresses[..., None] + np.arange(instruction.width_bytes)

@@ -74,7 +74,7 @@ class LayoutCost:
 def layout_cost(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> LayoutCost:
-    """Counts `layout` exactly; errors as of `layouts.machine_accesses`."""
+    """Counts `layout` exactly; raises what `layouts.machine_accesses` raises."""
     costs, batches = counted_batches(target, tile, layout, accesses)
     weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
     return LayoutCost(

@@ -39,7 +39,7 @@ class LayoutCount:
 def count_layout(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> LayoutCount:
-    """Counts `layout` exactly; errors as of `layouts.machine_accesses`."""
+    """Counts `layout` exactly; raises what `layouts.machine_accesses` raises."""
     costs = access_costs(target, tile, layout, accesses)
     conflicts = sum(a.weight * c.conflict_cycles for a, c in zip(accesses, costs, strict=True))
     return LayoutCount(layout, layout.size_bytes(tile), conflicts, costs)

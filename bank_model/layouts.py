@@ -258,7 +258,7 @@ def machine_batches(
     """Returns `machine_accesses` of many accesses, alike ones together for speed.
 
     Returns pairs (machine access with addresses [members, issues, wave_size], index of each
-    member's access in `accesses`). Errors as of `machine_accesses`.
+    member's access in `accesses`). It raises what `machine_accesses` raises.
     """
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, access in enumerate(accesses):
@@ -425,7 +425,7 @@ class AccessCost:
 def access_costs(
     target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[AccessCost, ...]:
-    """Counts every access exactly; errors as of `machine_accesses`."""
+    """Counts every access exactly; raises what `machine_accesses` raises."""
     return counted_batches(target, tile, layout, accesses)[0]
 
 
@@ -466,7 +466,7 @@ def layout_conflicts(
 ) -> int:
     """Returns weighted conflict cycles of `accesses` under `layout`, by exact count.
 
-    Errors as of `machine_accesses`.
+    It raises what `machine_accesses` raises.
     """
     counted = list(accesses)
     costs = access_costs(target, tile, layout, counted)

@@ -72,10 +72,10 @@ def padding_choices(
 ) -> tuple[PaddingChoice, ...]:
     """Returns the choices worth considering, no padding first; each next one is larger and better.
 
-    So the best choice within some LDS bytes is the last one that fits. Tried are all of
-    `padding_amounts`; `is_legal` may veto some. None takes more cycles than the plain tile. `costs`
-    are those of the same target, tile and accesses, for a caller that counts layouts too. Errors
-    as of `layouts.machine_accesses`.
+    The best choice within some LDS bytes is therefore the last one that fits. All of
+    `padding_amounts` are tried, except those that `is_legal` vetoes. None takes more cycles than
+    the plain tile. `costs` are those of the same target, tile and accesses, for a caller that
+    counts layouts too. What `layouts.machine_accesses` raises is raised here too.
     """
     accesses = tuple(accesses)
     costs = costs or LayoutCosts(target, tile, accesses)

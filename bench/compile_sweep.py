@@ -52,7 +52,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for the same kernel and target."""
+        """Returns what is equal for the same kernel and target."""
         return self.kernel, self.target
 
     @property

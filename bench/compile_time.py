@@ -33,7 +33,7 @@ CASES: tuple[tuple[Kernel, str], ...] = (
 
 
 def run_once(command: list[str]) -> tuple[float, int]:
-    """Wall seconds and peak resident KiB of one process."""
+    """Runs a process; returns its wall seconds and its peak resident KiB."""
     # Where this is set, every run compiles every module again, which no user sees.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     started = time.perf_counter()

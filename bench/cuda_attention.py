@@ -74,7 +74,7 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, int]:
 
 
 def _workgroups(source: str, flags: Sequence[str]) -> int:
-    """Workgroups of the only dispatch, from the counts that the compiled export returns."""
+    """Returns the workgroups of the only dispatch, from the counts that the export returns."""
     from bankwise.bench.runs import BIN
 
     command = [str(BIN / "iree-compile"), "-", *flags, "--compile-to=executable-targets"]

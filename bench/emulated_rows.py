@@ -125,7 +125,7 @@ class EmulatedRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal for the same measurement."""
+        """Returns what is equal for the same measurement."""
         return self.kernel, self.chip, self.source, self.code
 
     @property
@@ -134,7 +134,10 @@ class EmulatedRow:
         return bool(self.errors)
 
     def of_runs(self, found: MitigationRuns, error: Callable[[EmulatedRun], float]) -> Self:
-        """This row with what runs gave; `error` computes the largest error of a run's outputs."""
+        """Returns this row with what runs gave.
+
+        `error` computes the largest error of a run's outputs.
+        """
         if not found.runs:
             return replace(self, errors=dict(found.errors))
         return replace(
@@ -165,13 +168,16 @@ class EmulatedRow:
 
     @property
     def extra_lds(self) -> int:
-        """LDS bytes above stock's."""
+        """Returns how many LDS bytes `auto` takes above stock's."""
         stock, auto = (self.figures.get(m) for m in ("stock", "auto"))
         return max(0, auto.lds_bytes - stock.lds_bytes) if stock and auto else 0
 
     @property
     def instruction_ratio(self) -> float:
-        """LDS instructions of `auto` over stock's; 1 where one of them failed or both have none."""
+        """Returns the LDS instructions of `auto` over stock's.
+
+        The ratio is 1 where one of them failed or both have none.
+        """
         stock, auto = (self.count(m, Counted.LDS) for m in ("stock", "auto"))
         if stock is None or auto is None or stock == auto:
             return 1.0

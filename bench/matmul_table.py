@@ -97,7 +97,7 @@ class Row(EmulatedRow):
 
 
 def cases(chips: Sequence[str]) -> list[Case]:
-    """Kernels and the chips to compile them for."""
+    """Returns the kernels, each with a chip to compile it for."""
     matmuls = [
         (Matmul(*shape, dtype, transposed), chip)
         for chip in chips
@@ -140,9 +140,10 @@ def _is_whole(run: EmulatedRun) -> bool:
 
 
 def largest_error(kernel: Product, operands: Sequence[Array], output: Array) -> float:
-    """The largest error of what was written, relative to the sum of its products' magnitudes.
+    """Returns the largest error of what was written, relative to its products' magnitudes.
 
-    A term that is missing or wrong is far beyond the tolerance then, however long the sum is.
+    These magnitudes are summed for each element. A term that is missing or wrong is far beyond the
+    tolerance then, however long the sum is.
     """
     part = written(output)
     a, b = (each.astype(np.float64) for each in operands)

@@ -79,7 +79,10 @@ class ProgramRow(EmulatedRow):
 
 
 def cases(targets: Sequence[str], only: str = "") -> list[Case]:
-    """Programs whose name the regular expression `only` finds, and the chips to run them on."""
+    """Returns the programs whose name `only` finds, each with a chip to run it on.
+
+    `only` is a regular expression.
+    """
     chosen = [program for program in all_programs() if re.search(only, program.name)]
     return [(p, target) for target in targets for p in chosen if target in p.targets]
 

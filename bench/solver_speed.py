@@ -61,7 +61,7 @@ class Problem:
 
     @property
     def key(self) -> bytes:
-        """Equal for equal problems."""
+        """Returns what is equal for equal problems."""
         digest = sha256(repr((self.arch, self.tile)).encode())
         for a in self.accesses:
             active = None if a.active is None else a.active.tobytes()
@@ -135,7 +135,7 @@ def timed(problem: Problem, allocations: int, runs: int = 3) -> Timing:
 
 
 def summary(timings: list[Timing]) -> Table:
-    """Figures per target and over all, each allocation counted."""
+    """Returns figures per target and over all, in which each allocation counts."""
     table = Table(
         "target", "allocations", "problems", "median ms", "99 % ms", "worst ms", "conflicts left"
     )
@@ -151,7 +151,7 @@ def summary(timings: list[Timing]) -> Table:
 
 
 def main() -> int:
-    """Times all decisions; exits with 1 when they are slower than the project promises."""
+    """Measures all decisions; exits with 1 when they are slower than the project promises."""
     arguments = bench_parser(__doc__, "compiles", every="attention shape").parse_args()
     chosen = cases(arguments.every)
     distinct: dict[bytes, Problem] = {}

@@ -65,7 +65,7 @@ class WaitRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal for the same measurement."""
+        """Returns what is equal for the same measurement."""
         return self.kernel, self.chip, self.mitigation, self.code
 
     @property

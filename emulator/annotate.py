@@ -46,7 +46,7 @@ def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
 
 
 def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
-    """From the kernel's label to its last instruction, counted from 1."""
+    """Returns the lines of the kernel's label and of its last instruction, counted from 1."""
     start = next(n for n, line in enumerate(lines, 1) if line.startswith(f"{kernel.name}:"))
     return start, kernel.instructions[-1].line
 

@@ -63,7 +63,7 @@ _SPECIAL = {
 
 
 def scalar_name(index: int) -> str:
-    """The name of the 32-bit scalar register that has an encoding, as the text spells it."""
+    """Returns how the text spells the 32-bit scalar register that has an encoding."""
     for name, register in _SPECIAL.items():
         if register == Register("s", index):
             return name
@@ -457,7 +457,10 @@ def _modifier(word: str) -> tuple[str, Modifier]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """The pieces of a text between separators that no brackets hold; empty ones are left out."""
+    """Returns the pieces of a text between separators that no brackets hold.
+
+    Empty pieces are left out.
+    """
     return list(_pieces(text, separator))
 
 

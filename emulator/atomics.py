@@ -182,5 +182,5 @@ def _differing(trials: list[Array]) -> Array:
 
 
 def _typed(words: Words, op: AtomicOp) -> Array:
-    """Words [words, m] as values of the operation's type, [m, values of a lane]."""
+    """Returns words [words, m] as values of the operation's type, [m, values of a lane]."""
     return np.ascontiguousarray(words.T).view(op.kind)

@@ -57,7 +57,10 @@ class Counters:
 
     @classmethod
     def zeros(cls, *shape: int) -> Self:
-        """Counters of [instructions] or of [instructions, workgroups] that have counted nothing."""
+        """Returns counters that have counted nothing.
+
+        The arrays are [instructions] or [instructions, workgroups].
+        """
         return cls(**{each.name: np.zeros(shape, np.int64) for each in fields(cls)})
 
     @classmethod
@@ -86,7 +89,7 @@ class Counters:
 
 
 def instruction_class(instruction: Instruction) -> str:
-    """The `SQ_INSTS_*` class that an instruction is counted in; empty for those that are in none.
+    """Returns the `SQ_INSTS_*` class that an instruction is counted in; empty if it is in none.
 
     rocprof counts matrix instructions as VALU instructions too (ROCm Compute Profiler, "Compute
     pipeline metrics": its VALU figure is SQ_INSTS_VALU - SQ_INSTS_MFMA).

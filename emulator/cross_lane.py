@@ -32,9 +32,9 @@ Lanes = npt.NDArray[np.intp]
 
 
 def _within(source: Lanes, same: Lanes, of: Lanes) -> Lanes:
-    """The lanes `source` that lie in the block `of` of the reading lane; -1 in place of others.
+    """Returns the lanes `source` that lie in the block `of` of the reading lane.
 
-    `same` holds the block of each lane.
+    -1 stands in place of the others. `same` holds the block of each lane.
     """
     inside = (source >= 0) & (source < LANES)
     return np.where(inside & (same[source % LANES] == of), source, -1)
@@ -49,7 +49,7 @@ def _wave_shift(by: int) -> Lanes:
 
 
 def _row_broadcast(last: int) -> Lanes:
-    """Every block of `last` + 1 lanes reads the last lane of the block before it."""
+    """Returns for each block of `last` + 1 lanes the last lane of the block before it."""
     block = last + 1
     return np.where(_LANE // block > 0, _LANE // block * block - 1, -1)
 
@@ -97,7 +97,7 @@ class DppLanes:
         return moved if valid is None else np.where(valid, moved, np.uint32(0))
 
     def writes(self, group: WaveGroup) -> LaneMask | None:
-        """[n, 64], the lanes that are written; None if all active lanes are."""
+        """Returns the lanes [n, 64] that are written; None if all active lanes are."""
         valid = self._valid(group)
         if self._all_enabled and (self.bound_zero or valid is None):
             return None
@@ -105,7 +105,7 @@ class DppLanes:
         return lanes if self.bound_zero or valid is None else lanes & valid
 
     def reads(self, group: WaveGroup) -> LaneMask:
-        """[n, 64], the lanes that use what they read."""
+        """Returns the lanes [n, 64] that use what they read."""
         valid = self._valid(group)
         lanes = group.active_lanes() & self.enabled
         return lanes if valid is None else lanes & valid
@@ -165,7 +165,10 @@ def _pattern(instruction: Instruction) -> Lanes:
 
 
 def _read_first_lane(instruction: Instruction) -> Step:
-    """The step of v_readfirstlane: the value of the lowest active lane, or of lane 0 if none is."""
+    """Returns the step of v_readfirstlane, which reads the lowest active lane.
+
+    It reads lane 0 if no lane is active.
+    """
     write = _from_lane(instruction)
 
     def step(group: WaveGroup) -> None:

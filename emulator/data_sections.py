@@ -320,7 +320,7 @@ _PRECEDENCE = {"+": 1, "-": 1, "|": 2, "^": 2, "&": 2, "*": 3, "/": 3, "%": 3, "
 
 
 def _quotient(a: int, b: int) -> int:
-    """Division towards zero."""
+    """Returns a quotient rounded towards zero."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 

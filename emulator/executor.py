@@ -187,7 +187,7 @@ class Program:
                 pc += 1
 
     def decide(self, group: WaveGroup, pc: int) -> npt.NDArray[np.bool_]:
-        """[n], the waves that take the branch at `pc`.
+        """Returns the waves [n] that take the branch at `pc`.
 
         Raises:
             UndefinedReadError: the condition depends on undefined bits.
@@ -250,7 +250,10 @@ def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:
 
 
 def _settling(instruction: Instruction, step: Step) -> Step:
-    """A step of a kernel with direct loads: it counts what vmcnt counts, and waits end loads."""
+    """Returns a step that counts what vmcnt counts, or one of a wait that ends direct loads.
+
+    It is for kernels that have direct loads.
+    """
     if instruction.mnemonic == "s_waitcnt":
         count = wait_counts(instruction).vm
         if count is not None:

@@ -82,7 +82,10 @@ def _to_float(instruction: Instruction, form: SmallFloat, pair: bool) -> Step:
 
 
 def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
-    """The step of v_cvt_pk_fp8_f32, which writes two codes to the half that `op_sel` names."""
+    """Returns the step of v_cvt_pk_fp8_f32, which writes two codes to half a register.
+
+    `op_sel` names the half.
+    """
     if set(instruction.modifiers) - {"op_sel"}:
         raise UnknownInstructionError(instruction, "no model of its modifiers")
     selects = instruction.integers("op_sel", (0, 0, 0))

@@ -70,7 +70,10 @@ MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})
 
 
 def _field(instruction: Instruction, operand: Operand) -> tuple[int, int]:
-    """The first bit and the mask of `hwreg(HW_REG_MODE, offset, size)`; by default all 32 bits."""
+    """Returns the first bit and the mask of `hwreg(HW_REG_MODE, offset, size)`.
+
+    Without offset and size these are all 32 bits.
+    """
     text = operand.value.text if isinstance(operand.value, Name) else ""
     name, *numbers = text.removeprefix("hwreg(").removesuffix(")").split(",")
     if not text.startswith("hwreg(") or name != "HW_REG_MODE" or len(numbers) not in (0, 2):
@@ -101,7 +104,7 @@ def _set_constant(instruction: Instruction) -> Step:
 
 
 def _set_from_register(instruction: Instruction) -> Step:
-    """The step of s_setreg_b32, which sets some bits of each wave's MODE from a register."""
+    """Returns the step of s_setreg_b32, which sets some bits of each wave's MODE."""
     first, mask = _field(instruction, instruction.operands[0])
     source = instruction.operands[1].register
 
@@ -130,6 +133,6 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of an instruction that reads or writes the MODE register; None for any other."""
+    """Returns the step of an instruction that reads or writes MODE; None for any other."""
     make = _INSTRUCTIONS.get(instruction.mnemonic)
     return make(instruction) if make else None

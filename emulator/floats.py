@@ -63,7 +63,7 @@ _F16_VALUES: F32 = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(n
 
 
 def widen_f16(values: F16) -> F32:
-    """f16 `values` as f32, exactly."""
+    """Returns f16 `values` as f32, exactly."""
     return _F16_VALUES.take(values.view(np.uint16))
 
 
@@ -106,7 +106,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def two_product(a: F64, b: F64) -> tuple[F64, F64]:
-    """The rounded product and its exact error (Dekker), for products that do not overflow."""
+    """Returns the rounded product and its exact error (Dekker) where it does not overflow."""
     splitter = np.float64(2**27 + 1)
     a_big, b_big = splitter * a, splitter * b
     a_high, b_high = a_big - (a_big - a), b_big - (b_big - b)
@@ -117,7 +117,7 @@ def two_product(a: F64, b: F64) -> tuple[F64, F64]:
 
 
 def sum_to_odd(a: Array, b: Array) -> Array:
-    """a + b, f32 or f64, rounded to odd."""
+    """Returns a + b, in f32 or f64, rounded to odd."""
     total, error = two_sum(a, b)
     bits = bits_view(total)
     one = bits.dtype.type(1)
@@ -130,7 +130,7 @@ def sum_to_odd(a: Array, b: Array) -> Array:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c with one rounding, in the operands' type (f16, f32 or f64)."""
+    """Returns a * b + c with one rounding, in the operands' type (f16, f32 or f64)."""
     with np.errstate(all="ignore"):
         if a.dtype == np.float64:
             return _fma_f64(*np.broadcast_arrays(a, b, c))
@@ -185,7 +185,7 @@ def _fma_f64(a: F64, b: F64, c: F64) -> F64:
 
 
 def scaled_fma(a: Array, b: Array, c: Array, power: Array) -> Array:
-    """(a * b + c) * 2^power with one rounding, in f32 or f64."""
+    """Returns (a * b + c) * 2^power with one rounding, in f32 or f64."""
     with np.errstate(all="ignore"):
         if a.dtype == np.float32:
             product = a.astype(np.float64) * b.astype(np.float64)
@@ -225,7 +225,7 @@ def round_to_bf16(values: F32) -> npt.NDArray[np.uint16]:
 
 
 def widen_bf16(bits: npt.NDArray[np.uint16]) -> F32:
-    """bf16 `bits` as f32, exactly."""
+    """Returns bf16 `bits` as f32, exactly."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 

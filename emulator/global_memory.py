@@ -55,7 +55,10 @@ class GlobalMemory:
         self._images: dict[DataImage, int] = {}
 
     def place(self, image: DataImage) -> int:
-        """The address of a file's read-only data, which is put here when it is first asked for."""
+        """Returns the address of a file's read-only data.
+
+        The data is put into memory when it is first asked for.
+        """
         if image not in self._images:
             base = self._next
             self.allocate(image.at(base), read_only=True)
@@ -85,7 +88,7 @@ class GlobalMemory:
         return start
 
     def read(self, address: int, count: int) -> Bytes:
-        """A copy of `count` bytes from `address` on; GlobalAccessError outside of a buffer."""
+        """Returns a copy of `count` bytes; raises GlobalAccessError outside of a buffer."""
         buffer = self._holding(address, count)
         offset = address - buffer.start
         result = np.zeros(count, np.uint8)
@@ -179,7 +182,10 @@ class GlobalMemory:
     def undefined(
         self, addresses: Offsets, width: int, active: LaneMask | None, waves: WaveIds
     ) -> Undefined | None:
-        """The undefined bits of what `load` returns for the same arguments; None without any."""
+        """Returns the undefined bits of what `load` returns for the same arguments.
+
+        None if there are none.
+        """
         if all(buffer.shadow is None for buffer in self._buffers):
             return None
         if active is None:

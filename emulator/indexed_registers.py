@@ -97,7 +97,10 @@ def indexed(instruction: Instruction, build: Builder) -> Step:
 
 
 def _shifted(operand: Operand, by: int) -> Operand:
-    """The operand with the number of a vector register raised by `by`; any other one as it is."""
+    """Returns an operand whose vector register has a number raised by `by`.
+
+    Any other operand is returned as it is.
+    """
     value = operand.value
     if not isinstance(value, Register) or value.file == "s":
         return operand
@@ -169,7 +172,10 @@ def _write_m0(group: WaveGroup, bits: npt.NDArray[np.uint32] | np.uint32, mask: 
 
 
 def _turn_on(instruction: Instruction, build: Builder) -> Step:
-    """The step of s_set_gpr_idx_on: the index goes to M0[7:0], and the places to M0[15:12]."""
+    """Returns the step of s_set_gpr_idx_on, which writes the index and the places to M0.
+
+    The index goes to M0[7:0], and the places to M0[15:12].
+    """
     source = scalar_source(instruction.operands[0], "u32")
     places = np.uint32(_places(instruction.operands[1]) << _FIRST_PLACE_BIT)
 
@@ -191,7 +197,10 @@ def _set_places(instruction: Instruction, build: Builder) -> Step:
 
 
 def _move_relative(instruction: Instruction, build: Builder) -> Step:
-    """The step of a move whose source (s_movrels_b32) or destination (s_movreld_b32) M0 shifts."""
+    """Returns the step of a move whose source or destination M0 shifts.
+
+    s_movrels_b32 shifts the source, and s_movreld_b32 the destination.
+    """
     position = 1 if instruction.mnemonic.startswith("s_movrels") else 0
     plain = replace(instruction, mnemonic=f"s_mov_{instruction.mnemonic[-3:]}")
     register = instruction.operands[position].register

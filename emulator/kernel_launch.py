@@ -152,7 +152,7 @@ _UNSUPPORTED = (
 
 
 def _all_workgroups(grid: Grid) -> npt.NDArray[np.int64]:
-    """[n, 3], the ids of all workgroups in the order in which the hardware starts them.
+    """Returns the ids [n, 3] of all workgroups in the order in which the hardware starts them.
 
     x changes fastest.
     """
@@ -172,7 +172,7 @@ def _chosen_workgroups(grid: Grid, workgroups: Sequence[Grid]) -> npt.NDArray[np
 def _portions(
     workgroups: npt.NDArray[np.int64], kernel: Kernel, max_waves: int
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Portions of workgroups that fit into `max_waves` and a bound on LDS bytes.
+    """Yields portions of workgroups that fit into `max_waves` and a bound on LDS bytes.
 
     A portion has at least one workgroup.
     """

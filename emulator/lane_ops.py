@@ -33,7 +33,7 @@ class LaneOp:
         ieee: the function takes the wave's IEEE mode as a last argument.
         saturates: with `clamp` the integer result is computed exactly and saturates.
         keeps_high: a 16-bit result leaves the register's high half as it is. The instructions that
-            are new in gfx9 do so, and older ones clear it (LLVM,
+            are new in gfx9 keep it, and older ones clear it (LLVM,
             `GCNSubtarget::zeroesHigh16BitsOfDest`).
     """
 
@@ -48,7 +48,7 @@ class LaneOp:
 def _ops(
     kind: str, count: int, functions: Mapping[str, Function], **more: bool
 ) -> dict[str, LaneOp]:
-    """Instructions `v_<name>` whose sources and result have one type."""
+    """Returns rows of instructions `v_<name>` whose sources and result have one type."""
     return {f"v_{name}": LaneOp(kind, (kind,) * count, f, **more) for name, f in functions.items()}
 
 
@@ -101,7 +101,7 @@ def _signals(a: Array) -> Array:
 
 
 def _quieted(a: Array) -> Array:
-    """NaNs with their quiet bit set."""
+    """Returns NaNs with their quiet bit set."""
     return (bits_view(a) | _quiet_bit(a)).view(a.dtype)
 
 
@@ -157,7 +157,7 @@ def _med3(a: Array, b: Array, c: Array, ieee: bool) -> Array:
 
 
 def extreme_or_nan(larger: bool) -> Function:
-    """IEEE 754-2019 `maximum` and `minimum` of three: a NaN wins."""
+    """Returns `maximum` or `minimum` of three, as in IEEE 754-2019: a NaN wins."""
 
     def compute(a: Array, b: Array, c: Array) -> Array:
         result = _extreme(_extreme(a, b, False, larger), c, False, larger)
@@ -181,7 +181,7 @@ def _fract(a: Array) -> Array:
 def _turns(function: Function, outside: float) -> Function:
     """Returns the sine or cosine of a number of turns, or `outside` beyond 256 turns.
 
-    The Vega ISA says so of `V_SIN_F32`.
+    The range is the one that the Vega ISA states for `V_SIN_F32`.
     """
 
     def compute(a: Array) -> Array:
@@ -216,7 +216,7 @@ def exponent_field(a: Array) -> Array:
 
 
 def _div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
-    """v_div_fixup: the special cases of a quotient that was computed by Newton's method.
+    """Computes v_div_fixup: the special cases of a quotient that Newton's method gave.
 
     A quotient that came out as NaN though both operands are finite and not 0 has overflowed on the
     way: v_div_scale had to scale the denominator alone. The result is infinite then.
@@ -275,7 +275,10 @@ _F_BINARY: Mapping[str, Function] = {
 
 
 def _float_ops(kind: str) -> dict[str, LaneOp]:
-    """The rows of one float type; f64 has no transcendental functions but roots and reciprocals."""
+    """Returns the rows of one float type.
+
+    f64 has no transcendental functions, but roots and reciprocals.
+    """
     exponent = "i16" if kind == "f16" else "i32"
     unary = {"exp", "log", "sin", "cos"} if kind == "f64" else set()
     new = kind == "f16"
@@ -330,10 +333,11 @@ def _distance(a: Array, b: Array) -> Array:
 
 
 def _sum_of_distances(a: Array, b: Array, parts: int, only_nonzero: bool = False) -> Array:
-    """The sum of the distances between the parts of two words, each of which has `parts` parts.
+    """Returns the sum of the distances between the parts of two words.
 
-    With `only_nonzero`, parts count only where the part of `b` is not 0. Worked example with two
-    parts: the distances between 0x00050001 and 0x00020003 are 3 and 2, and their sum is 5.
+    Each word has `parts` parts. With `only_nonzero`, parts count only where the part of `b` is not
+    0. Worked example with two parts: the distances between 0x00050001 and 0x00020003 are 3 and 2,
+    and their sum is 5.
     """
     width = 32 // parts
     mask = (1 << width) - 1
@@ -378,7 +382,7 @@ def _bfe_i32(a: Array, offset: Array, width: Array) -> Array:
 
 
 def _perm(high: Array, low: Array, selector: Array) -> Array:
-    """v_perm_b32: each selector byte picks a byte of {high, low}, a sign byte, 0 or 0xff.
+    """Computes v_perm_b32: a byte of `selector` picks a byte of {high, low} or a constant.
 
     Selectors 0 to 7 are bytes; 8 to 11 are the signs of bytes 1, 3, 5 and 7, repeated; 12 is 0 and
     more is 0xff.
@@ -401,7 +405,7 @@ def _perm(high: Array, low: Array, selector: Array) -> Array:
 
 
 def _perm_alike(high: Array, low: Array, selector: int) -> Array:
-    """v_perm_b32 with one selector for all lanes: a few shifts of whole words."""
+    """Computes v_perm_b32 with one selector for all lanes by a few shifts of whole words."""
     moves: dict[tuple[bool, int], int] = {}
     result: Array = np.zeros((1, 1), np.uint32)
     for position in range(4):
@@ -432,7 +436,7 @@ def _alignbyte(high: Array, low: Array, shift: Array) -> Array:
 
 
 def leading_zeros(a: Array) -> Array:
-    """Zeros before the highest set bit of u32 or u64 words, as i32; -1 for none."""
+    """Returns the zeros before the highest set bit of u32 or u64 words, as i32; -1 for none."""
     width = 8 * a.itemsize
     filled = a.copy()
     step = 1
@@ -444,27 +448,27 @@ def leading_zeros(a: Array) -> Array:
 
 
 def leading_copies(a: Array) -> Array:
-    """Where the first bit lies that differs from the sign, from the top, as i32; -1 for none."""
+    """Returns where the first bit from the top differs from the sign, as i32; -1 for none."""
     signs = np.negative(a >> a.dtype.type(8 * a.itemsize - 1))
     return leading_zeros(a ^ signs)
 
 
 def trailing_zeros(a: Array) -> Array:
-    """Index of the lowest set bit of u32 or u64 words, as i32; -1 for none."""
+    """Returns the index of the lowest set bit of u32 or u64 words, as i32; -1 for none."""
     lowest = a & np.negative(a)
     index = np.bitwise_count(lowest - a.dtype.type(1)).astype(np.int32)
     return select(a == 0, np.full_like(index, -1), index)
 
 
 def reverse_bits(a: Array) -> Array:
-    """u32 or u64 words with the bits in the opposite order."""
+    """Returns u32 or u64 words with the bits in the opposite order."""
     order = np.ascontiguousarray(a)[..., None].view(np.uint8)
     bits = np.unpackbits(order, axis=-1, bitorder="little")[..., ::-1]
     return np.packbits(bits, axis=-1, bitorder="little").view(a.dtype)[..., 0]
 
 
 def _saturating_bytes(low: int, high: int) -> Function:
-    """v_ashr_pk: two i32 shifted right by one amount and saturated to bytes."""
+    """Computes v_ashr_pk: two i32 shifted right by one amount and saturated to bytes."""
 
     def compute(a: Array, b: Array, amount: Array) -> Array:
         shift = (amount & np.uint32(31)).astype(np.int32)
@@ -505,7 +509,7 @@ def _byte(index: int) -> Function:
 
 
 def _paired(function: Function) -> Function:
-    """Two conversions to 16 bits, the first in the low half."""
+    """Returns a function that makes two conversions to 16 bits, the first in the low half."""
     return lambda a, b: _pack_halves(function(a), function(b))
 
 

@@ -125,7 +125,7 @@ class LdsAccess:
 
     @property
     def granule(self) -> int:
-        """The size of the largest granule, up to a word, that the access only touches whole."""
+        """Returns the size of the largest granule, up to a word, that is only touched whole."""
         divisors = self.place.alignment | self.width | _WORD
         return divisors & -divisors
 
@@ -202,7 +202,9 @@ class LdsState:
         width: int,
         active: LaneMask | None,
     ) -> LdsAccess:
-        """The access to `width` bytes from `base + offset` of each lane on, for each of `offsets`.
+        """Returns the access to `width` bytes from `base + offset` of each lane on.
+
+        It has a part for each of `offsets`.
 
         Args:
             instruction: the index of the instruction, which always has the same offsets and width.
@@ -269,7 +271,7 @@ class LdsState:
         )
 
     def _starts(self, waves: WaveIds) -> Offsets:
-        """[n, 1], the places in `bytes` where the LDS of each wave's workgroup begins."""
+        """Returns the places [n, 1] in `bytes` where the LDS of each wave's workgroup begins."""
         return (waves.astype(np.int64) // self.waves_per_workgroup * self.stride)[:, None]
 
     # -- data ------------------------------------------------------------------------------------
@@ -507,7 +509,7 @@ class LdsState:
         return np.flatnonzero((highest > lowest) & _RACING[kinds])
 
     def _is_current(self, offsets: Offsets, generation: int) -> npt.NDArray[np.bool_]:
-        """For each place in `bytes`, whether an access of `generation` to it is still noted.
+        """Returns for each place in `bytes` whether an access of `generation` to it still counts.
 
         It is not once the workgroup of the place has come to a barrier.
         """
@@ -570,7 +572,7 @@ class LdsState:
         return _Touched(granules[first_of], waves[first_of], waves[last_of])
 
     def _touches(self, byte: int) -> Iterator[tuple[_Kind, int, int]]:
-        """The kind, wave and instruction of each access to a byte, in the order of the accesses."""
+        """Yields the kind, wave and instruction of each access to a byte, in their order."""
         for (_, generation, kind), access in self._noted.items():
             if not self._is_current(np.array([byte]), generation)[0]:
                 continue
@@ -581,7 +583,7 @@ class LdsState:
                 yield kind, wave, access.instruction
 
     def _race(self, byte: int) -> LdsRaceError:
-        """The error that names the first access to `byte` that raced, and the one it raced with."""
+        """Returns the error that names the first access to `byte` that raced, and its opponent."""
         before: list[tuple[_Kind, int, int]] = []
         for kind, wave, instruction in self._touches(byte):
             for other_kind, other_wave, other_instruction in before:
@@ -603,7 +605,7 @@ class LdsState:
 
 
 def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
-    """[m, k], the granules that accesses from `offsets` [m] on touch.
+    """Returns the granules [m, k] that accesses from `offsets` [m] on touch.
 
     An access that touches fewer than k granules repeats its last one. Worked example: with a width
     of 4 and granules of 2 bytes, an access at byte 3 touches the granules 1, 2 and 3, and one at

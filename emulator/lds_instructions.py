@@ -181,7 +181,10 @@ class _Accessor:
         return result
 
     def row_cycles(self, row: npt.NDArray[np.int64]) -> LdsCycles[int]:
-        """The cycles of one wave with addresses `row` [64], -1 in lanes that take no part."""
+        """Returns the cycles of one wave with addresses `row` [64].
+
+        Lanes that take no part have the address -1.
+        """
         active = row >= 0
         used = np.where(active, row, 0)
         costs = phase_costs(self.hardware, used, active)
@@ -392,7 +395,7 @@ def _pair(
 
 
 def _transposed_load(context: BuildContext, instruction: Instruction, bits: int) -> Step:
-    """The step of a load in which 16 lanes read a tile of 16 columns, and each lane gets a column.
+    """Returns the step of a load in which 16 lanes read 16 columns, and each gets one.
 
     A lane's 8 bytes are E = 64 / bits elements of one row; 16 / E neighbours hold a row of 16.
     Lane i gets column i: its element e is element i % E of lane (16 / E) e + i // E. With 16-bit
@@ -545,7 +548,10 @@ def _permute(instruction: Instruction) -> Step:
 
 
 def _swizzle(instruction: Instruction) -> Step:
-    """The step of ds_swizzle: lanes read each other in a fixed pattern; inactive lanes give 0."""
+    """Returns the step of ds_swizzle, in which lanes read each other in a fixed pattern.
+
+    Inactive lanes give 0.
+    """
     destination, data = instruction.operands
     values = register_bits(data.register, 32)
     lanes = swizzle_lanes(_swizzle_code(instruction))[None]
@@ -557,7 +563,7 @@ def _swizzle(instruction: Instruction) -> Step:
 
 
 def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
-    """[64], the lane that each lane reads under the 16-bit `offset` of `ds_swizzle_b32`.
+    """Returns the lane [64] that each lane reads under the `offset` of `ds_swizzle_b32`.
 
     If bit 15 is set, each lane of a quad has 2 bits that name the lane that it reads. Otherwise
     lane i of each 32 reads lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and 14:10.
@@ -603,9 +609,10 @@ def _swizzle_code(instruction: Instruction) -> int:
 
 
 def _bit_mask_code(mask: str) -> int:
-    """The pattern of a mask such as "00pi1", which has a letter for each bit of the lane number.
+    """Returns the pattern of a mask such as "00pi1", with a letter for each bit of a lane.
 
-    `0` and `1` force the bit, `p` preserves it, and `i` inverts it.
+    The bits are those of the lane's number. `0` and `1` force the bit, `p` preserves it, and `i`
+    inverts it.
     """
     if len(mask) != 5 or set(mask) - set("01pi"):
         raise AssemblyError(f"'{mask}' is no swizzle mask")

@@ -86,7 +86,10 @@ def _resolved(
 
 
 def _operand_address(code: Sequence[Instruction], index: int) -> int:
-    """The address of the literal of instruction `index`, counted from the last `s_getpc_b64`."""
+    """Returns the address of an instruction's literal, counted from the last `s_getpc_b64`.
+
+    The instruction is number `index` of the code.
+    """
     distance = 4
     for before in range(index - 1, -1, -1):
         instruction = code[before]
@@ -103,7 +106,10 @@ def _operand_address(code: Sequence[Instruction], index: int) -> int:
 
 
 def _scalar_size(instruction: Instruction) -> int | None:
-    """The bytes of a scalar arithmetic instruction: 4, and 4 for a literal; None for any other."""
+    """Returns the bytes of a scalar arithmetic instruction; None for any other.
+
+    It has 4, and 4 more for a literal.
+    """
     name = instruction.mnemonic
     if not name.startswith("s_") or name.startswith(_NO_ARITHMETIC):
         return None

@@ -153,11 +153,11 @@ class WaveGroup:
 
     @property
     def workgroup_index(self) -> npt.NDArray[np.intp]:
-        """[n], for each wave the index of its workgroup."""
+        """Returns the index of each wave's workgroup, [n]."""
         return self.waves // self.machine.waves_per_workgroup
 
     def active_lanes(self) -> LaneMask:
-        """[n, 64], the lanes that take part."""
+        """Returns the lanes [n, 64] that take part."""
         if self.active is None:
             return np.ones((self.count, LANES), bool)
         return self.active
@@ -181,7 +181,7 @@ class WaveGroup:
     # -- scalar registers: [n] ---------------------------------------------------------------
 
     def s(self, index: int) -> U32:
-        """Scalar register `index` of each wave."""
+        """Returns scalar register `index` of each wave."""
         machine = self.machine
         if not machine._s_complete[index]:
             self._expect_defined_s(index)
@@ -263,7 +263,7 @@ class WaveGroup:
     # -- vector registers: [n, 64] -----------------------------------------------------------
 
     def v(self, index: int, every_lane: bool = False) -> U32:
-        """Vector register `index` of `Machine.vgpr`; may be a view, do not write into it.
+        """Returns vector register `index` of `Machine.vgpr`, perhaps a view: do not write into it.
 
         Inactive lanes may hold anything. With `every_lane` they too must be defined.
         """
@@ -289,7 +289,7 @@ class WaveGroup:
     def v_moved(
         self, index: int, moved: Callable[[U32], U32], used: Callable[[WaveGroup], LaneMask]
     ) -> U32:
-        """Vector register `index` after `moved` has moved words [n, 64] between lanes.
+        """Returns vector register `index` after `moved` has moved words [n, 64] between lanes.
 
         Those that land in the lanes `used` of this group must be defined.
         """
@@ -301,7 +301,7 @@ class WaveGroup:
         return moved(self.machine.vgpr[index][self.rows])
 
     def v_of_lane(self, index: int, lanes: npt.NDArray[np.intp]) -> U32:
-        """Vector register `index` of one lane per wave, active or not, [n]."""
+        """Returns vector register `index` of one lane per wave, active or not, [n]."""
         waves = np.arange(self.count)
         undefined = self.machine.v_defined.undefined(index, self.rows)
         if undefined is not None and undefined.bits[waves, lanes].any():
@@ -313,9 +313,10 @@ class WaveGroup:
     # -- undefined bits ------------------------------------------------------------------------
 
     def register(self, file: str, index: int) -> tuple[U32, Undefined | None]:
-        """The words of a register and their undefined bits: [n] in file `s`, [n, 64] in file `v`.
+        """Returns the words of a register and their undefined bits.
 
-        `index` is the one that the method `s` or `v` takes, or `SCC`.
+        Both are [n] in file `s`, and [n, 64] in file `v`. `index` is the one that the method `s` or
+        `v` takes, or `SCC`.
         """
         machine = self.machine
         if file == "v":
@@ -345,7 +346,7 @@ class WaveGroup:
         return "scc" if index == SCC else scalar_name(index)
 
     def block_or_undefined(self, index: int, count: int) -> tuple[U32, Undefined | None]:
-        """What `block` returns, and the bits that are undefined in active lanes, [count, n, 64]."""
+        """Returns what `block` returns, and its undefined bits [count, n, 64] in active lanes."""
         machine = self.machine
         try:
             return self.block(index, count), None
@@ -390,7 +391,7 @@ class WaveGroup:
             self.machine.v_defined.write(index + k, self.rows, Undefined(bits, origins))
 
     def block(self, index: int, count: int, every_lane: bool = False) -> U32:
-        """The `count` vector registers from `index` on, [count, n, 64], each as `v` returns it."""
+        """Returns `count` vector registers from `index` on, [count, n, 64], as `v` returns each."""
         machine = self.machine
         if not all(machine._v_complete[index : index + count]):
             for k in range(count):
@@ -434,7 +435,10 @@ class WaveGroup:
                 machine.v_defined.bits[index][self.rows] |= np.where(mask, ALL_BITS, np.uint32(0))
 
     def v_f32(self, index: int) -> npt.NDArray[np.float32]:
-        """What `v` returns, as f32; denormals are zeros if the mode flushes those of f32."""
+        """Returns what `v` returns, as f32.
+
+        Denormals are zeros if the mode flushes those of f32.
+        """
         machine = self.machine
         values = self.v(index).view(_F32)
         if machine._v_normal[index] or not self.mode.flush_f32:
@@ -461,6 +465,6 @@ def lanes_or_all(low: U32, high: U32) -> LaneMask | None:
 
 
 def lanes_of(low: U32, high: U32) -> LaneMask:
-    """[n, 64] lanes from the two halves [n] of 64-bit masks."""
+    """Returns lanes [n, 64] from the two halves [n] of 64-bit masks."""
     words = np.stack([low, high], axis=1)
     return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_)

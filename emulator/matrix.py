@@ -64,17 +64,17 @@ class Shape:
 
     @property
     def row_group(self) -> int:
-        """Rows of D that a lane holds in consecutive registers."""
+        """Returns how many rows of D a lane holds in consecutive registers."""
         return 1 if self.result == "f64" else 4
 
     @property
     def blocks_beside(self) -> int:
-        """Blocks of D whose rows lie beside each other in the lanes."""
+        """Returns how many blocks of D have rows beside each other in the lanes."""
         return max(1, LANES * self.row_group // (self.m * self.n))
 
     @property
     def groups_beside(self) -> int:
-        """Row groups of one block that lie beside each other in the lanes."""
+        """Returns how many row groups of one block lie beside each other in the lanes."""
         return LANES // (self.n * self.blocks_beside)
 
 
@@ -253,7 +253,9 @@ def _result(destination: Operand, shape: Shape) -> Callable[[WaveGroup, F64, Arr
 def _multiply_sparse(
     instruction: Instruction, shape: Shape, a_format: Format, b_format: Format
 ) -> Step:
-    """The step of D = A B + D, where A holds two of every four elements of its rows of length K.
+    """Returns the step of D = A B + D, where A is sparse.
+
+    A holds two of every four elements of its rows of length K.
 
     Element c of the K / 2 that are there is element 4 (c // 2) + index of the whole row. A lane
     holds E of them, and their E indices of 2 bits in consecutive bits of the index register, the

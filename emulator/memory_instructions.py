@@ -134,7 +134,7 @@ class _LaneAccess:
     space: Offsets | None = None
 
     def words_allowed(self, width: int) -> list[LaneMask] | None:
-        """The lanes that may access each word of `width` bytes; None if all may access all."""
+        """Returns the lanes that may access each word of `width` bytes; None if all may."""
         if self.space is None:
             return None
         needed = self.space if self.active is None else np.where(self.active, self.space, width)
@@ -352,7 +352,7 @@ class _Traffic:
         counters.global_useful_bytes[group.pc] += useful
 
     def _remembered(self, relative: Offsets, width: int) -> Counts:
-        """[2, n], the transactions and the useful bytes of each wave, which are counted once."""
+        """Returns the transactions and the useful bytes of each wave, [2, n], counted once."""
         key = width, relative.tobytes()
         found = self.known.get(key)
         if found is not None:
@@ -540,7 +540,7 @@ def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[
 
 
 def _scalar_load(instruction: Instruction, suffix: str) -> Step:
-    """The step of a load from a 64-bit base, which ignores the two low bits of the address."""
+    """Returns the step of a load from a 64-bit base, which ignores the address's two low bits."""
     register, offset = _scalar_operands(instruction, suffix, 2)
     base = instruction.operands[1].register
 

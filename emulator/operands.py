@@ -63,7 +63,10 @@ def flushes(group: WaveGroup, kind: str) -> bool:
 
 
 def register_bits(register: Register, width: int) -> Source:
-    """The bits of a register as u16, u32 or u64: [n, 64] of a vector register, else [n, 1]."""
+    """Reads the bits of a register as u16, u32 or u64.
+
+    They are [n, 64] of a vector register, and [n, 1] of a scalar one.
+    """
     count = -(-width // 32)
     if register.count != count and not (register.file == "s" and register.count > count):
         raise AssemblyError(f"{register} where {count} registers are expected")
@@ -177,7 +180,7 @@ class ResultForm:
     omod: int = 0
 
     def finish(self, group: WaveGroup, values: Array) -> Array:
-        """`values` as `kind`, with output modifier, clamp and denormal flush of floats."""
+        """Returns `values` as `kind`, with output modifier, clamp and denormal flush of floats."""
         kind = self.kind
         if values.dtype != DTYPES[kind]:
             values = values.astype(DTYPES[kind])
@@ -194,9 +197,9 @@ class ResultForm:
         return flush_denormals(values) if flushes(group, kind) else values
 
     def scaled(self, group: WaveGroup, values: Array) -> Array:
-        """`values` with the output modifier, which is ignored where denormals are kept.
+        """Returns `values` with the output modifier, which counts where denormals are flushed.
 
-        CDNA3 ISA 6.2 says so.
+        The rule is that of CDNA3 ISA 6.2.
         """
         if not flushes(group, self.kind):
             return values
@@ -204,7 +207,7 @@ class ResultForm:
         return scaled + values.dtype.type(0)
 
     def words(self, group: WaveGroup, values: Array) -> list[Array]:
-        """The finished result as u32 registers; a 16-bit one lies in the low half, zeros above."""
+        """Returns the finished result as u32 registers; a 16-bit one lies in the low half."""
         values = self.finish(group, values)
         if values.itemsize == 8:
             return list(split_words(values))

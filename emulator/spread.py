@@ -227,7 +227,10 @@ def _random(seed: int, key: Key) -> U32:
 
 
 def _like_operand(group: WaveGroup, instruction: Instruction, like: Operand, key: Key) -> Any:
-    """A filling: what the operand `like` holds if the register `key` is another operand, else 0."""
+    """Fills a register in with what another operand of the instruction, `like`, holds.
+
+    A register that is no operand is filled with zeros.
+    """
     file, index = key
     for operand in instruction.operands:
         value = operand.value
@@ -242,7 +245,7 @@ def _like_operand(group: WaveGroup, instruction: Instruction, like: Operand, key
 def _operand_word(
     group: WaveGroup, instruction: Instruction, operand: Operand, offset: int, file: str
 ) -> Any:
-    """Word `offset` of an operand, with zeros for its undefined bits.
+    """Returns word `offset` of an operand, with zeros for its undefined bits.
 
     The result broadcasts to the words of a register of file `file`.
     """

@@ -115,7 +115,7 @@ class DefinedBits:
         self.origins = np.zeros((registers, *shape), np.int32)
 
     def undefined(self, index: int, rows: Rows) -> Undefined | None:
-        """The undefined bits of a register in some waves; None if there are none in any wave."""
+        """Returns the undefined bits of a register in some waves; None if no wave has any."""
         if self.complete[index]:
             return None
         missing = ~self.bits[index][rows]
@@ -151,7 +151,7 @@ class UndefinedBytes:
         self.origins = np.zeros(len(bits), np.int32)
 
     def load(self, offsets: Offsets, width: int) -> Undefined | None:
-        """The undefined bits of the words [words, ...] of `width` bytes from `offsets` [...] on.
+        """Returns the undefined bits of the words [words, ...] of `width` bytes from `offsets` on.
 
         None if all are defined.
         """

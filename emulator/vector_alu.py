@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
-    """The step of an instruction in which every lane computes for itself; None for any other."""
+    """Returns the step of an instruction whose lanes compute for themselves; None for others."""
     name = base_name(instruction.mnemonic)
     if name in LANE_OPS:
         return _lane_op(instruction, LANE_OPS[name])
@@ -69,7 +69,9 @@ def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
 def sources_of(
     instruction: Instruction, op: LaneOp, read: Callable[[Instruction, Operand, int, str], T]
 ) -> list[T]:
-    """What `read` makes of each source: of the instruction, the operand, its number and type.
+    """Returns what `read` makes of each source of an instruction.
+
+    `read` gets the instruction, the operand, its number and its type.
 
     Raises:
         AssemblyError: the instruction has other operands than its row says.
@@ -163,7 +165,7 @@ COMPARE_MNEMONICS = frozenset(
 
 
 def _compare(instruction: Instruction, name: str) -> Step:
-    """The step of v_cmp_<relation>_<type>, which writes a lane mask to VCC or a scalar pair.
+    """Returns the step of v_cmp_<relation>_<type>, which writes a lane mask to a scalar pair.
 
     v_cmpx writes the mask to EXEC as well.
     """
@@ -232,7 +234,7 @@ def _class_number(a: Array) -> Array:
 
 
 def _select(instruction: Instruction) -> Step:
-    """The step of v_cndmask_b32: the second source where the mask is set, else the first."""
+    """Returns the step of v_cndmask_b32, which takes the second source where the mask is set."""
     destination = encoded_destination(instruction, "b32", 2)
     no, yes = encoded_sources(instruction, "b32", 1, 3)
     mask = lane_mask_source(instruction.operands[3])

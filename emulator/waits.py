@@ -80,7 +80,7 @@ _COUNT = re.compile(r"(vmcnt|lgkmcnt|expcnt)(?:_sat)?\((\w+)\)")
 
 
 def wait_counts(instruction: Instruction) -> WaitCounts:
-    """What `s_waitcnt` waits for: its operand is names, or the 16 bits of its encoding on gfx9.
+    """Returns what `s_waitcnt` waits for, which its operand says by names or by 16 bits.
 
     The encoding has vmcnt in bits 15:14 and 3:0, expcnt in 6:4 and lgkmcnt in 11:8 (CDNA3 ISA,
     SOPP).
@@ -226,7 +226,10 @@ class _State:
     issued: dict[Queue, int] = field(default_factory=lambda: dict.fromkeys(Queue, 0))
 
     def age(self, queue: Queue, number: int) -> int:
-        """How many instructions of a queue came after `number`; 0 if the order says nothing."""
+        """Returns how many instructions of a queue came after `number`.
+
+        It is 0 if the order says nothing.
+        """
         return min(self.issued[queue] - number, _LARGEST_AGE.get(queue, 0))
 
     def wait(self, counts: WaitCounts) -> None:
@@ -258,7 +261,10 @@ class _State:
                 self.accesses[index] = self.issued[queue]
 
     def pending(self, key: RegisterKey, but: Queue | None = None) -> _Pending | None:
-        """The load that has yet to write a register, if there is one outside of queue `but`."""
+        """Returns the load that has yet to write a register; None if there is none.
+
+        Loads in the queue `but` do not count.
+        """
         for queue, loads in self.loads.items():
             found = loads.get(key)
             if found is not None and queue is not but:
@@ -356,7 +362,10 @@ class _Search:
             raise AssemblyError(f"{self.kernel.source}:{instruction.line}: {error}") from None
 
     def block_starts(self) -> set[int]:
-        """The indices where straight runs of instructions begin: labels, and behind branches."""
+        """Returns the indices where straight runs of instructions begin.
+
+        These are labels, and places behind branches.
+        """
         behind = (
             index + 1
             for index, instruction in enumerate(self.kernel.instructions)

@@ -43,10 +43,10 @@ def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
 def splice(
     recording: Recording, edits: Iterable[PipelineEdit], pipeline: str
 ) -> tuple[list[PipelineStep], list[PipelineStep]]:
-    """The codegen and lowering stages of `recording` with the edits for `pipeline` made, in order.
+    """Returns the codegen and lowering stages of `recording` with the edits made in order.
 
-    An edit goes to the stage that holds its anchor; an anchor in both needs an `occurrence`, which
-    then counts within the codegen stage.
+    Only edits for `pipeline` count. An edit goes to the stage that holds its anchor; an anchor in
+    both needs an `occurrence`, which then counts within the codegen stage.
 
     Raises:
         PipelineEditError: an anchor is ambiguous, or missing though required.

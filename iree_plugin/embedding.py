@@ -79,7 +79,7 @@ class OutputFormat(IntEnum):
 
 
 def compiler_version() -> str:
-    """The installed compiler's own version, such as `3.13.0rc20261016` in the 3.13.0 wheel."""
+    """Returns the compiler's own version, such as `3.13.0rc20261016` in the 3.13.0 wheel."""
     return version.VERSION
 
 

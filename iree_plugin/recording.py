@@ -159,7 +159,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def pipeline_options(text: str) -> tuple[str, ...]:
-    """The options in a `#iree_gpu.pipeline_options<...>` that differ from their defaults."""
+    """Returns the options of a `#iree_gpu.pipeline_options<...>` that differ from defaults."""
     match = re.search(r"#iree_gpu\.pipeline_options<(.*?)>(?=[,}\s]|$)", text)
     if match is None:
         return ()

@@ -38,7 +38,7 @@ class AllocationRow:
 
     @property
     def accesses(self) -> list[AccessRow]:
-        """Its accesses that are shown."""
+        """Returns the accesses of it that are shown."""
         return [AccessRow(each, self.report, self.contents) for each in self.numbered.accesses]
 
 
@@ -256,7 +256,7 @@ def _place(row: AccessRow) -> str:
 
 
 def _access(row: AccessRow) -> str:
-    """`read`, or `read x 32` for several alike."""
+    """Returns the kind of an access, with a count such as `read x 32` for several alike."""
     count = len(row.group.members)
     return row.group.kind.value if count == 1 else f"{row.group.kind.value} x {count}"
 

@@ -75,7 +75,7 @@ class AccessGroup:
         return tuple(count.costs[member] for member in self.members)
 
     def conflict_cycles(self, count: LayoutCount) -> int:
-        """Weighted conflict cycles of all members under a counted layout."""
+        """Returns the weighted conflict cycles of all members under a counted layout."""
         return self.weight * sum(cost.conflict_cycles for cost in self.costs(count))
 
 
@@ -153,7 +153,10 @@ class AllocationReport:
         return worst_bank_map(machines, self.target.bank_width_bytes)
 
     def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
-        """The machine instructions of the group under `layout`: (name, how many in the code)."""
+        """Returns the machine instructions of the group under `layout`.
+
+        Each comes with the number of times that the code has it.
+        """
         assert self.target is not None
         assert self.tile is not None
         return instruction_names(self.target, self.tile, layout, group.accesses)

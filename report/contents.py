@@ -85,7 +85,9 @@ def number_report(
     allocations: frozenset[int] = frozenset(),
     accesses: frozenset[int] = frozenset(),
 ) -> tuple[ReportedFunction, ...]:
-    """Numbers (file, function report) pairs from 1 and keeps what is asked for, by default all.
+    """Gives (file, function report) pairs numbers from 1, and keeps what is asked for.
+
+    By default everything is kept.
 
     Raises:
         SelectionError: a number that does not occur.
@@ -159,7 +161,7 @@ class Sums:
 
 
 def why_failed(reports: Sequence[FunctionReport], *, compiled: bool) -> str:
-    """What `--fail-on-conflicts` objects to, in one line; empty where it objects to nothing.
+    """Returns what `--fail-on-conflicts` objects to, in one line; empty if to nothing.
 
     IR without a single kernel is objected to unless it was compiled: nothing has been counted.
     """
@@ -194,7 +196,10 @@ def _plural(count: int, noun: str) -> str:
 
 
 def short_location(location: str, inputs: Sequence[str]) -> str:
-    """`line:column` in the only input, `file:line:column` elsewhere, without directories."""
+    """Returns a location without directories: `file:line:column`.
+
+    In the only input it is `line:column`.
+    """
     file, _, rest = location.partition(":")
     for name in inputs:
         if name != "-" and location.startswith(f"{name}:") and len(inputs) == 1:

@@ -187,7 +187,7 @@ def caption(found: BankMap, group: AccessGroup) -> str:
 
 
 def map_text(found: BankMap) -> Text:
-    """The map as a grid: banks across, the words that each bank delivers cycle by cycle down.
+    """Draws the map as a grid: banks across, and down what each bank delivers cycle by cycle.
 
     A cell is the lane that wants the word, with `+` where several share it. The last row counts
     the words of each bank; `!` marks conflicts.

@@ -20,10 +20,10 @@ class InputTypeError(ValueError):
 
 
 def callable_names(names: Iterable[str]) -> list[str]:
-    """The functions of which a caller need not name the only one, as `iree-run-module` picks them.
+    """Returns the functions of which a caller need not name the only one.
 
-    Names with `__` in front belong to the compiler, and a `$` marks a variant of a function:
-    `main$async` is `main` with fences to wait for and to signal.
+    `iree-run-module` picks the same ones. Names with `__` in front belong to the compiler, and a
+    `$` marks a variant of a function: `main$async` is `main` with fences to wait for and to signal.
     """
     return [name for name in names if not name.startswith("__") and "$" not in name]
 
@@ -33,7 +33,7 @@ _TENSOR = re.compile(r"^%\w+: tensor<(?:[\d?]+x)*(?P<type>[^,<>]*(?:<[^>]*>)?)[,
 
 
 def declared_element_types(declaration: str) -> list[str]:
-    """The element types of a function's parameters; empty for a parameter that is no tensor.
+    """Returns the element types of a function's parameters; empty for one that is no tensor.
 
     Args:
         declaration: such as `sync func @main(%input0: tensor<4x?xbf16>, %input1: i32) -> i32`.

@@ -119,7 +119,7 @@ class EmulatedDevice:
 
 
 def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:
-    """The ids of `sample` workgroups, evenly spread from the first to the last; None for all."""
+    """Returns the ids of `sample` workgroups, spread from the first to the last; None for all."""
     total = math.prod(grid)
     if sample is None or sample >= total:
         return None

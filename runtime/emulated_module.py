@@ -126,7 +126,10 @@ def _dump_flag(directory: Path) -> str:
 
 @contextlib.contextmanager
 def _dumping_session() -> Iterator[tuple[Session, Path]]:
-    """A session, which an error closes, and a directory for its files, which goes at the end."""
+    """Opens a session, which an error closes, and a directory for its files.
+
+    The directory goes at the end.
+    """
     with temporary_directory("bankwise-emulate-") as directory:
         session = Session()
         try:
@@ -137,7 +140,10 @@ def _dumping_session() -> Iterator[tuple[Session, Path]]:
 
 
 def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
-    """The host program; the executables of a copy of it are serialized, which dumps assembly."""
+    """Returns the host program, and has the compiler dump the assembly of its executables.
+
+    For that a copy of the program is serialized.
+    """
     host = compilation.run(source).export()
     compilation.resume(host.clone(), _LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
     return host

@@ -20,7 +20,10 @@ _BLOB = re.compile(r'^\s*("(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.M
 
 
 def resource_blobs(module: ir.Operation) -> Mapping[str, bytes]:
-    """The `dense_resource` blobs of a module by name, without the 4 bytes of alignment in front."""
+    """Returns the `dense_resource` blobs of a module by name, without their alignment.
+
+    The alignment is 4 bytes in front.
+    """
     constants = operations_in(module, "util.buffer.constant")
     if not any("dense_resource<" in str(op.attributes["value"]) for op in constants):
         return {}

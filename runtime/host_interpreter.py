@@ -90,7 +90,10 @@ class Interpreter:
         raise self.unsupported(operation)
 
     def switch(self, operation: ir.Operation) -> tuple[ir.Block, list[object]]:
-        """The block that cf.switch branches to; a value that is no case goes to the first one."""
+        """Returns the block that cf.switch branches to, and the values that it passes.
+
+        A value that is no case goes to the first block.
+        """
         (flag,), default, passed = self.segments(operation)
         if "case_values" not in operation.attributes:
             return operation.successors[0], default
@@ -115,7 +118,7 @@ class Interpreter:
         return [self.values[operand] for operand in operation.operands]
 
     def segments(self, operation: ir.Operation) -> list[list[Any]]:
-        """Operand values by segment."""
+        """Returns the values of an op's operands, segment by segment."""
         values = iter(self.operands(operation))
         sizes = ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])
         return [[next(values) for _ in range(size)] for size in sizes]

@@ -160,7 +160,7 @@ class HostProgram:
         raise HostProgramError(f"input {number} has type {kind}, which is not supported")
 
     def _element_type(self, parameter: ir.Value) -> str:
-        """The element type that the function asserts of a tensor; empty where it asserts none."""
+        """Returns the element type that the function asserts of a tensor; empty without one."""
         for use in parameter.uses:
             op = use.owner.operation
             if op.name == "hal.buffer_view.assert":

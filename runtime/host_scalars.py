@@ -21,7 +21,7 @@ ScalarOp = Callable[[ir.Operation, Sequence[Any]], Sequence[object]]
 
 
 def _integers(op: ir.Operation, operands: Sequence[Any]) -> Sequence[object]:
-    """Integer and index arithmetic: a wave of one lane computes it."""
+    """Computes integer and index arithmetic as a wave of one lane does."""
     lanes = [constant(value) for value in operands]
     results: list[object] = []
     for number in range(len(op.results)):

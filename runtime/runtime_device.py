@@ -64,7 +64,9 @@ _ELEMENT_TYPES = {
 
 
 def device_uris(driver: str = "") -> list[str]:
-    """The URIs of the devices that answer, such as `hip://GPU-...`, of one driver or of all.
+    """Returns the URIs of the devices that answer, of one driver or of all.
+
+    A URI is such as `hip://GPU-...`.
 
     Raises:
         RuntimeDeviceError: the driver that is asked for cannot be used.

@@ -240,7 +240,7 @@ def _word(element: Any) -> str:
 
 
 def array_path(destination: str) -> str:
-    """The path that `@file.npy` or `+file.bin` names; ValueTextError where it is neither."""
+    """Returns the path that `@file.npy` or `+file.bin` names; raises ValueTextError if neither."""
     path = destination[1:]
     if destination[:1] not in ("@", "+") or not path.endswith((".npy", ".bin")):
         raise ValueTextError(

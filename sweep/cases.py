@@ -65,7 +65,7 @@ class Case:
 
 
 def target_flags(target: str) -> tuple[str, str]:
-    """The flags of `iree-compile` that name a target: a chip such as `gfx942`, or `sm_80`."""
+    """Returns the flags of `iree-compile` that name a target, such as `gfx942` or `sm_80`."""
     device, family = ("cuda", "cuda") if target.startswith("sm_") else ("hip", "rocm")
     return f"--iree-hal-target-device={device}", f"--iree-{family}-target={target}"
 
@@ -83,7 +83,7 @@ def cases(
 
 
 def attention_kernel(attention: Attention) -> SweptKernel:
-    """An attention; its work is two products of 2 * batch * seq^2 * head_dim operations each."""
+    """Returns an attention, of two products of 2 * batch * seq^2 * head_dim operations each."""
     a = attention
     tensor = f"{a.batch}x{a.seq}x{a.head_dim}x{a.dtype}"
     name = f"attention_{a.batch}x{a.seq}x{a.head_dim}"

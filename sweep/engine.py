@@ -107,7 +107,7 @@ def _temporaries_of_workers() -> Iterator[None]:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Blocks SIGINT for the processes that are started meanwhile.
+    """Keeps SIGINT from the processes that are started meanwhile.
 
     A terminal sends Ctrl-C to them too. This process receives it and ends them.
     """

@@ -97,7 +97,10 @@ class Matmul(_Products):
         return _product_source(self, (self.m, self.n), "matmul", operation)
 
     def product(self, a: F64, b: F64, part: Mask) -> F64:
-        """The elements of the output that `part` marks; only their rows and columns are summed."""
+        """Returns the elements of the output that `part` marks.
+
+        Only their rows and columns are summed.
+        """
         rows, columns = (np.flatnonzero(part.any(axis=axis)) for axis in (1, 0))
         right = b[columns].T if self.transposed else b[:, columns]
         return (a[rows] @ right)[part[np.ix_(rows, columns)]]
@@ -159,7 +162,7 @@ class Convolution(_Products):
 
     @property
     def _extents(self) -> tuple[int, int]:
-        """Rows and columns of the output."""
+        """Returns the rows and columns of the output."""
         rows, columns = ((x - self.window) // self.stride + 1 for x in (self.height, self.width))
         return rows, columns
 
@@ -184,7 +187,7 @@ Product = Matmul | Convolution
 
 
 def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
-    """The inputs of a kernel: all values of an integer type, normal values of other types."""
+    """Returns inputs of a kernel: all values of an integer type, normal values of others."""
     random = np.random.default_rng(seed)
     if kernel.dtype == "i8":
         return [random.integers(-128, 128, shape, dtype=np.int8) for shape in kernel.operands]
@@ -214,6 +217,9 @@ AnyKernel = Kernel | PackedMatmul | Convolution
 
 
 def swept_attentions(dtype: str) -> list[Attention]:
-    """The 110 attention shapes of the public sweep (attention_shapes.json names its source)."""
+    """Returns the 110 attention shapes of the public sweep.
+
+    attention_shapes.json names its source.
+    """
     shapes = json.loads(_SHAPES.read_text())["shapes"]
     return [Attention(s["batch"], s["seq"], s["head_dim"], dtype) for s in shapes]

@@ -73,7 +73,7 @@ class SamplingDevice(EmulatedDevice):
 
 
 def spread(grid: Workgroup, count: int) -> list[Workgroup]:
-    """`count` workgroups of a grid from first to last, or all if there are no more."""
+    """Returns `count` workgroups of a grid from first to last, or all if there are no more."""
     chosen = sampled_workgroups(grid, count)
     if chosen is not None:
         return chosen
@@ -118,7 +118,10 @@ def _workgroup(record: DispatchRecord) -> dict[str, int] | None:
 
 
 def _grid(record: DispatchRecord) -> dict[str, int] | None:
-    """The counters of the whole grid: measured, or extrapolated from workgroups that agree."""
+    """Returns the counters of the whole grid; None where they are not known.
+
+    They are measured, or extrapolated from workgroups that agree.
+    """
     if record.emulated == record.total:
         return _measured(record)
     one = _workgroup(record) if _all_agree(record) else None
@@ -126,7 +129,10 @@ def _grid(record: DispatchRecord) -> dict[str, int] | None:
 
 
 def _summed(parts: Sequence[Mapping[str, int] | None]) -> dict[str, int] | None:
-    """The sums of a sweep's counters over all dispatches; None where one of them is not known."""
+    """Returns the sums of a sweep's counters over all dispatches.
+
+    None where one of them is not known.
+    """
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None

@@ -140,12 +140,12 @@ class _ConflictScale:
 
     @property
     def lane(self) -> float:
-        """Height of a lane: the shelf takes a fifth of the axis."""
+        """Returns the height of a lane: the shelf takes a fifth of the axis."""
         return 0.2 * (self.highest - self.lowest) / self.lanes
 
     @property
     def shelf(self) -> tuple[float, float]:
-        """Bottom and top of the shelf."""
+        """Returns the bottom and the top of the shelf."""
         return self.lowest - (self.lanes + 1) * self.lane, self.lowest - self.lane
 
     def height(self, conflicts: int, lane: int) -> float:

@@ -117,7 +117,7 @@ class Row:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for rows of the same measurement."""
+        """Returns what is equal for rows of the same measurement."""
         return tuple(getattr(self, field.name) for field in fields(self)[:_KEY_FIELDS])
 
     @property

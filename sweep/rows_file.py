@@ -24,7 +24,7 @@ class KeptRow(Protocol):
 
     @property
     def key(self) -> Hashable:
-        """Equal for rows of the same measurement."""
+        """Returns what is equal for rows of the same measurement."""
         ...
 
     @property

@@ -43,7 +43,7 @@ class Group:
         return BASELINE if BASELINE in self.mitigations else self.mitigations[0]
 
     def complete(self) -> list[str]:
-        """Kernels with grid totals under every mitigation, so that sums can be compared."""
+        """Returns the kernels with grid totals under every mitigation: sums over them compare."""
 
         def known(kernel: str, mitigation: str) -> bool:
             row = self.rows.get((kernel, mitigation))
@@ -52,12 +52,12 @@ class Group:
         return [k for k in self.kernels if all(known(k, m) for m in self.mitigations)]
 
     def grids(self, mitigation: str) -> list[Mapping[str, int]]:
-        """Grid totals of the complete kernels."""
+        """Returns the grid totals of the complete kernels."""
         return [self.rows[k, mitigation].grid or {} for k in self.complete()]
 
 
 def groups(rows: Iterable[Row]) -> list[Group]:
-    """Rows by target and type, in the order in which these come."""
+    """Returns the rows by target and type, in the order in which these come."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         found.setdefault((row.target, row.dtype), []).append(row)
@@ -148,7 +148,7 @@ def csv_table(rows: Sequence[Row]) -> str:
 
 
 def json_table(rows: Sequence[Row], command: Sequence[str]) -> str:
-    """Everything that is known, a row per line."""
+    """Returns everything that is known, a row per line."""
     lines = ",\n".join(f"  {json.dumps(_document(row))}" for row in rows)
     head = json.dumps({"version": 1, "command": list(command)})[:-1]
     return f'{head}, "rows": [\n{lines}\n]}}\n'
@@ -206,7 +206,7 @@ def _of_versions(rows: Iterable[Row]) -> str:
 
 
 def _group_table(group: Group) -> str:
-    """Each cell holds a value per mitigation, which the head lists."""
+    """Returns a table whose cells hold a value per mitigation, which the head lists."""
     order = " / ".join(group.mitigations)
     figures = ("conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes")
     lines = [["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]]
@@ -233,7 +233,10 @@ def _failures(rows: Iterable[Row]) -> str:
 
 
 def markdown_lines(lines: Sequence[Sequence[str]], text_columns: int) -> str:
-    """A table with its head in the first line; columns after `text_columns` hold numbers."""
+    """Returns a table whose head is the first line.
+
+    Columns after `text_columns` hold numbers.
+    """
     head, *body = lines
     rule = ["---" if i < text_columns else "---:" for i in range(len(head))]
     return "\n".join(

@@ -35,7 +35,7 @@ def fail_with_file(program: str, error: OSError) -> int:
 
 
 def stop_output() -> int:
-    """After a BrokenPipeError: keeps the exit from writing to stdout again; returns the code."""
+    """Keeps the exit from writing to stdout again, after a BrokenPipeError; returns the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
 

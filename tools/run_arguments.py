@@ -92,7 +92,7 @@ def expand_flag_files(argv: Sequence[str], within: tuple[str, ...] = ()) -> Iter
 
 
 def _unquoted(flag: str) -> str:
-    """`--function="main"` without the quotation marks, which no shell takes away here."""
+    """Returns `--function="main"` without the quotation marks, which no shell takes away here."""
     name, separator, value = flag.partition("=")
     if len(value) > 1 and value[0] == value[-1] == '"':
         value = value[1:-1]

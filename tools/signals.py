@@ -31,12 +31,15 @@ class Interrupted(KeyboardInterrupt):
 
 
 def exit_code(number: int) -> int:
-    """What a shell reports of a program that a signal ended: 130 for SIGINT, 143 for SIGTERM."""
+    """Returns what a shell reports of a program that a signal ended.
+
+    It is 130 for SIGINT, and 143 for SIGTERM.
+    """
     return 128 + number
 
 
 def end_on_signals(program: str) -> None:
-    """From now on SIGINT and SIGTERM end the process with one line, also within a native call."""
+    """Lets SIGINT and SIGTERM end the process with one line, also within a native call."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
         # Until the thread is there. Nothing temporary can exist so early.
@@ -65,7 +68,7 @@ def end_on_signals(program: str) -> None:
 
 @contextlib.contextmanager
 def raised_signals() -> Iterator[None]:
-    """Within the body the first SIGINT or SIGTERM raises Interrupted; a second does what it did."""
+    """Lets the first SIGINT or SIGTERM in the body raise Interrupted; a second does what it did."""
     wakeup = signal.set_wakeup_fd(-1)
     before = {number: signal.getsignal(number) for number in WORDS}
 
@@ -89,7 +92,7 @@ def raised_signals() -> Iterator[None]:
 
 
 def let_pipes_end_process() -> None:
-    """A closed pipe ends the process silently: for the compiler's help, which it prints itself."""
+    """Lets a closed pipe end the process silently: for the help that the compiler prints."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 

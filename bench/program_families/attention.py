@@ -73,12 +73,12 @@ class Attention:
 
     @property
     def _operands(self) -> list[tuple[str, str]]:
-        """The dimensions and the element type of q, k, v, and of a mask that is an input."""
+        """Returns the dimensions and the type of q, k, v, and of a mask that is an input."""
         found = [(dims, self.dtype) for dims in (self.query, self.key, self.value)]
         return [*found, (self.mask, self.mask_dtype)] if self.mask and not self.causal else found
 
     def inputs(self) -> tuple[Input, ...]:
-        """Normal values for each operand."""
+        """Returns normal values for each operand."""
         return tuple(normal(dtype, *self._shape(dims)) for dims, dtype in self._operands)
 
     def _source(self) -> str:
@@ -127,7 +127,7 @@ class Attention:
 
 
 def _causal_mask(dtype: str, rows: int, columns: int) -> str:
-    """MLIR that makes the mask: 0 on and below the diagonal, minus infinity above."""
+    """Returns MLIR that makes the mask: 0 on and below the diagonal, minus infinity above."""
     kind = tensor(dtype, rows, columns)
     minus_infinity = {"f16": "0xFC00", "f32": "0xFF800000"}[dtype]
     return f"""  %seen = arith.constant 0.0 : {dtype}
@@ -157,7 +157,7 @@ def _plain(dtype: str, batch: int, rows: int, head: int, seen: int = 0) -> Atten
 
 
 def _grouped(name: str, dtype: str, rows: int) -> Attention:
-    """Four query heads share each of two heads of K and V."""
+    """Returns an attention in which four query heads share each of two heads of K and V."""
     sizes = {"b": 1, "h": 2, "g": 4, "m": rows, "n": 64, "k1": 64, "k2": 128}
     return Attention(name, dtype, sizes, "b h g m k1", "b h k2 k1", "b h k2 n", "b h g m n")
 

@@ -30,7 +30,7 @@ _ERF = np.vectorize(math.erf)
 
 
 def gelu(x: Array) -> Array:
-    """x times the probability that a normal variable is below it."""
+    """Returns x times the probability that a normal variable is below x."""
     return x * (1 + _ERF(x / math.sqrt(2))) / 2
 
 
@@ -150,7 +150,7 @@ class Contraction:
 """
 
     def _empty(self, kind: str) -> str:
-        """MLIR that makes the output's tensor, with the operands' sizes if these are dynamic."""
+        """Returns MLIR that makes the output's tensor, with the operands' sizes where dynamic."""
         if not self.dynamic:
             return f"  %empty = tensor.empty() : {kind}\n"
         lines: list[str] = []
@@ -165,7 +165,7 @@ class Contraction:
         return "".join(lines) + f"  %empty = tensor.empty({', '.join(sizes)}) : {kind}\n"
 
     def _epilogue_source(self, kind: str) -> str:
-        """MLIR that applies the steps of the epilogue to %sum."""
+        """Returns MLIR that applies the steps of the epilogue to %sum."""
         if not self.epilogue:
             return ""
         extras = self._extras
@@ -208,7 +208,7 @@ class Contraction:
 
 
 def _product_lines(dtype: str, sum_type: str) -> str:
-    """MLIR that adds the product of `x` and `y`, widened to the sum's type, to `acc`."""
+    """Returns MLIR that adds the product of `x` and `y`, in the sum's type, to `acc`."""
     extension = "extsi" if dtype.startswith("i") else "extf"
     lines: list[str] = []
     left, right = "%x", "%y"

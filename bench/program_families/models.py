@@ -27,7 +27,7 @@ def _weights(element_type: str, rows: int, columns: int) -> Input:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x))."""
+    """Returns 1 / (1 + exp(-x))."""
     return 1 / (1 + np.exp(-x))
 
 

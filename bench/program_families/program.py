@@ -101,17 +101,17 @@ def largest_error(output: Array, expected: Array) -> float:
 
 
 def normal(element_type: str, *shape: int, scale: float = 1.0) -> Input:
-    """Values of a normal distribution with the standard deviation `scale`."""
+    """Makes values of a normal distribution with the standard deviation `scale`."""
     return lambda random: (scale * random.standard_normal(shape)).astype(dtype_of(element_type))
 
 
 def uniform(element_type: str, *shape: int, low: float = 0.0, high: float = 1.0) -> Input:
-    """Values that are spread evenly over [low, high)."""
+    """Makes values that are spread evenly over [low, high)."""
     return lambda random: random.uniform(low, high, shape).astype(dtype_of(element_type))
 
 
 def integers(element_type: str, *shape: int, low: int, high: int) -> Input:
-    """Integers from `low` up to, and without, `high`."""
+    """Makes integers from `low` up to, and without, `high`."""
     return lambda random: random.integers(low, high, shape).astype(dtype_of(element_type))
 
 
@@ -127,7 +127,10 @@ def tensor(element_type: str, *shape: int) -> str:
 
 
 def indexing_map(space: Iterable[str], dims: str) -> str:
-    """The affine map from an iteration space to the dimensions of an operand, such as "m k"."""
+    """Returns the affine map from an iteration space to the dimensions of an operand.
+
+    The dimensions are words, such as "m k".
+    """
     return f"affine_map<({', '.join(space)}) -> ({', '.join(dims.split())})>"
 
 

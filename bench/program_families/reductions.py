@@ -14,7 +14,7 @@ from .program import TOLERANCE, Array, Input, Program, Reference, file_source, i
 
 
 def softmax(x: Array) -> Array:
-    """exp(x) over its sum along the last axis."""
+    """Returns exp(x) over its sum along the last axis."""
     weights = np.exp(x - x.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 

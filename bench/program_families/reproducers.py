@@ -67,7 +67,7 @@ def _matmul(
 
 
 def _dequantized(x: Array, weights: Array, scales: Array) -> Array:
-    """[m, g, k] by [n, g, k], each group of the weights times its scale."""
+    """Returns [m, g, k] by [n, g, k], in which each group of weights is times its scale."""
     # The scaled weights are rounded to f16 before they are multiplied.
     scaled = (weights * scales[..., None]).astype(np.float16).astype(np.float64)
     return np.einsum("mgk,ngk->mn", x, scaled)
@@ -87,7 +87,9 @@ def _square_transposed(x: Array) -> Array:
 
 
 def _square_swizzled_transposed(x: Array) -> Array:
-    """The transpose of rows of 32 whose groups of four stand where `xor_shuffle<32, 4>` put them.
+    """Returns a square's transpose as seen by reads that do not go through the hint.
+
+    The square has rows of 32, whose groups of four stand where `xor_shuffle<32, 4>` has put them.
 
     The stores go through the hint and the reads do not, so the reads see group g of row r where
     the hint has put it, at g ^ (r % 8).
@@ -101,7 +103,7 @@ def _overlapping_fours(x: Array) -> Array:
 
 
 def _eights_by_table(x: Array, table: Array) -> Array:
-    """From each half of `x`, eight values at each place of the table."""
+    """Returns, from each half of `x`, eight values at each place of the table."""
     return np.concatenate([x[half + at :][:8] for half in (0, 512) for at in table])
 
 

@@ -171,7 +171,7 @@ def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> A
     an argument or an allocation; a part of one may have another length whenever it is made.
 
     Returns:
-        None where nothing need be asked, or nothing can, as of data that gathers have permuted.
+        None where nothing need be asked, or nothing can, as where gathers have permuted the data.
     """
     chain = group.chain(access.buffer)
     length = length_of(access.buffer, bits)
