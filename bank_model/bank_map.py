@@ -47,12 +47,12 @@ class BankMap:
 
     @property
     def cycles(self) -> int:
-        """Cycles that the phase takes; 0 without active lanes."""
+        """Returns the cycles that the phase takes; 0 without active lanes."""
         return max(map(len, self.words_by_bank))
 
     @property
     def conflict_cycles(self) -> int:
-        """Cycles lost to conflicts."""
+        """Returns the cycles lost to conflicts."""
         return max(self.cycles - 1, 0)
 
     @property

@@ -67,7 +67,7 @@ class LayoutCost:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Less is better: cycles with issue slots, then cycles alone."""
+        """Returns cycles with issue slots, then cycles alone, of which less is better."""
         return self.cycles + ISSUE_CYCLES * self.instructions, self.cycles
 
 

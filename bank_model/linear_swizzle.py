@@ -61,7 +61,10 @@ class LinearSwizzle:
 
     @staticmethod
     def of(columns: Mapping[int, int] | Iterable[tuple[int, int]]) -> LinearSwizzle:
-        """From source bit -> target mask; several masks of one source add up, 0 is left out."""
+        """Returns the swizzle that adds a mask of targets for each source bit.
+
+        Several masks of one source add up, and a mask of 0 is left out.
+        """
         pairs: Iterable[tuple[int, int]] = (
             cast("Mapping[int, int]", columns).items() if isinstance(columns, Mapping) else columns
         )
@@ -80,7 +83,7 @@ class LinearSwizzle:
 
     @property
     def bits(self) -> int:
-        """Offset bits that take part, counted from 0."""
+        """Returns how many offset bits take part, counted from bit 0."""
         return self.columns[-1][0] + 1 if self.columns else 0
 
     @property
@@ -93,7 +96,10 @@ class LinearSwizzle:
 
     @property
     def group_elements(self) -> int:
-        """Consecutive elements that stay together: the access width; 0 for the identity."""
+        """Returns how many consecutive elements stay together; 0 for the identity.
+
+        This is the access width.
+        """
         return self.targets & -self.targets
 
     def matrix(self, bits: int) -> tuple[int, ...]:
@@ -105,7 +111,7 @@ class LinearSwizzle:
 
     @staticmethod
     def from_matrix(columns: Iterable[int]) -> LinearSwizzle | NotExpressible:
-        """From a square matrix by columns, where it is unit-triangular."""
+        """Returns the swizzle of a square matrix by columns, which must be unit-triangular."""
         found: list[tuple[int, int]] = []
         for source, column in enumerate(columns):
             if column.bit_length() != source + 1:

@@ -122,7 +122,7 @@ class NestedLayout:
 
     @property
     def rank(self) -> int:
-        """Dimensions of the vector."""
+        """Returns the number of the vector's dimensions."""
         return len(self.subgroup_tile)
 
     @property

@@ -58,7 +58,10 @@ class PaddingChoice:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Less is better; LDS bytes only decide between equal costs."""
+        """Returns cycles with issue slots, then cycles alone, of which less is better.
+
+        LDS bytes only decide between equal costs.
+        """
         return self.cycles + ISSUE_CYCLES * self.instructions, self.cycles
 
 

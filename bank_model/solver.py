@@ -117,12 +117,12 @@ class _Candidate:
 
     @property
     def conflicts(self) -> int:
-        """Weighted conflict cycles."""
+        """Returns the weighted conflict cycles."""
         return self.cost.conflict_cycles
 
     @property
     def phases(self) -> int:
-        """Weighted LDS cycles that no conflict causes."""
+        """Returns the weighted LDS cycles that no conflict causes."""
         return self.cost.cycles - self.cost.conflict_cycles
 
 

@@ -157,7 +157,7 @@ class Division:
 
     @cached_property
     def vanishing(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Each bit of `rows`, with a basis of the differences whose images must be 0 there."""
+        """Returns each bit of `rows`, with a basis of differences whose images must be 0 there."""
         wholes = [[c.differences for c in self.whole if c.word_bits > row] for row in self.rows]
         bases = [f2.reduced_basis(chain.from_iterable(w)) for w in wholes]
         return list(zip(self.rows, bases, strict=True))

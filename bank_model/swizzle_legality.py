@@ -326,7 +326,10 @@ class HintRules:
 
     @cached_property
     def block(self) -> int:
-        """The elements that swizzles permute within themselves: what one wave stores directly."""
+        """Returns how many elements swizzles permute within themselves.
+
+        These are what one wave stores directly.
+        """
         block = gcd(self.tile.elements, *(store.span for store in self.stores))
         return gcd(block, *(int(np.gcd.reduce(store.firsts)) for store in self.stores))
 

@@ -99,7 +99,10 @@ class Swizzle(ABC):
 
     @property
     def skips_rows(self) -> bool:
-        """Whether the number of a row does not count every row, which takes one more parameter."""
+        """Returns whether a row's number does not count every row.
+
+        That takes one more parameter.
+        """
         return False
 
     def why_no_permutation(self, size: int | None) -> str | None:

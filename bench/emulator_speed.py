@@ -30,7 +30,7 @@ DTYPES = ("f16", "f32")
 
 
 def seconds(kernel: Attention, workgroups: list[tuple[int, int, int]] | None) -> float:
-    """Times the emulation of some workgroups, or of a grid of 32, under `auto`; in seconds."""
+    """Returns the seconds that emulating some workgroups, or a grid of 32, under `auto` takes."""
     ((name, text),) = compile_kernel(kernel, ARCH, "auto").assembly.items()
     (compiled,) = parse_assembly(text.decode(), name).values()
     dtype = dtype_of(kernel.dtype)

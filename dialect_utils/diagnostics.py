@@ -116,7 +116,7 @@ def refuse_for(reason: str | None) -> None:
 
 
 def print_to_stderr(diagnostic: Diagnostic) -> None:
-    """The default consumer of diagnostics."""
+    """Prints a diagnostic to stderr, as sinks do by default."""
     print(diagnostic, file=sys.stderr)
 
 

@@ -82,7 +82,10 @@ def element_type_of(dtype: np.dtype[Any]) -> str:
 
 
 def element_bits(kind: ir.Type) -> int | None:
-    """Bits of a scalar element type (an index has 64, IREE's default); None for other types."""
+    """Returns the bits of a scalar element type; None for other types.
+
+    An index has 64, which is IREE's default.
+    """
     from iree.compiler import ir
 
     if isinstance(kind, ir.IndexType):

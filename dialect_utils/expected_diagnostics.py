@@ -137,7 +137,10 @@ class ExpectedDiagnostics:
             self.errors.append(Diagnostic(Severity.ERROR, message, diagnostic.location))
 
     def finish(self) -> list[Diagnostic]:
-        """All errors, those of expectations that nothing matched last; empty if all is well."""
+        """Returns all errors; empty if all is well.
+
+        The errors of expectations that nothing matched come last.
+        """
         missing = [
             each.error(f'expected {each.severity.value} "{each.text}" was not produced')
             for index, each in enumerate(self.expectations)

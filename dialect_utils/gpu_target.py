@@ -54,12 +54,12 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """Lanes of a workgroup."""
+        """Returns the number of lanes of a workgroup."""
         return prod(self.workgroup_size)
 
     @property
     def waves(self) -> int:
-        """Waves of a workgroup, the last one possibly not full."""
+        """Returns the number of waves of a workgroup, the last of which may not be full."""
         return -(-self.threads // self.subgroup_size)
 
 
@@ -81,7 +81,7 @@ def gpu_target_of(
 
 
 def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
-    """Workgroup and subgroup size from the function's `translation_info`.
+    """Returns the workgroup and subgroup size that the function's `translation_info` states.
 
     None without both, and for more lanes than a GPU runs in one workgroup: nothing can be said of
     these lane by lane.
@@ -106,7 +106,9 @@ _MOST_LANES = 1 << 14
 
 
 def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch]:
-    """Returns the bank model of the function's GPU, and the function's launch.
+    """Returns the bank model of the function's GPU and the function's launch.
+
+    Returns the reason where there is none.
 
     Raises:
         Refusal: there is no such model.

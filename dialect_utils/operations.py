@@ -62,7 +62,7 @@ def attributes_of(operation: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def point_behind(value: ir.Value) -> ir.InsertionPoint:
-    """Right behind the definition of a value."""
+    """Returns the point right behind the definition of a value."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return ir.InsertionPoint.at_block_begin(owner)
@@ -70,7 +70,7 @@ def point_behind(value: ir.Value) -> ir.InsertionPoint:
 
 
 def mixed_operands(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
-    """Static numbers of an attribute with the dynamic ones filled in from operand `segment`."""
+    """Returns the numbers of an attribute, of which operand `segment` gives the dynamic ones."""
     dynamic = iter(segments_of(operation)[segment])
     numbers = ir.DenseI64ArrayAttr(operation.attributes[static_name])
     return [next(dynamic) if n == DYNAMIC else n for n in numbers]

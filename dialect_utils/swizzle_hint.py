@@ -86,7 +86,7 @@ def stowed_swizzles(allocation: ir.Operation) -> Chain:
 
 
 def unhinted(value: ir.Value) -> ir.Value:
-    """`value` without the hints that directly produce it."""
+    """Returns `value` without the hints that directly produce it."""
     definition = defining_operation(value)
     while definition is not None and is_hint(definition):
         value = definition.operands[0]
@@ -101,7 +101,7 @@ def hints_in(function: ir.Operation) -> list[ir.Operation]:
 
 
 def remove_hints(hints: Iterable[ir.Operation]) -> None:
-    """Erases hint ops, which come each after those that its operand comes from."""
+    """Removes hints, each of which comes behind those that its operand comes from."""
     for hint in hints:
         hint.results[0].replace_all_uses_with(hint.operands[0])
         hint.erase()

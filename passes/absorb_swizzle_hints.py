@@ -189,7 +189,7 @@ def _text(chain: Chain) -> str:
 
 
 def _permuted_elements(allocation: ir.Operation, chain: Chain) -> int | None:
-    """The size of an allocation whose swizzles do not repeat from one copy of it to the next.
+    """Returns the size of an allocation whose swizzles do not repeat from copy to copy.
 
     Swizzles repeat after the least common multiple of their periods. If that divides the size N,
     the element N + o of two buffers in a row goes to N + S(o): the order that `gather_to_lds`

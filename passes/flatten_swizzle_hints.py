@@ -53,7 +53,7 @@ class FlattenSwizzleHints(FunctionPass):
 
 
 def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Operation]]]:
-    """The hints on memrefs that are not flat, by the value that each chain's innermost hint is on.
+    """Returns the hints on memrefs that are not flat, by what each innermost hint is on.
 
     Flat ones stay out: flattening an allocation erases flat views of it, which may be hinted too.
     """

@@ -176,7 +176,7 @@ class _Choosing:
         self.in_any_layout = policy.gathered_conflicts(known.tile, known.gathers)
 
     def choose(self) -> LayoutChoice:
-        """As `LayoutPolicy.choose`."""
+        """Returns the choice that `LayoutPolicy.choose` documents."""
         solved = self.decision.layout
         if not isinstance(solved, SwizzledLayout):
             return self._kept(self._why_no_swizzle())
@@ -234,7 +234,7 @@ class _Choosing:
 
     @property
     def _is_least(self) -> bool:
-        """Whether direct stores alone keep the solved layout from having fewer conflicts."""
+        """Returns whether only direct stores keep the solved layout from having fewer conflicts."""
         left = self.decision.conflict_cycles
         if not self.stores or not left:
             return False

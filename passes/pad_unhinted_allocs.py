@@ -85,7 +85,7 @@ class PadUnhintedAllocs(FunctionPass):
             align_allocation(allocation, needed_alignment(allocation))
 
     def _record(self, plan: PaddingPlan, function: ir.Operation, context: PassContext) -> None:
-        """One remark per allocation, and a decision on each that no hint has decided on."""
+        """Emits a remark on the allocation, and records a decision unless a hint has decided."""
         allocation = plan.allocation
         kind = type_of(allocation)
         text = shown_type(kind)

@@ -123,7 +123,7 @@ class _Analysis:
     choices: tuple[PaddingChoice, ...]
 
     def solve(self, share: PaddingChoice) -> LayoutDecision:
-        """The solver's decision between the plain rows of the allocation and those of `share`."""
+        """Returns the solver's decision between the plain rows and those of `share`."""
         paddings = (share.padding_elements,)
         options = SolverOptions(_PADDING_KINDS, share.lds_bytes, paddings=paddings)
         return solve(self.chip, self.traced.tile, self.costs.accesses, options, self.costs)
@@ -271,7 +271,7 @@ class _Planner:
         return _Analysis(allocation, chip, traced, costs, choices)
 
     def _count_both(self, allocation: ir.Operation, rewrite: PaddedRows) -> tuple[int, int] | None:
-        """Conflict cycles without and with a fixed padding, where they can be counted."""
+        """Returns conflict cycles without and with a fixed padding, where they can be counted."""
         try:
             chip, traced = self._accesses(allocation)
             padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
@@ -345,7 +345,7 @@ def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]
 
 
 def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
-    """The decision for `share`, with the solver's proof, and what it leaves undone and why."""
+    """Returns the decision for `share`, with its proof and the reason for what stays undone."""
     decision = analysis.solve(share)
     rewrite: PaddedRows | None = None
     if share.padding_elements:

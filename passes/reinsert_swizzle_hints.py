@@ -270,7 +270,7 @@ def _check_frames(
 
 
 def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: IndexBits) -> bool:
-    """Whether every part that is used starts where the swizzles, which repeat, begin again."""
+    """Returns whether every used part starts where the swizzles, which repeat, begin again."""
     allocation = defining_operation(allocated)
     assert allocation is not None
     if PERMUTED_ELEMENTS in allocation.attributes:

@@ -260,7 +260,7 @@ class _Planner:
         return emitted_accesses(traces[0].tile, accesses, through_conditions).accesses
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
-        """The plan of a group for each allocation of it, with the conflicts of its own accesses."""
+        """Yields the plan of a group for each of its allocations, with their own conflicts."""
         plan = planned.plan
         if len(planned.group.allocations) == 1 or not plan.swizzles:
             # A group of one is what the plan was made for.

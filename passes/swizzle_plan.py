@@ -40,7 +40,10 @@ class SwizzlePlan:
 
     @staticmethod
     def of(choice: LayoutChoice, lds_bytes: int) -> SwizzlePlan:
-        """The plan to swizzle as chosen; an allocation that is better padded is left to that."""
+        """Returns the plan to swizzle as chosen.
+
+        An allocation that is better padded is left to padding.
+        """
         if not isinstance(choice.layout, SwizzledLayout):
             return SwizzlePlan.kept(choice.reason, lds_bytes, choice.before)
         swizzles = choice.layout.swizzles

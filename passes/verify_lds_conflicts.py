@@ -110,7 +110,10 @@ class VerifyLdsConflicts(FunctionPass):
 def standing_accesses(
     allocation: ReadAllocation, chip: Target
 ) -> Iterator[tuple[LdsAccess, tuple[MachineAccess, ...] | InvalidParameterError]]:
-    """Each known access, with the machine accesses that it becomes or why these are not known."""
+    """Yields each known access, with the machine accesses that it becomes.
+
+    Where these are not known, the reason stands in their place.
+    """
     if allocation.tile is None:
         return
     layout, _ = honoured_layout(allocation)
@@ -139,7 +142,7 @@ class _Fault:
 
 
 def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
-    """Conflict cycles of the wave that has most of them."""
+    """Returns the conflict cycles of the wave that has most of them."""
     total: np.ndarray | None = None
     for machine in machines:
         costs = phase_costs(machine.instruction, machine.addresses, machine.active)
@@ -162,7 +165,7 @@ def _message(allocation: ReadAllocation, access: LdsAccess, cycles: int, worst: 
 
 
 def _shown(lanes: list[int]) -> str:
-    """Lane numbers, the rest of a long list left out."""
+    """Returns lane numbers as text, without the rest of a long list."""
     most = 8
     text = ", ".join(map(str, lanes[:most]))
     return text if len(lanes) <= most else f"{text}, ... ({len(lanes)} lanes)"

@@ -63,7 +63,7 @@ class WarnUnhintedAllocs(FunctionPass):
 
 
 def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int:
-    """Weighted conflict cycles of the plain layout.
+    """Returns the weighted conflict cycles of the plain layout.
 
     Raises:
         Refusal: the accesses are not known.

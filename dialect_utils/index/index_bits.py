@@ -157,13 +157,16 @@ def _carried(a_may: int, a_must: int, b_may: int, b_must: int, carry: int) -> tu
 
 
 def add(a: Bits, b: Bits, exact: bool = False) -> Bits:
-    """a + b."""
+    """Returns what is known of a + b."""
     may, must = _carried(a.may, a.must, b.may, b.must, 0)
     return _facts(may, must, a.upper + b.upper, gcd(a.multiple, b.multiple), exact)
 
 
 def subtract(a: Bits, b: Bits, exact: bool = False) -> Bits:
-    """a - b, as a + ~b + 1; bounded when a is known to be at least b."""
+    """Returns what is known of a - b, computed as a + ~b + 1.
+
+    The difference is bounded when a is known to be at least b.
+    """
     may, must = _carried(a.may, a.must, ~b.must & _ALL, ~b.may & _ALL, 1)
     fits = a.bounded and b.bounded and a.must >= b.upper
     upper = a.upper - b.must if fits else _ALL
@@ -171,7 +174,7 @@ def subtract(a: Bits, b: Bits, exact: bool = False) -> Bits:
 
 
 def multiply(a: Bits, b: Bits, exact: bool = False) -> Bits:
-    """a * b; for a constant factor, as the sum of shifted copies."""
+    """Returns what is known of a * b; a constant factor adds up shifted copies."""
     multiple = a.multiple * b.multiple
     if a.constant is not None:
         a, b = b, a
@@ -189,19 +192,19 @@ def multiply(a: Bits, b: Bits, exact: bool = False) -> Bits:
 
 
 def bit_and(a: Bits, b: Bits) -> Bits:
-    """a & b."""
+    """Returns what is known of a & b."""
     return _facts(a.may & b.may, a.must & b.must, min(a.upper, b.upper), 1)
 
 
 def bit_or(a: Bits, b: Bits) -> Bits:
-    """a | b."""
+    """Returns what is known of a | b."""
     multiple = gcd(a.multiple, b.multiple) if a.may & b.may == 0 else 1
     may = a.may | b.may
     return _facts(may, a.must | b.must, may, multiple, exact=a.may & b.may == 0)
 
 
 def bit_xor(a: Bits, b: Bits) -> Bits:
-    """a ^ b."""
+    """Returns what is known of a ^ b."""
     multiple = gcd(a.multiple, b.multiple) if a.may & b.may == 0 else 1
     may = (a.may | b.may) & ~(a.must & b.must)
     must = (a.must & ~b.may) | (b.must & ~a.may)
@@ -221,7 +224,10 @@ def minimum(a: Bits, b: Bits) -> Bits:
 
 
 def shift_right(a: Bits, amount: int, arithmetic: bool = False) -> Bits:
-    """a >> amount; the arithmetic shift keeps the sign of a value that may be negative."""
+    """Returns what is known of a >> amount.
+
+    The arithmetic shift keeps the sign of a value that may be negative.
+    """
     upper = a.upper >> amount if a.bounded or not arithmetic else _ALL
     may = a.may >> amount | (_HIGH if upper >= _BOUND else 0)
     multiple = a.multiple >> amount if a.multiple % (1 << amount) == 0 else 1
@@ -229,7 +235,10 @@ def shift_right(a: Bits, amount: int, arithmetic: bool = False) -> Bits:
 
 
 def divide(a: Bits, divisor: int, arithmetic: bool = False) -> Bits:
-    """a / divisor rounded down, for a positive divisor; unsigned unless `arithmetic`."""
+    """Returns what is known of a / divisor, rounded down, for a positive divisor.
+
+    The division is unsigned unless `arithmetic`.
+    """
     if divisor & (divisor - 1) == 0:
         return shift_right(a, divisor.bit_length() - 1, arithmetic)
     if not a.bounded:
@@ -239,7 +248,10 @@ def divide(a: Bits, divisor: int, arithmetic: bool = False) -> Bits:
 
 
 def remainder(a: Bits, divisor: int, euclidean: bool = False) -> Bits:
-    """a modulo a positive divisor; of unsigned a, or of signed a when `euclidean`."""
+    """Returns what is known of a modulo a positive divisor.
+
+    a is unsigned, or signed when `euclidean`.
+    """
     if a.upper < divisor:
         return a
     if divisor & (divisor - 1) == 0:
@@ -290,7 +302,10 @@ class IndexBits:
         return _truncate(transfer(operation, result, operands), width)
 
     def _bounded_digits(self, linearize: ir.Operation, operands: list[Bits]) -> list[Bits]:
-        """The facts on the operands, with digits below their bases where all lanes have such."""
+        """Returns the facts on the operands.
+
+        Those on digits are below their bases where all lanes have such digits.
+        """
         count = linearize_digits(linearize)
         basis = basis_of(linearize, operands[count:], constant_bits)
         bounded = list(operands)
@@ -311,7 +326,10 @@ def _operands_of(value: ir.Value) -> list[ir.Value]:
 
 
 def _truncate(facts: Bits, width: int) -> Bits:
-    """The low `width` bits as an unsigned number; unbounded facts already hold for 32 bits."""
+    """Returns what is known of the low `width` bits as an unsigned number.
+
+    Facts that are not bounded hold for 32 bits already.
+    """
     limit = (1 << width) - 1
     if width >= 32 or facts.upper <= limit:
         return facts
@@ -319,7 +337,10 @@ def _truncate(facts: Bits, width: int) -> Bits:
 
 
 def _induction(bounds: list[Bits]) -> Bits:
-    """An scf.for induction variable: lower + k * step, below upper; lower >= 0, step > 0."""
+    """Returns what is known of an scf.for induction variable.
+
+    It is lower + k * step, below upper, with lower >= 0 and step > 0.
+    """
     lower, upper, step = bounds
     if not lower.bounded:
         return _facts(_ALL, 0, _ALL, gcd(lower.multiple, step.multiple))
@@ -440,7 +461,7 @@ def _reinterpreted(operation: ir.Operation, _: int, operands: list[Bits]) -> Bit
 
 
 def _sign_extend(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
-    """Bits from the sign bit on are unknown unless it is known to be 0."""
+    """Returns facts whose bits from the sign bit on are unknown unless that bit is known as 0."""
     source = operands[0]
     width = bit_width(operation.operands[0].type)
     if width is None or width >= 64:
@@ -490,7 +511,10 @@ def _affine_apply(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits
 
 
 def _affine_extremum(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
-    """affine.min / max: one of the map's results; the smallest is below every bound of them."""
+    """Returns what is known of affine.min or affine.max, which is one of the map's results.
+
+    The smallest result is below every bound of them.
+    """
     results = affine_results(operation, operands, _BitArithmetic())
     is_minimum = operation.name == "affine.min" and all(r.bounded for r in results)
     return reduce(minimum if is_minimum else join, results)

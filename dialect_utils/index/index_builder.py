@@ -44,7 +44,7 @@ class IndexBuilder:
         return self._constants[value]
 
     def point_behind(self, anchor: ir.Value) -> ir.InsertionPoint:
-        """Behind the definition of `anchor` and all that was emitted there before."""
+        """Returns the point behind `anchor`'s definition and what was emitted there before."""
         if anchor in self._last:
             return ir.InsertionPoint.after(self._last[anchor])
         if isinstance(anchor, ir.BlockArgument):
@@ -76,15 +76,15 @@ class IndexBuilder:
         return self.emitted(anchor, operation.results[0])
 
     def add(self, anchor: ir.Value, left: ir.Value, right: int | ir.Value) -> ir.Value:
-        """left + right."""
+        """Emits left + right."""
         return left if right == 0 else self._binary(anchor, "arith.addi", left, right)
 
     def subtract(self, anchor: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
-        """left - right."""
+        """Emits left - right."""
         return self._binary(anchor, "arith.subi", left, right)
 
     def multiply(self, anchor: ir.Value, left: ir.Value, factor: int) -> ir.Value:
-        """left * factor, as a shift where it can be one."""
+        """Emits left * factor, as a shift where it can be one."""
         if factor == 1:
             return left
         if is_power_of_two(factor):
@@ -92,7 +92,7 @@ class IndexBuilder:
         return self._binary(anchor, "arith.muli", left, factor)
 
     def divide(self, anchor: ir.Value, left: ir.Value, divisor: int) -> ir.Value:
-        """left / divisor of a value that is not negative, as a shift where it can be one."""
+        """Emits left / divisor of a value that is not negative, as a shift where it can be one."""
         if divisor == 1:
             return left
         if is_power_of_two(divisor):
@@ -100,31 +100,31 @@ class IndexBuilder:
         return self._binary(anchor, "arith.divui", left, divisor)
 
     def remainder(self, anchor: ir.Value, left: ir.Value, divisor: int) -> ir.Value:
-        """left % divisor of a value that is not negative, as a mask where it can be one."""
+        """Emits left % divisor of a value that is not negative, as a mask where it can be one."""
         if is_power_of_two(divisor):
             return self.bit_and(anchor, left, divisor - 1)
         return self._binary(anchor, "arith.remui", left, divisor)
 
     def shift_right(self, anchor: ir.Value, left: ir.Value, amount: int) -> ir.Value:
-        """left >> amount, zeros shifted in."""
+        """Emits left >> amount, which shifts zeros in."""
         return left if amount == 0 else self._binary(anchor, "arith.shrui", left, amount)
 
     def bit_and(self, anchor: ir.Value, left: ir.Value, right: int | ir.Value) -> ir.Value:
-        """left & right."""
+        """Emits left & right."""
         return self._binary(anchor, "arith.andi", left, right)
 
     def bit_or(self, anchor: ir.Value, left: ir.Value, right: int | ir.Value) -> ir.Value:
-        """left | right."""
+        """Emits left | right."""
         return self._binary(anchor, "arith.ori", left, right)
 
     def bit_xor(self, anchor: ir.Value, left: ir.Value, right: int | ir.Value) -> ir.Value:
-        """left ^ right."""
+        """Emits left ^ right."""
         return left if right == 0 else self._binary(anchor, "arith.xori", left, right)
 
     def add_constant_before(
         self, user: ir.Operation, value: ir.Value, constant: int, no_unsigned_wrap: bool
     ) -> ir.Value:
-        """value + constant right before `user`, for a sum that is a small number there.
+        """Emits value + constant right before `user`, where the sum is a small number.
 
         The sum being small, it does not wrap as a signed number; LLVM then moves the constant
         into the offset field of the memory instruction.

@@ -53,7 +53,7 @@ MAX_LANE_VALUES = 1 << 22
 
 
 def thread_ids(launch: Launch) -> IntArray:
-    """Linear thread ids [waves, subgroup_size]; lanes beyond the workgroup count on.
+    """Returns linear thread ids [waves, subgroup_size]; lanes beyond the workgroup count on.
 
     Thread (x, y, z) has the id x + y * Dx + z * Dx * Dy; its wave is id // subgroup_size and its
     lane id % subgroup_size.
@@ -63,7 +63,10 @@ def thread_ids(launch: Launch) -> IntArray:
 
 
 def existing_lanes(launch: Launch) -> BoolArray:
-    """The lanes [waves, subgroup_size] that hold a thread; the last wave may not be full."""
+    """Returns the lanes [waves, subgroup_size] that hold a thread.
+
+    The last wave may not be full.
+    """
     return thread_ids(launch) < launch.threads
 
 
@@ -111,7 +114,7 @@ class LaneValues:
         return np.broadcast_to(self.values, shape)
 
     def truth(self) -> LaneValues:
-        """1 where the value is not zero, 0 elsewhere."""
+        """Returns 1 where the value is not zero, and 0 elsewhere."""
         return LaneValues((self.values != 0).astype(np.int64), self.loops)
 
 
@@ -170,7 +173,10 @@ class LaneEvaluator:
         return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
-        """The trips of an `scf.for`, one axis for all of them; Unknown for bounds not known."""
+        """Returns the trips of an `scf.for`, one axis for all of them.
+
+        Returns Unknown where the bounds are not known.
+        """
         bounds: list[LaneValues] = []
         for operand in list(loop.operands)[:3]:
             bound = self.evaluate(operand)
@@ -180,7 +186,10 @@ class LaneEvaluator:
         return _enumerate_trips(loop, bounds)
 
     def trip_count(self, loop: ir.Operation) -> int | Unknown:
-        """How often an `scf.for` runs when all lanes agree on it; never enumerates the trips."""
+        """Returns how often an `scf.for` runs when all lanes agree on it.
+
+        The trips are never enumerated.
+        """
         bounds: list[int] = []
         for operand in list(loop.operands)[:3]:
             bound = self.evaluate(operand)
@@ -230,7 +239,7 @@ class LaneEvaluator:
 def compute_result(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
-    """Result number `result` of an integer or index operation on known operands."""
+    """Returns result number `result` of an integer or index operation on known operands."""
     name = _name(operation)
     width = bit_width(operation.results[result].type)
     if name not in _COMPUTED or width is None:
@@ -265,7 +274,10 @@ def _is_unsigned(loop: ir.Operation) -> bool:
 
 
 def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange | Unknown:
-    """Trip t of a lane has the value lower + t * step, and is executed while below upper."""
+    """Returns the trips of a loop with these bounds.
+
+    Trip t of a lane has the value lower + t * step, and is executed while that is below upper.
+    """
     lower, upper, step = bounds
     if step.values.size == 0 or step.values.min() < 1:
         return Unknown("scf.for with a step below 1")
@@ -472,7 +484,7 @@ class _LaneArithmetic:
 
 
 def _affine_reduce(function: Callable[..., Any]) -> _Computed:
-    """affine.apply / min / max: the map's results, reduced by `function`."""
+    """Makes affine.apply, min or max: the map's results, reduced by `function`."""
 
     def compute(
         operation: ir.Operation, result: int, operands: list[LaneValues]
@@ -513,7 +525,10 @@ def _delinearize(
 def _linearize(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
-    """The mixed-radix number of the digits, by Horner's rule; the first base is not used."""
+    """Returns the mixed-radix number of the digits, by Horner's rule.
+
+    The first base is not used.
+    """
     digit_count = linearize_digits(operation)
     digits, dynamic = operands[:digit_count], operands[digit_count:]
     if not digits:

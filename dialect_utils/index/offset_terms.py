@@ -32,7 +32,7 @@ class OffsetSplitter:
     _rebuilt: dict[tuple[object, ...], list[ir.Operation]] = field(default_factory=dict)
 
     def split(self, value: ir.Value, depth: int = 0) -> tuple[ir.Value | None, int]:
-        """(base, constant) with value = base + constant; base None stands for 0."""
+        """Returns (base, constant) with value = base + constant; the base None stands for 0."""
         if value not in self._split:
             self._split[value] = self._peeled(value, depth)
         return self._split[value]
@@ -61,7 +61,7 @@ class OffsetSplitter:
         return value, 0
 
     def _addend(self, value: ir.Value) -> tuple[ir.Value, int] | None:
-        """(x, c) of x + c, x - c, and of x | c and x ^ c with no bit in common."""
+        """Returns (x, c) of x + c, x - c, and of x | c and x ^ c with no bit in common."""
         if isinstance(value, ir.BlockArgument):
             return None
         owner = value.owner
@@ -190,7 +190,10 @@ class OffsetSplitter:
         return self._interned(key, operation, rebuild), constant
 
     def _interned(self, key: tuple[object, ...], operation: ir.Operation, create) -> ir.Value:
-        """An equal operation made earlier in the same block, or a new one behind `operation`."""
+        """Returns an equal operation's result, or that of a new one behind `operation`.
+
+        The equal operation was made earlier in the same block.
+        """
         for known in self._rebuilt.setdefault(key, []):
             if known.block == operation.block and known.is_before_in_block(operation):
                 return known.results[0]
@@ -212,7 +215,7 @@ def _create(
 
 
 def _without_constant(expression: ir.AffineExpr) -> tuple[ir.AffineExpr | None, int]:
-    """(rest, constant) of a sum; rest None when nothing else is left."""
+    """Returns the (rest, constant) of a sum; the rest is None when nothing else is left."""
     if isinstance(expression, ir.AffineConstantExpr):
         return None, expression.value
     if not isinstance(expression, ir.AffineAddExpr):

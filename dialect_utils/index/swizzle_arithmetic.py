@@ -45,7 +45,7 @@ _ALL = (1 << 64) - 1
 
 
 def swizzle_constant(chain: Sequence[Swizzle], offset: int) -> int:
-    """S(offset) of a chain listed from the allocation outwards."""
+    """Returns S(offset) of a chain that is listed from the allocation outwards."""
     for swizzle in reversed(chain):
         offset = swizzle.apply(np.array([offset])).item()
     return offset
@@ -101,7 +101,10 @@ class XorNetwork:
         return bits
 
     def trimmed(self, bits: int) -> XorNetwork:
-        """The same map on values with `bits` only: terms that see no set bit are left out."""
+        """Returns the same map for values that have only `bits`.
+
+        Terms that see no set bit are left out.
+        """
         terms: list[XorTerm] = []
         for term in self.terms:
             mask = bits >> term.distance & term.mask
@@ -143,7 +146,7 @@ class SwizzledOffsets:
     def emit(
         self, user: ir.Operation, chain: Sequence[Swizzle], offset: ir.Value, constant: int = 0
     ) -> ir.Value:
-        """S(offset + constant) as an operand for `user`; the sum must lie in the allocation."""
+        """Emits S(offset + constant) as an operand for `user`; the sum lies in the allocation."""
         chain = tuple(chain)
         base, split_off = self.splitter.split(offset)
         constant += split_off
@@ -187,7 +190,7 @@ class SwizzledOffsets:
     def _xored(
         self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
     ) -> tuple[ir.Value, int]:
-        """S(base + constant) of disjoint bits as (register, addend)."""
+        """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         may = self.bits.of(base).may
         key = ("xor", chain, base)
         if key not in self._shared:
@@ -201,7 +204,7 @@ class SwizzledOffsets:
         return self._shared[xored], moved & ~image
 
     def _network(self, network: XorNetwork, base: ir.Value, may: int) -> ir.Value:
-        """S(base), by whichever form has fewer terms."""
+        """Emits S(base), by whichever form has fewer terms."""
         serial = network.trimmed(may).terms
         parallel = network.parallel(may)
         value = base
@@ -217,14 +220,14 @@ class SwizzledOffsets:
         return value
 
     def _moved(self, base: ir.Value, value: ir.Value, term: XorTerm, may: int) -> ir.Value:
-        """(value >> distance) & mask, without the mask where it clears no bit."""
+        """Emits (value >> distance) & mask, without the mask where it clears no bit."""
         shifted = self.builder.shift_right(base, value, term.distance)
         if (may >> term.distance) & ~term.mask == 0:
             return shifted
         return self.builder.bit_and(base, shifted, term.mask)
 
     def _rotated(self, step: FieldStep, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
-        """S(base + constant) of disjoint bits as (register, addend)."""
+        """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         added = (constant + (constant >> step.distance & step.mask)) & step.mask
         key = ("rotate", step, base)
         if key not in self._shared:
@@ -247,7 +250,10 @@ class SwizzledOffsets:
         constant: int,
         period: int,
     ) -> ir.Value:
-        """Any chain; whole periods are split off where the remaining offset cannot be negative."""
+        """Emits any chain, one swizzle after the other.
+
+        Whole periods are split off where the remaining offset cannot be negative.
+        """
         bounded = self.bits.of(base).bounded
         inside = constant % period if bounded else constant
         key = ("chain", chain, base, inside)
@@ -260,7 +266,7 @@ class SwizzledOffsets:
         return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
 
     def _link(self, swizzle: Swizzle, anchor: ir.Value, offset: ir.Value) -> ir.Value:
-        """One swizzle of an offset that is not negative, by its terms or else by its formula."""
+        """Emits one swizzle of an offset that is not negative, by its terms or by its formula."""
         terms = xor_terms(swizzle)
         if terms is None:
             return swizzle.place(EmittedIndex(self.builder, anchor, offset)).value

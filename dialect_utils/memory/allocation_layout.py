@@ -124,7 +124,7 @@ def expansions_of(allocation: ir.Operation) -> list[ir.MemRefType]:
 
 
 def _unpadded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
-    """The rows without padding, if everything goes through one view of the first columns."""
+    """Returns the rows without padding, if all uses go through one view of the first columns."""
     uses = uses_of(allocation.results[0])
     if len(uses) != 1 or uses[0].user.name != SUBVIEW:
         return None

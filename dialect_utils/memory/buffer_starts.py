@@ -21,10 +21,11 @@ from .memref_types import strides_and_offset, type_of
 
 
 def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence]:
-    """For each root of `value`, what is known of the element of the root that `value` starts at.
+    """Returns for each root of `value` what is known of the element where `value` starts.
 
-    A view adds to the offset of its source; where values meet, what holds for all of them remains:
-    a loop that alternates between the elements 0 and 2048 carries 0 (mod 2048).
+    The element is one of that root. A view adds to the offset of its source; where values meet,
+    what holds for all of them remains: a loop that alternates between the elements 0 and 2048
+    carries 0 (mod 2048).
 
     Raises:
         Refusal: the roots are not known.
@@ -101,7 +102,7 @@ def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
 
 
 def begins_at_multiple_of(value: ir.Value, bits: IndexBits) -> int:
-    """A number that divides the element of its root that `value` starts at, whichever root it is.
+    """Returns a number that divides the element of each root at which `value` starts.
 
     0, which every number divides, where `value` starts with its roots; 1 where nothing is known.
     """

@@ -81,7 +81,7 @@ def assume_no_alignment(views: Sequence[ir.Operation]) -> None:
 
 
 def alignment_of(allocation: ir.Operation) -> int:
-    """The bytes of which the allocation's address is a multiple; 1 where it says nothing."""
+    """Returns the bytes of which the allocation's address is a multiple; 1 by default."""
     if "alignment" not in allocation.attributes:
         return 1
     return ir.IntegerAttr(allocation.attributes["alignment"]).value
@@ -152,7 +152,7 @@ def collapse_shape(value: ir.Value, kind: ir.MemRefType) -> ir.Value:
 def _reshape(
     name: str, value: ir.Value, kind: ir.MemRefType, rank: int, more: dict[str, ir.Attribute]
 ) -> ir.Value:
-    """`value`, whose `rank` dimensions become one, or the other way round."""
+    """Makes one dimension of the `rank` dimensions of `value`, or the other way round."""
     index = ir.IntegerType.get_signless(64, kind.context)
     dims = [ir.IntegerAttr.get(index, d) for d in range(rank)]
     together = ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context)

@@ -160,7 +160,10 @@ def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...]:
 
 
 def loop_sources(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """The initial and the yielded value of an `scf.for`'s argument or result; None for others."""
+    """Returns the initial and the yielded value of an `scf.for`'s argument or result.
+
+    Returns None for any other value.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block):
         loop, number = owner.owner.operation, ir.BlockArgument(value).arg_number - 1

@@ -179,7 +179,7 @@ class GatherPermuter:
 
     @staticmethod
     def of(function: ir.Operation, evaluator: LaneEvaluator) -> GatherPermuter:
-        """For a function whose launch is the evaluator's."""
+        """Returns the permuter of a function whose launch is the evaluator's."""
         return GatherPermuter(function, evaluator, LaneDependence(evaluator))
 
     def check(self, gather: Gather) -> None:
@@ -303,9 +303,10 @@ def _first_element(gather: Gather) -> ir.Value:
 
 
 def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]]:
-    """How far behind its allocation a memref starts, as numbers and what to multiply them with.
+    """Returns how far behind its allocation a memref starts.
 
-    What loops and choices carry must be whole allocations.
+    The distance is a sum of products of a number or value and a factor. What loops and choices
+    carry must be whole allocations.
 
     Raises:
         Refusal: names what is in the way.

@@ -14,9 +14,10 @@ from .flow import uses_of
 
 
 def emit_hints(buffer: ir.Value, swizzles: Sequence[Swizzle | ir.Attribute]) -> None:
-    """Hints a memref or tensor, the first swizzle nearest to it, and lets its users use the last.
+    """Puts hints on a memref or tensor, and lets its users use the last of them.
 
-    What touches no element of it, as `memref.dealloc`, stays with the buffer itself.
+    The first swizzle is nearest to the buffer. What touches no element of it, as `memref.dealloc`,
+    stays with the buffer itself.
     """
     uses = uses_of(buffer)
     hinted = behind_hints(buffer, swizzles)

@@ -91,10 +91,11 @@ def _plain_accesses(group: BufferGroup) -> list[BufferAccess]:
 
 
 def read_of_another_layout(group: BufferGroup) -> tuple[BufferAccess, Chain] | None:
-    """A load through swizzles through which nothing is written, and these; None without any.
+    """Returns a load through swizzles through which nothing is written, with these swizzles.
 
-    Nothing is said where operations that are not understood may write. A program that reuses memory
-    for unrelated data writes each layout before it reads it.
+    Returns None where there is no such load. Nothing is said where operations that are not
+    understood may write. A program that reuses memory for unrelated data writes each layout before
+    it reads it.
     """
     if group.problem is not None:
         return None
@@ -107,7 +108,10 @@ def read_of_another_layout(group: BufferGroup) -> tuple[BufferAccess, Chain] | N
 
 
 def _hinted_parts(group: BufferGroup) -> list[ir.Value]:
-    """The buffers that innermost hints are on, but for those that only gathers go through."""
+    """Returns the buffers that innermost hints are on.
+
+    Those that only gathers go through are left out.
+    """
     parts: dict[ir.Value, None] = {}
     for hint in group.hints:
         uses = list(hint.results[0].uses)
@@ -121,7 +125,10 @@ def _hinted_parts(group: BufferGroup) -> list[ir.Value]:
 
 
 def _begin_anew(group: BufferGroup, bits: IndexBits) -> bool:
-    """Whether every hint is where the swizzles of the group, counted from the root, begin anew."""
+    """Returns whether every hint is where the group's swizzles begin anew.
+
+    They count from the root.
+    """
     period = chain_period(group.chains[0])
     return all(begins_at_multiple_of(part, bits) % period == 0 for part in _hinted_parts(group))
 
@@ -193,7 +200,7 @@ def _may_ask(group: BufferGroup, bits: IndexBits) -> bool:
 
 
 def _asked_buffers(group: BufferGroup) -> list[ir.Value]:
-    """What the hints are on, before views that leave its elements and their number as they are."""
+    """Returns what the hints are on, before views that change no element and no length."""
     return list(dict.fromkeys(map(_before_views, _hinted_parts(group))))
 
 

@@ -45,7 +45,10 @@ class BufferAccess:
 
     @property
     def writes(self) -> bool:
-        """Whether the access writes the buffer: a store, or a gather_to_lds that stores there."""
+        """Returns whether the access writes the buffer.
+
+        A store does, and a gather_to_lds that stores there.
+        """
         if self.is_gather:
             return self.buffer_operand > 0
         row = access_row(self.operation)
@@ -98,7 +101,7 @@ class BufferGroup:
         return tuple(chain for chain in found if chain)
 
     def is_permuted(self, access: BufferAccess) -> bool:
-        """Whether an access is a gather_to_lds through hints: its data is permuted already."""
+        """Returns whether an access is a gather_to_lds through hints, with permuted data."""
         if not access.is_gather:
             return False
         if self.problem is None or self.hints_apart:
@@ -107,7 +110,10 @@ class BufferGroup:
 
     @property
     def is_permuted_by_gathers(self) -> bool:
-        """Whether gathers have written data in the order of the hints: these must then resolve."""
+        """Returns whether gathers have written data in the order of the hints.
+
+        These hints must then resolve.
+        """
         return any(self.is_permuted(access) for access in self.accesses)
 
     def blame(self, problem: Refusal) -> None:
@@ -134,7 +140,7 @@ def group_hinted_buffers(
 
 
 def _group(connected: Connected, position: Mapping[ir.Operation, int]) -> BufferGroup:
-    """The group of connected buffers; the order of the program's text makes it reproducible."""
+    """Returns the group of connected buffers, in the order of the program's text."""
     group = BufferGroup(sorted(connected.roots, key=lambda root: _place(root, position)))
     for value in connected.values:
         if not is_memref(value):

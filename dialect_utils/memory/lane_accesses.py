@@ -115,7 +115,9 @@ class LaneAccesses:
         ]
 
     def stored_directly(self) -> tuple[DirectStore, list[LdsAccess]] | None:
-        """What a direct store does, at the addresses that the hardware gives it; None if nothing.
+        """Returns what a direct store does, at the addresses that the hardware gives it.
+
+        Returns None if it does nothing.
 
         Raises:
             Refusal: it is not known what some lane touches.
@@ -226,11 +228,11 @@ class LaneAccesses:
 def _gathered(
     tile: LdsTile, view: TracedView, count: int, starts: np.ndarray, active: np.ndarray
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, int]]]:
-    """The first element of each wave, and what its lanes write from there, as (elements, count).
+    """Returns the first element of each wave, and what its lanes write from there.
 
-    The hardware knows nothing of swizzles: `count` elements of each lane lie behind those of the
-    lane before. In a swizzled allocation the logical elements there are those that the swizzle
-    puts there.
+    The latter are pairs (elements, count). The hardware knows nothing of swizzles: `count` elements
+    of each lane lie behind those of the lane before. In a swizzled allocation the logical elements
+    there are those that the swizzle puts there.
     """
     if isinstance(view.chain, Unknown):
         raise Refusal(view.chain.reason)
@@ -275,7 +277,7 @@ def _run_dimension(view: TracedView, extents: tuple[int, ...]) -> int | None:
 def _run_offsets(
     strides: tuple[int, ...], extents: tuple[int, ...], run_dimension: int | None
 ) -> Iterator[int]:
-    """Element offsets of the runs from the first element, the last dimension fastest."""
+    """Yields element offsets of the runs from the first element, the last dimension fastest."""
     counts = [1 if d == run_dimension else n for d, n in enumerate(extents)]
     for position in np.ndindex(*counts):
         yield sum(p * s for p, s in zip(position, strides, strict=True))

@@ -134,7 +134,10 @@ class _Trace:
     """The different views that each meeting may stand for."""
 
     def onward(self, use: Use, target: ir.Value, view: TracedView) -> TracedView | None:
-        """What `target` shows of the allocation; None if that is not known, or known already."""
+        """Returns what `target` shows of the allocation.
+
+        Returns None if that is not known, or known already.
+        """
         try:
             if use.is_view:
                 return view.through(use.user, self.evaluator)

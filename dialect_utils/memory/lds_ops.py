@@ -107,7 +107,7 @@ class Access:
     """Why it cannot take swizzled memory, where its name alone does not tell."""
 
     def buffer_operand(self, operation: ir.Operation) -> int | None:
-        """The number of the operand that is the buffer; None where any operand may be it."""
+        """Returns the number of the operand that is the buffer; None where any may be it."""
         return self.buffer(operation) if callable(self.buffer) else self.buffer
 
 
@@ -177,7 +177,10 @@ def footprint_of(operation: ir.Operation, operand_number: int) -> Footprint:
 
 
 def required_alignment(operation: ir.Operation) -> int:
-    """Bytes of which the LDS addresses of `operation` must be multiples in every layout; or 1."""
+    """Returns the bytes of which LDS addresses of `operation` must be multiples; or 1.
+
+    The requirement holds in every layout.
+    """
     row = access_row(operation)
     return 1 if row is None or row.alignment is None else max(row.alignment(operation), 1)
 
@@ -240,7 +243,10 @@ def _transfer(
     mask: list[ir.Value],
     broadcasts: bool,
 ) -> Footprint:
-    """A vector.transfer: vector dimension k runs along the memref dimension its map names."""
+    """Returns the footprint of a vector.transfer.
+
+    Vector dimension k runs along the memref dimension that its map names.
+    """
     moved = _static(vector.type)
     attribute = operation.attributes["permutation_map"]
     assert isinstance(attribute, ir.AffineMapAttr)
@@ -255,7 +261,10 @@ def _transfer(
 
 
 def _minor(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
-    """A vector.load or store: the vector covers the innermost memref dimensions in order."""
+    """Returns the footprint of a vector.load or store.
+
+    The vector covers the innermost memref dimensions in order.
+    """
     moved = _static(vector.type)
     if moved.rank > len(indices):
         raise Refusal(f"{operation.name} of a vector of higher rank than its memref")
@@ -299,7 +308,10 @@ def _store(operation: ir.Operation) -> Footprint:
 
 
 def _transpose_load(operation: ir.Operation) -> Footprint:
-    """Every lane reads a vector at its own address; what the lanes then swap costs nothing."""
+    """Returns the footprint of a transposing load.
+
+    Every lane reads a vector at its own address; what the lanes then swap costs nothing.
+    """
     memory, *indices = operation.operands
     moved = _static(operation.results[0].type)
     bits = element_bits(moved.element_type)
@@ -312,7 +324,10 @@ def _transpose_load(operation: ir.Operation) -> Footprint:
 
 
 def _ldmatrix(operation: ir.Operation) -> Footprint:
-    """Lanes 8 m to 8 m + 7 give the addresses of the 16-byte rows of matrix m."""
+    """Returns the footprint of ldmatrix.
+
+    Lanes 8 m to 8 m + 7 give the addresses of the 16-byte rows of matrix m.
+    """
     memory, *indices = operation.operands
     bits = element_bits(type_of(memory).element_type)
     if bits is None or 128 % bits:
@@ -327,7 +342,10 @@ def _ldmatrix(operation: ir.Operation) -> Footprint:
 
 
 def _gather_to_lds(operation: ir.Operation) -> Footprint:
-    """Lane l writes its part of memory behind the wave's address, wherever it has read it."""
+    """Returns the footprint of a gather_to_lds.
+
+    Lane l writes its part of memory behind the wave's address, wherever it has read it.
+    """
     _, _, (destination,), indices = segments_of(operation)
     transfer = ir.TypeAttr(operation.attributes["transferType"]).value
     element = type_of(destination).element_type
@@ -359,13 +377,16 @@ def _element_bytes(operation: ir.Operation) -> int:
 
 
 def _copied_bytes(operation: ir.Operation) -> int:
-    """`nvgpu.device_async_copy`: `dstElements` elements of the destination, its first operand."""
+    """Returns the bytes of `dstElements` elements that `nvgpu.device_async_copy` copies."""
     elements = ir.IntegerAttr(operation.attributes["dstElements"]).value
     return _element_bytes(operation) * elements
 
 
 def _transferred_bytes(operation: ir.Operation) -> int:
-    """`amdgpu.gather_to_lds`: what a lane moves; 12 bytes are three words."""
+    """Returns the bytes that an `amdgpu.gather_to_lds` moves at once.
+
+    Of a lane's 12 bytes these are the 4 of a word.
+    """
     size = _type_bytes(ir.TypeAttr(operation.attributes["transferType"]).value)
     return size & -size
 

@@ -58,7 +58,10 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int | None]:
-    """Strides and offset in elements, `DYNAMIC` among them; None where they are not strided."""
+    """Returns strides and offset in elements, `DYNAMIC` among them.
+
+    Both are None where the type is not strided.
+    """
     try:
         strides, offset = kind.get_strides_and_offset()
     except (RuntimeError, ValueError):
@@ -138,7 +141,7 @@ def strided_type(
 
 
 def contiguous_type(like: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
-    """The type of `shape` that starts where the strided type `like` starts and has no gaps."""
+    """Returns the type of `shape` without gaps that starts where the strided type `like` does."""
     if has_identity_layout(like):
         return row_major_type(like, shape)
     _, offset = strides_and_offset(like)
@@ -150,9 +153,9 @@ def contiguous_type(like: ir.MemRefType, shape: Sequence[int]) -> ir.MemRefType:
 
 
 def whole_element_bits(kind: ir.Type, truth_bits: int = 1) -> int | None:
-    """Bits of an element, for vectors and complex numbers of all their parts; None if not known.
+    """Returns the bits of an element, of vectors and complex numbers with all their parts.
 
-    An `i1` has `truth_bits`.
+    Returns None where they are not known. An `i1` has `truth_bits`.
     """
     if isinstance(kind, ir.VectorType | ir.ComplexType):
         part = whole_element_bits(kind.element_type, truth_bits)

@@ -48,12 +48,15 @@ class PaddedRows:
 
 
 def bits_of_element(allocation: ir.Operation) -> int:
-    """Bits of an element, for vectors and complex numbers of all their parts; 0 if not known."""
+    """Returns the bits of an element with all its parts; 0 if not known."""
     return whole_element_bits(type_of(allocation).element_type) or 0
 
 
 def lds_bytes_of(allocations: Sequence[ir.Operation]) -> int | None:
-    """LDS of all allocations, each rounded up to its alignment; None when one is dynamic."""
+    """Returns the LDS bytes of all allocations, each rounded up to its alignment.
+
+    Returns None when one is dynamic.
+    """
     total = 0
     for allocation in allocations:
         kind = type_of(allocation)

@@ -99,7 +99,7 @@ def _carries(
 
 
 def _check_single_source(carried: set[ir.Value], all_values: set[ir.Value]) -> None:
-    """A loop-carried tensor must be this buffer from outside and from every iteration."""
+    """Refuses loop-carried tensors that are not this buffer outside and in every iteration."""
     for value in carried:
         if not all_values.issuperset(loop_sources(value) or ()):
             raise Refusal("a loop carries it together with another tensor")

@@ -100,7 +100,7 @@ class TracedView:
         return replace(view, offset=_evaluate(offsets[0], evaluator))
 
     def _behind(self, hint: ir.Operation) -> Chain | Unknown:
-        """The swizzles behind a hint on the view, if they are those of the whole allocation."""
+        """Returns the swizzles behind a hint on the view, if they are the whole allocation's."""
         if isinstance(self.chain, Unknown):
             return self.chain
         try:

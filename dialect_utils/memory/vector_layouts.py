@@ -50,7 +50,7 @@ class VectorLayouts:
     _work: deque[ir.Value] = field(default_factory=deque)
 
     def candidates(self, value: ir.Value) -> tuple[NestedLayout, ...]:
-        """All layouts that `value` could get: none, the one it gets, or contradicting ones."""
+        """Returns all layouts that `value` could get: none, one, or contradicting ones."""
         return tuple(self._candidates.get(value, ()))
 
     def _spread(self, function: ir.Operation) -> None:
@@ -86,7 +86,7 @@ class VectorLayouts:
                     self._spread_back(inner)
 
     def _backwards(self, op: ir.Operation) -> Iterator[tuple[ir.Value, NestedLayout | None]]:
-        """(operand, layout) pairs that follow from the layouts of `op`'s results."""
+        """Yields (operand, layout) pairs that follow from the layouts of `op`'s results."""
         name = op_name(op)
         if name == "scf.for":
             yields = terminator(op.regions[0])
@@ -184,7 +184,7 @@ _TRANSPARENT = frozenset({"vector.transpose", "vector.shape_cast", "vector.broad
 def _forwards(
     user: ir.Operation | ir.OpView, operand_number: int, layout: NestedLayout
 ) -> Iterator[tuple[ir.Value, NestedLayout | None]]:
-    """(value, layout) pairs that follow from the layout of one operand of `user`."""
+    """Yields (value, layout) pairs that follow from the layout of one operand of `user`."""
     op = user.operation
     name = op_name(op)
     if name in ("scf.for", "scf.yield"):

@@ -17,7 +17,7 @@ from .memref_types import has_identity_layout, row_major_type, strided_type, str
 
 
 def cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """A cast keeps its shape and takes the layout of its operand."""
+    """Returns the type of a cast, which keeps its shape and takes its operand's layout."""
     if not isinstance(operation.results[0].type, ir.MemRefType):
         raise Refusal("memref.cast to an unranked memref cannot take padded rows")
     shape = ir.MemRefType(operation.results[0].type).shape
@@ -26,7 +26,10 @@ def cast_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
 
 
 def subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """A subview multiplies strides and adds up its offset; unit dimensions may be dropped."""
+    """Returns the type of a subview, which multiplies strides and adds up its offset.
+
+    Unit dimensions may be dropped.
+    """
     offsets = list(ir.DenseI64ArrayAttr(operation.attributes["static_offsets"]))
     sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
     steps = list(ir.DenseI64ArrayAttr(operation.attributes["static_strides"]))
@@ -46,7 +49,10 @@ def subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefTyp
 
 
 def _strides_of(padded: ir.MemRefType) -> tuple[tuple[int, ...], int]:
-    """Strides and offset of a type that padding has given, which are always strided."""
+    """Returns the strides and the offset of a type that padding has given.
+
+    Such types are always strided.
+    """
     strides, offset = strides_and_offset(padded)
     assert strides is not None
     assert offset is not None
@@ -69,7 +75,10 @@ def _groups_of(operation: ir.Operation) -> list[list[int]]:
 
 
 def expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """Each source dimension's stride belongs to the innermost of those it is split into."""
+    """Returns the type of an expand_shape.
+
+    Each source dimension's stride belongs to the innermost of those it is split into.
+    """
     kind = ir.MemRefType(operation.results[0].type)
     if not kind.has_static_shape:
         raise Refusal("memref.expand_shape to a dynamic shape cannot take padded rows")
@@ -86,7 +95,10 @@ def expand_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType
 
 
 def collapse_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefType:
-    """Dimensions collapse only where the outer stride continues the inner one without a gap."""
+    """Returns the type of a collapse_shape.
+
+    Dimensions collapse only where the outer stride continues the inner one without a gap.
+    """
     refusal = Refusal("memref.collapse_shape across the padded rows")
     source_strides, offset = _strides_of(source)
     shape = ir.MemRefType(operation.results[0].type).shape
