@@ -164,7 +164,7 @@ class Spoiler(Enum):
 
     @property
     def reason(self) -> str:
-        """How the decision's reason begins."""
+        """Returns how the decision's reason begins."""
         return self.value.rstrip()
 
 
@@ -198,7 +198,7 @@ class Tile:
 
     @property
     def allocated(self) -> tuple[int, ...]:
-        """The shape of one buffer."""
+        """Returns the shape of one buffer."""
         margins = zip(self.padded_margins, self.shape, strict=True)
         return tuple(before + size + behind for (before, behind), size in margins)
 
@@ -208,7 +208,7 @@ class Tile:
 
     @property
     def allocation(self) -> tuple[int, ...]:
-        """The shape of one allocation."""
+        """Returns the shape of one allocation."""
         return (self.buffers, *self.allocated) if self.indexed else self.allocated
 
     @property
@@ -216,7 +216,7 @@ class Tile:
         return 1 if self.indexed else self.buffers
 
     def outputs(self, consumer: Access) -> int:
-        """Elements that a consumer takes away in one trip."""
+        """Returns how many elements a consumer takes away in one trip."""
         return consumer.width * prod(unit_grid(self, consumer))
 
 
@@ -237,7 +237,7 @@ class Kernel:
 
     @property
     def stages(self) -> int:
-        """How often a tile is moved."""
+        """Returns how often a tile is moved."""
         return self.workgroups * self.trips
 
 
@@ -245,7 +245,7 @@ class Kernel:
 
 
 def viewed_shape(tile: Tile, access: Access) -> tuple[int, ...]:
-    """The shape behind the views of an access."""
+    """Returns the shape behind the views of an access."""
     shape = list(tile.shape)
     for view in access.views:
         if isinstance(view, Expand):
@@ -256,7 +256,7 @@ def viewed_shape(tile: Tile, access: Access) -> tuple[int, ...]:
 
 
 def unit_grid(tile: Tile, access: Access | Gather) -> tuple[int, ...]:
-    """How many vectors lie along each dimension."""
+    """Returns how many vectors lie along each dimension."""
     grid = list(tile.shape if isinstance(access, Gather) else viewed_shape(tile, access))
     grid[_axis(access)] //= access.width
     return tuple(grid)
@@ -267,7 +267,7 @@ def _axis(access: Access | Gather) -> int:
 
 
 def _coordinates(grid: tuple[int, ...], axis: int, places: Places, slots: Ints) -> list[Ints]:
-    """The coordinates, in vectors, of each slot's place."""
+    """Returns the coordinates, in vectors, of each slot's place."""
     sizes = [grid[d] for d in places.order]
     found = dict(zip(places.order, np.unravel_index(slots, sizes), strict=True))
     axis %= len(grid)
@@ -279,14 +279,14 @@ def _coordinates(grid: tuple[int, ...], axis: int, places: Places, slots: Ints) 
 
 
 def _window(tile: Tile) -> Ints:
-    """The element of one buffer at each place of the tile."""
+    """Returns the element of one buffer at each place of the tile."""
     elements = np.arange(prod(tile.allocated), dtype=np.int64).reshape(tile.allocated)
     ends = zip(tile.padded_margins, tile.shape, strict=True)
     return elements[tuple(slice(before, before + size) for (before, _), size in ends)]
 
 
 def places_of(tile: Tile, access: Access, slots: Ints) -> Ints:
-    """[slots, width]: the elements of one buffer that each slot has."""
+    """Returns the elements [slots, width] of one buffer that each slot has."""
     elements = _window(tile).reshape(viewed_shape(tile, access))
     axis = _axis(access)
     found = _coordinates(unit_grid(tile, access), axis, access.places, slots)
@@ -296,7 +296,7 @@ def places_of(tile: Tile, access: Access, slots: Ints) -> Ints:
 
 
 def gathered_places(tile: Tile, gather: Gather) -> tuple[Ints, Ints]:
-    """For each slot of a gather its elements of one buffer, and the source vector for them."""
+    """Returns for each slot of a gather its elements of one buffer, and their source vector."""
     slots = np.arange(tile.elements // gather.width)
     stored = _window(tile).reshape(-1, gather.width)
     grid = unit_grid(tile, gather)
@@ -305,7 +305,7 @@ def gathered_places(tile: Tile, gather: Gather) -> tuple[Ints, Ints]:
 
 
 def input_arrays(kernel: Kernel, seed: int = 0) -> list[Array]:
-    """Random finite values, one input per tile."""
+    """Returns random finite values, one input per tile."""
     random = np.random.default_rng(seed)
     arrays: list[Array] = []
     for tile in kernel.tiles:
@@ -319,7 +319,7 @@ def input_arrays(kernel: Kernel, seed: int = 0) -> list[Array]:
 
 
 def expected(kernel: Kernel, inputs: Sequence[Array]) -> list[Array]:
-    """What the kernel returns: for each tile one output per consumer."""
+    """Returns what the kernel returns: for each tile one output per consumer."""
     outputs: list[Array] = []
     for tile, given in zip(kernel.tiles, inputs, strict=True):
         stages = given.reshape(kernel.stages, tile.elements)
@@ -342,12 +342,12 @@ def expected(kernel: Kernel, inputs: Sequence[Array]) -> list[Array]:
 
 
 def lds_tile(tile: Tile) -> LdsTile:
-    """One allocation of the tile."""
+    """Returns one allocation of the tile."""
     return LdsTile(tile.allocation, 8 * tile.bytes)
 
 
 def lds_accesses(kernel: Kernel, tile: Tile) -> list[LdsAccess]:
-    """All loads and stores of one workgroup to a tile, gathers aside.
+    """Returns all loads and stores of one workgroup to a tile, gathers aside.
 
     Carried buffers count as one allocation: each access is made to one of them.
     """
@@ -366,7 +366,7 @@ def lds_accesses(kernel: Kernel, tile: Tile) -> list[LdsAccess]:
 def _accesses_in(
     kernel: Kernel, tile: Tile, access: Access, stages: npt.NDArray[np.intp]
 ) -> list[LdsAccess]:
-    """The accesses of one producer or consumer in all trips."""
+    """Returns the accesses of one producer or consumer in all trips."""
     units, threads = prod(unit_grid(tile, access)), kernel.threads
     waves = -(-threads // WAVE)
     thread = np.arange(waves * WAVE)
@@ -437,7 +437,7 @@ def _with(memref: _Memref, name: str, **changes: Any) -> _Memref:
 
 
 def render(kernel: Kernel) -> str:
-    """The kernel as a module whose function `run` takes one tensor per tile."""
+    """Returns the kernel as a module whose function `run` takes one tensor per tile."""
     return _Renderer(kernel).module()
 
 
@@ -479,7 +479,7 @@ class _Renderer:
         self._emit("}")
 
     def _apply(self, hint: str, formula: str, **values: str) -> str:
-        """An affine map; `values` are those of the names in the formula."""
+        """Emits an affine map; `values` are those of the names in the formula."""
         names = ", ".join(values)
         given = ", ".join(values.values())
         return self._let(hint, f"affine.apply affine_map<({names}) -> ({formula})>({given})")
@@ -603,7 +603,7 @@ func.func @run({given}) -> ({kinds}) {{
     # Trips.
 
     def _loop(self, buffers: list[list[_Memref]]) -> None:
-        """Tiles with several buffers are brought ahead, in those that nobody reads."""
+        """Emits the loop; tiles with several buffers are brought ahead, in those nobody reads."""
         kernel = self._kernel
         zero, one = self._constant(0), self._constant(1)
         ahead = [tile for tile in kernel.tiles if tile.buffers > 1]
@@ -676,7 +676,7 @@ func.func @run({given}) -> ({kinds}) {{
                 output += 1
 
     def _start(self, stage: str, size: int) -> str:
-        """Where the elements of this workgroup's stage begin."""
+        """Returns where the elements of this workgroup's stage begin."""
         formula = f"(b * {self._kernel.trips} + k) * {size}"
         return self._apply("start", formula, b=self._group, k=stage)
 
@@ -753,7 +753,7 @@ func.func @run({given}) -> ({kinds}) {{
     # Views.
 
     def _part(self, tile: Tile, memref: _Memref, buffer: str) -> _Memref:
-        """The tile in its buffer, without margins."""
+        """Returns the tile in its buffer, without margins."""
         befores = [before for before, _ in tile.padded_margins]
         if not tile.indexed and tile.shape == tile.allocated:
             return memref
@@ -840,7 +840,7 @@ func.func @run({given}) -> ({kinds}) {{
     def _coordinates(
         self, grid: tuple[int, ...], axis: int, places: Places, slot: str
     ) -> list[str]:
-        """As the function of the same name, in MLIR."""
+        """Emits what the function of the same name computes."""
         sizes = [grid[d] for d in places.order]
         if len(grid) == 1:
             names = [slot]
@@ -868,7 +868,7 @@ func.func @run({given}) -> ({kinds}) {{
         return [found[d] for d in range(len(grid))]
 
     def _digit(self, spelling: Spelling, slot: str, inner: int, size: int, slowest: bool) -> str:
-        """`slot / inner mod size`."""
+        """Emits `slot / inner mod size`."""
         if spelling is Spelling.AFFINE:
             formula = "s" if inner == 1 else f"s floordiv {inner}"
             return self._apply("at", formula if slowest else f"{formula} mod {size}", s=slot)
@@ -905,7 +905,7 @@ func.func @run({given}) -> ({kinds}) {{
     def _target(
         self, tile: Tile, access: Access, memref: _Memref, slot: str
     ) -> tuple[_Memref, list[str]]:
-        """What a slot accesses, and where."""
+        """Returns what a slot accesses, and where."""
         shape, axis = viewed_shape(tile, access), _axis(access)
         spelling = access.places.spelling
         indices = self._coordinates(unit_grid(tile, access), axis, access.places, slot)
@@ -926,7 +926,7 @@ func.func @run({given}) -> ({kinds}) {{
 
     @staticmethod
     def _vector(tile: Tile, access: Access) -> str:
-        """The type that one slot moves."""
+        """Returns the type that one slot moves."""
         if access.op is Op.MEMREF:
             return tile.element
         return f"vector<{access.width}x{tile.element}>"
@@ -981,7 +981,7 @@ func.func @run({given}) -> ({kinds}) {{
     def _gather(
         self, tile: Tile, gather: Gather, source: tuple[str, str], start: str, memref: _Memref
     ) -> None:
-        """Waves take turns with the pieces of the tile that one gather stores."""
+        """Emits a gather, of whose pieces of the tile waves take turns."""
         chunks, waves = tile.elements // (WAVE * gather.width), self._kernel.threads // WAVE
         count = -(-chunks // waves)
         wave = self._apply("wave", f"t floordiv {WAVE}", t=self._thread)
@@ -1025,7 +1025,7 @@ func.func @run({given}) -> ({kinds}) {{
         self._block(f"scf.if {first}", lambda: self._spoiling_use(memref))
 
     def _spoiling_use(self, memref: _Memref) -> None:
-        """Some use of the memory that changes nothing that anybody reads."""
+        """Emits some use of the memory that changes nothing that anybody reads."""
         spoiler, element = self._kernel.spoiler, memref.element
         zero, zero_index = self._zero(element), self._constant(0)
         zeros = ", ".join([zero_index] * len(memref.shape))
@@ -1089,7 +1089,7 @@ func.func @run({given}) -> ({kinds}) {{
         self._block(f"{head} -> ({kept.type}, {kept.type})", body)
 
     def _unknown_bit(self) -> str:
-        """0 or 1 as an index that depends on the first input."""
+        """Returns 0 or 1 as an index that depends on the first input."""
         tile = self._kernel.tiles[0]
         name, kind = self._sources[0]
         value = self._let("data", f"memref.load {name}[{self._constant(0)}] : {kind}")
@@ -1113,7 +1113,7 @@ _LDS_BYTES = 12 * 1024
 
 
 def kernels(spoilers: Sequence[Spoiler] = (), gathers: bool = False) -> st.SearchStrategy[Kernel]:
-    """Kernels that compile; each with one of `spoilers` if there are any.
+    """Returns kernels that compile; each with one of `spoilers` if there are any.
 
     With `gathers` every tile is filled by `gather_to_lds` that can be.
     """
@@ -1143,7 +1143,7 @@ _SHAPES = {
 def _tiles(
     draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoiler | None, direct: bool
 ) -> Tile:
-    """`direct`: filled by `gather_to_lds` wherever it can be."""
+    """Returns tiles; with `direct` they are filled by `gather_to_lds` wherever they can be."""
     elements = tuple(ELEMENT_BYTES)
     if spoiler is Spoiler.ATOMIC:
         elements = ("i32", "f32")
@@ -1194,12 +1194,12 @@ def _gather_widths(tile: Tile, arch: str, threads: int) -> list[int]:
 
 
 def _is_contiguous(tile: Tile) -> bool:
-    """Whether nothing lies between the elements of a buffer."""
+    """Returns whether nothing lies between the elements of a buffer."""
     return not any(before + behind for before, behind in tile.padded_margins[1:])
 
 
 def _is_aligned(tile: Tile, size: int) -> bool:
-    """Whether every buffer of a contiguous tile begins at a multiple of `size` bytes."""
+    """Returns whether each buffer of a contiguous tile begins at a multiple of `size` bytes."""
     before, _ = tile.padded_margins[0]
     starts = (before * prod(tile.shape[1:]), prod(tile.allocated))
     return all(start * tile.bytes % size == 0 for start in starts)
@@ -1226,7 +1226,7 @@ def _places(draw: st.DrawFn, grid: tuple[int, ...], axis: int) -> Places:
 
 @st.composite
 def _accesses(draw: st.DrawFn, tile: Tile, covers: bool) -> Access:
-    """Accesses that reach every element if `covers`, and most of them otherwise."""
+    """Returns accesses that reach every element if `covers`, and most of them otherwise."""
     views: list[View] = []
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         choices = _possible_views(tile, viewed_shape(tile, Access(views=tuple(views))))

@@ -73,7 +73,7 @@ def emulate(kernel: Kernel, arch: str, mitigation: str | None, workgroups: int) 
 
 
 def reference(kernel: Kernel) -> F64:
-    """The result in float64."""
+    """Returns the result in float64."""
     values = [decode(x, kernel.dtype) for x in inputs_of(kernel)]
     if isinstance(kernel, Matmul):
         return values[0] @ values[1]

@@ -95,7 +95,7 @@ def run_correctly(kernel: Kernel, text: str, mitigation: str) -> Run:
 
 
 def run_both(kernel: Kernel) -> tuple[Run, Run]:
-    """With mitigation `none` and `auto`, each of which must give the kernel's results."""
+    """Runs with mitigation `none` and `auto`, each of which must give the kernel's results."""
     text = render(kernel)
     plain, ours = (run_correctly(kernel, text, mitigation) for mitigation in ("none", "auto"))
     assert ours.record.kernel.lds_bytes <= plain.record.kernel.lds_bytes
@@ -109,7 +109,7 @@ _XOR_SHUFFLE = re.compile(r"xor_shuffle<(\d+), (\d+), (\d+), (\d+)>")
 
 
 def layout_of(decision: Decision) -> Layout:
-    """The layout that an allocation got."""
+    """Returns the layout that an allocation got."""
     parts = decision.detail.split(" of ") if decision.detail else []
     matches = [_XOR_SHUFFLE.fullmatch(part) for part in parts]
     chain = [XorShuffle(*map(int, match.groups())) for match in matches if match is not None]
@@ -144,7 +144,7 @@ _DS = re.compile(r"ds_(read|write|load|store)(2(?:st64)?)?_(?:[biu](\d+))")
 
 
 def issued(record: DispatchRecord) -> Counter[tuple[AccessKind, int]]:
-    """The LDS accesses that were executed; a `ds_read2` is two."""
+    """Returns the LDS accesses that were executed; a `ds_read2` is two."""
     found: Counter[tuple[AccessKind, int]] = Counter()
     executions = record.counters.executions.tolist()
     for instruction, count in zip(record.kernel.instructions, executions, strict=True):
@@ -187,7 +187,7 @@ class Tally:
 
 
 def decisions_by_tile(kernel: Kernel, run: Run) -> list[list[Decision]]:
-    """The swizzling pass's decisions on the allocations of each tile."""
+    """Returns the swizzling pass's decisions on the allocations of each tile."""
     made = [d for d in run.decisions if d.pass_name == SWIZZLE_PASS]
     assert len(made) == sum(tile.allocations for tile in kernel.tiles)
     upcoming = iter(made)
@@ -220,7 +220,7 @@ def check(kernel: Kernel, tally: Tally) -> None:
 
 
 def check_transactions(plain: Run, ours: Run, tally: Tally) -> None:
-    """No more blocks of global memory are touched.
+    """Checks that no more blocks of global memory are touched.
 
     Not compared: code in which the backend joined other loads or stores of global memory.
     """
@@ -231,7 +231,7 @@ def check_transactions(plain: Run, ours: Run, tally: Tally) -> None:
 
 
 def global_instructions(record: DispatchRecord) -> Counter[str]:
-    """How often each instruction on global memory was executed."""
+    """Returns how often each instruction on global memory was executed."""
     found: Counter[str] = Counter()
     executions = record.counters.executions.tolist()
     for instruction, count in zip(record.kernel.instructions, executions, strict=True):
@@ -241,7 +241,7 @@ def global_instructions(record: DispatchRecord) -> Counter[str]:
 
 
 def check_decisions(kernel: Kernel, by_tile: Sequence[list[Decision]], tally: Tally) -> None:
-    """The conflicts that the log leaves are those of the description, whose code runs as written.
+    """Checks that the log leaves the conflicts of the description, whose code runs as written.
 
     Not compared: code in which the backend joined accesses, because the log says what runs then;
     carried buffers, because each of them is said to have all their accesses; allocations without a
@@ -261,7 +261,7 @@ def check_decisions(kernel: Kernel, by_tile: Sequence[list[Decision]], tally: Ta
 
 
 def check_counters(kernel: Kernel, run: Run, layouts: Sequence[Layout], tally: Tally) -> bool:
-    """The emulator's conflicts are those of the model; whether they could be compared exactly.
+    """Checks the emulator's conflicts by the model; returns whether they compare exactly.
 
     Not compared: code whose loads and stores have other widths than the model's, or are not as
     many. The backend joins neighbouring vectors, and splits those that it cannot prove aligned.
@@ -287,7 +287,7 @@ def check_counters(kernel: Kernel, run: Run, layouts: Sequence[Layout], tally: T
 
 
 def _partly_off(access: LdsAccess) -> bool:
-    """Whether a wave runs an access with some of its lanes."""
+    """Returns whether a wave runs an access with some of its lanes."""
     if access.active is None:
         return False
     on = access.active.sum(axis=1)
@@ -299,7 +299,7 @@ def _partly_off(access: LdsAccess) -> bool:
 
 @contextmanager
 def leaving_out_unknown_instructions(tally: Tally) -> Generator[None, None, None]:
-    """Code that cannot be emulated says nothing of the passes."""
+    """Leaves out code that cannot be emulated, which says nothing of the passes."""
     try:
         yield
     except EmulationError as error:
@@ -545,7 +545,10 @@ def test_what_was_found_once(kernel: Kernel):
 
 
 def check_spoiled(kernel: Kernel) -> None:
-    """The spoiled tile keeps its layout for the right reason; everything else is as ever."""
+    """Checks that the spoiled tile keeps its layout for the right reason.
+
+    Everything else is as ever.
+    """
     assert kernel.spoiler is not None
     ours = run_correctly(kernel, render(kernel), "auto")
     made = [d for d in ours.decisions if d.pass_name == SWIZZLE_PASS]

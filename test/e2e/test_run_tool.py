@@ -53,7 +53,7 @@ def reference(kernel: Kernel) -> Array:
 def emulate(
     kernel: Kernel, arch: str, mitigation: str, edits: Sequence[PipelineEdit] = ()
 ) -> tuple[Array, dict[str, int]]:
-    """The output and the counters of all dispatches together."""
+    """Returns the output and the counters of all dispatches together."""
     flags, inputs = target_flags(arch), inputs_of(kernel)
     run = run_emulated(kernel.source(), flags, mitigation, inputs, edits=edits)
     (output,) = run.outputs
@@ -124,7 +124,7 @@ def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):
 
 @pytest.fixture
 def attention(tmp_path: Path) -> Kernel:
-    """A small attention as a file, with its inputs and its output."""
+    """Returns a small attention as a file, with its inputs and its output."""
     kernel = Attention(1, 128, 64, "f16")
     (tmp_path / "a.mlir").write_text(kernel.source())
     for name, value in zip("qkv", inputs_of(kernel), strict=True):

@@ -58,7 +58,7 @@ class CountAccesses(FunctionPass):
 
 
 def emulated(kernel: Kernel, counters: Counters, workgroups: int) -> Counter[Key]:
-    """The conflict cycles of a workgroup, by what each LDS instruction accesses."""
+    """Returns the conflict cycles of a workgroup, by what each LDS instruction accesses."""
     found: Counter[Key] = Counter()
     for instruction, cycles in zip(
         kernel.instructions, counters.lds_conflict_cycles.tolist(), strict=True

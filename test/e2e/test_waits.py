@@ -21,7 +21,7 @@ from bankwise.sweep.kernels import Attention, Matmul, random_operands
 
 
 def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:
-    """The kernel without one of its waits, for each that waits for something."""
+    """Yields the kernel without one of its waits, for each that waits for something."""
     for index, instruction in enumerate(kernel.instructions):
         if instruction.mnemonic == "s_waitcnt" and "vmcnt(63)" not in instruction.text:
             rest = list(kernel.instructions)
@@ -51,7 +51,7 @@ def test_every_wait_is_needed(source: Attention | Matmul, chip: str, waits: int)
 
 
 def run(module: EmulatedModule, kernels: Mapping[str, Kernel], operands: list[np.ndarray]) -> None:
-    """Two workgroups of each dispatch."""
+    """Runs two workgroups of each dispatch."""
     HostProgram(module.host, MarkingDevice(kernels, whole_grid=0)).call("matmul", operands)
 
 

@@ -15,7 +15,7 @@ class UndefinedError(Exception):
 
 
 def evaluate(value: ir.Value, leaves: Mapping[ir.Value, int], width: int = 64) -> int:
-    """The value as an unsigned number, with `index` of `width` bits.
+    """Returns the value as an unsigned number, with `index` of `width` bits.
 
     `leaves` gives signed numbers to the values that nothing here computes.
     """
@@ -24,7 +24,7 @@ def evaluate(value: ir.Value, leaves: Mapping[ir.Value, int], width: int = 64) -
 
 
 def signed(number: int, width: int) -> int:
-    """The same bits as a signed number."""
+    """Returns the same bits as a signed number."""
     return number - (1 << width) if number >> (width - 1) & 1 else number
 
 

@@ -14,7 +14,7 @@ LANES = np.arange(64)
 
 
 def slow_phase_costs(instruction, addresses, active):
-    """The rule of facts/lds_hardware.json, word by word."""
+    """Applies the rule of facts/lds_hardware.json, word by word."""
     costs = []
     for phase in instruction.phases:
         banks = {}
@@ -92,7 +92,7 @@ def test_bad_addresses():
 
 
 def ck_tile_totals(writes, reads):
-    """Conflict cycles and LDS instructions of 8192 tiles, one row of addresses per issue."""
+    """Returns conflict cycles and LDS instructions of 8192 tiles, one row for each issue."""
     conflicts = issues = 0
     for kind, width, addresses in (writes, reads):
         instruction = target("gfx942").instruction(kind, width)

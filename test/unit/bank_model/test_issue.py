@@ -20,7 +20,7 @@ COLUMN = LANES % 16 * 64 + LANES // 16 * 4
 
 
 def reads(*constants: int, segment: int = 0, kind: AccessKind = READ) -> list[LdsAccess]:
-    """8-byte accesses of 16 rows, at constant distances."""
+    """Returns 8-byte accesses of 16 rows, at constant distances."""
     return [LdsAccess(kind, COLUMN + c, 4, segment=segment) for c in constants]
 
 

@@ -18,7 +18,10 @@ NAMES = ("wave", "lane")
 
 
 def evaluated(formula: str, shape: tuple[int, ...], names: tuple[str, ...]) -> np.ndarray:
-    """The formula's value everywhere: C's division of positive numbers is Python's."""
+    """Returns the formula's value everywhere.
+
+    C's division of positive numbers is Python's.
+    """
     grids = np.meshgrid(*(np.arange(size) for size in shape), indexing="ij")
     value = eval(
         formula.replace("/", "//"), {"__builtins__": {}}, dict(zip(names, grids, strict=True))

@@ -28,7 +28,7 @@ CHECKED = settings(max_examples=60, deadline=None)
 
 @st.composite
 def layouts(draw: st.DrawFn, max_rank: int = 3) -> NestedLayout:
-    """Layouts that IREE can distribute: strides nest, with or without unused thread ids."""
+    """Draws layouts that IREE can distribute: strides nest, thread ids may be unused."""
     rank = draw(st.integers(1, max_rank))
     sizes = st.sampled_from([1, 1, 2, 3, 4])
 
@@ -56,7 +56,7 @@ def layouts(draw: st.DrawFn, max_rank: int = 3) -> NestedLayout:
 
 
 def elements_of(layout: NestedLayout, thread: int) -> dict[tuple[int, ...], tuple[int, ...]]:
-    """Vector index of each (batch, outer, element) position of one thread, by the definition."""
+    """Returns the vector index of each (batch, outer, element) of one thread by definition."""
     held = {}
     unrolled = [*layout.batch_tile, *layout.outer_tile, *layout.element_tile]
     for position in itertools.product(*map(range, unrolled)):
@@ -82,7 +82,7 @@ def elements_of(layout: NestedLayout, thread: int) -> dict[tuple[int, ...], tupl
 
 
 def touched(accesses, thread: int) -> dict[int, int]:
-    """How often each linear element of the tile is touched by one thread."""
+    """Returns how often each linear element of the tile is touched by one thread."""
     count: dict[int, int] = defaultdict(int)
     for access in accesses:
         wave, lane = divmod(thread, WAVE)
@@ -246,7 +246,7 @@ def test_project_forgets_dimensions(layout: NestedLayout, data: st.DataObject) -
 
 @st.composite
 def reshapes(draw: st.DrawFn) -> tuple[NestedLayout, list[int]]:
-    """A layout and a shape with as many elements."""
+    """Returns a layout and a shape with as many elements."""
     layout = draw(layouts(max_rank=2))
     remaining = prod(layout.shape)
     shape = []

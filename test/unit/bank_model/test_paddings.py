@@ -39,12 +39,12 @@ PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
 
 
 def within(choices: tuple[PaddingChoice, ...], budget: int) -> PaddingChoice:
-    """The last choice that fits, or the plain tile."""
+    """Returns the last choice that fits, or the plain tile."""
     return [choices[0], *(c for c in choices if c.lds_bytes <= budget)][-1]
 
 
 def weighted(chip: Target, tile: LdsTile, padding: int, accesses: list[LdsAccess]) -> list[int]:
-    """[conflict cycles, instructions, phases] of a padding, counted one by one."""
+    """Returns [conflict cycles, instructions, phases] of a padding, counted one by one."""
     layout = PaddedLayout(padding) if padding else PlainLayout()
     costs = access_costs(chip, tile, layout, accesses)
     pairs = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
@@ -189,7 +189,7 @@ def test_rows_of_half_bytes_are_padded_to_whole_bytes() -> None:
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[Target, LdsTile, list[LdsAccess]]:
-    """Tiles of one to three dimensions with any rows; some lanes masked off, pointing nowhere."""
+    """Draws tiles of one to three dimensions with any rows, some lanes masked off."""
     chip = draw(st.sampled_from([GFX942, GFX950, SM80]))
     outer = draw(st.sampled_from([(64,), (33,), (4, 8), (3, 5), ()]))
     tile = LdsTile(
@@ -285,7 +285,7 @@ def test_solver_decides_as_the_choices_do(
 
 @st.composite
 def made_up_choices(draw: st.DrawFn) -> tuple[PaddingChoice, ...]:
-    """As `padding_choices` yields them: ever larger, ever cheaper."""
+    """Makes choices as `padding_choices` yields them: ever larger, ever cheaper."""
     costs = draw(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=4))
     sizes = accumulate(draw(st.lists(st.integers(1, 30), min_size=4, max_size=4)))
     return tuple(
@@ -299,7 +299,7 @@ def made_up_choices(draw: st.DrawFn) -> tuple[PaddingChoice, ...]:
 def cheapest_by_trying(
     tiles: list[tuple[PaddingChoice, ...]], budget: int
 ) -> tuple[int, int, int] | None:
-    """The least (cycles with issue slots, cycles, bytes) of all combinations that fit."""
+    """Returns the least (cycles with issue slots, cycles, bytes) of combinations that fit."""
     sums = [summed(combination) for combination in product(*tiles)]
     return min((s for s in sums if s[2] <= budget), default=None)
 

@@ -59,14 +59,14 @@ def solve_checked(chip, tile, accesses, options=None):
 
 
 def phases_run(accesses, costs):
-    """Weighted wavefronts that no conflict causes."""
+    """Returns weighted wavefronts that no conflict causes."""
     return sum(
         a.weight * (c.wavefronts - c.conflict_cycles) for a, c in zip(accesses, costs, strict=True)
     )
 
 
 def wave_transpose():
-    """16 x 32 f32, one 32-lane wave: lane -> column; read lane t, step r as the issue states."""
+    """Returns 16 x 32 f32 of a wave of 32: lane -> column; read lane t, step r as in the issue."""
     t = np.arange(32)
     writes = [LdsAccess(WRITE, row * 32 + t, 1) for row in range(16)]
     reads = [LdsAccess(READ, t % 16 * 32 + 2 * r + t // 16, 1) for r in range(16)]
@@ -95,7 +95,7 @@ def test_plain_layout_wins_when_it_has_no_conflicts():
 
 
 def column_read(rows=64, row=64, bits=32, count=1):
-    """Each lane reads the start of a row; each row is written by consecutive lanes."""
+    """Returns reads of rows' starts, one a lane, and writes of rows by consecutive lanes."""
     tile = LdsTile((rows, row), bits)
     issues = rows * row // count // 64
     writes = (np.arange(issues)[:, None] * 64 + LANES) * count
@@ -332,11 +332,11 @@ class Overlapping(PlainLayout):
     """A broken layout: two elements share every place."""
 
     def offsets(self, tile, elements):
-        """Half the element number."""
+        """Returns half the element number."""
         return np.asarray(elements, dtype=np.int64) // 2
 
     def group_elements(self, tile):
-        """No run is contiguous."""
+        """Returns 1: no run is contiguous."""
         return 1
 
 
@@ -425,7 +425,7 @@ def test_mutated_proofs_are_rejected():
 
 
 def is_true(proof, chip, accesses):
-    """Whether the numbers of a proof with a true layout are right, counted by the layouts."""
+    """Returns whether the numbers of a proof with a true layout are right, by the layouts."""
     tile, layout = proof.tile, proof.layout
     if isinstance(layout, SwizzledLayout) and not layout.is_bijection(tile):
         return False
@@ -463,7 +463,7 @@ layouts = st.one_of(
 
 @st.composite
 def changed_proofs(draw, proof):
-    """`proof` with one of its fields changed."""
+    """Returns `proof` with one of its fields changed."""
     field = draw(st.sampled_from([f.name for f in fields(proof)]))
     value = getattr(proof, field)
     if field == "arch":
@@ -491,7 +491,7 @@ def changed_proofs(draw, proof):
 
 @cache
 def proven_problems():
-    """Tiles of 64 words on 32 banks: solved, provably not solvable, and without structure."""
+    """Yields tiles of 64 words on 32 banks: solved, not solvable, and without structure."""
     tile, lanes = LdsTile((16, 4), 32), np.arange(32)
     solvable = [LdsAccess(READ, lanes % 16 * 4 + lanes // 16, 1), LdsAccess(WRITE, lanes * 2, 2)]
     first = LdsAccess(READ, lanes * 2, 1, weight=2)

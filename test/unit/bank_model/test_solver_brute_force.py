@@ -48,14 +48,14 @@ LINEAR = SolverOptions(
 
 
 def bit_pairs(elements):
-    """(source, target) of every single XOR whose rows fill the tile."""
+    """Returns (source, target) of every single XOR whose rows fill the tile."""
     bits = (elements - 1).bit_length()
     return [(s, t) for s in range(bits) for t in range(s) if elements % (2 << t) == 0]
 
 
 @cache
 def all_swizzles(elements):
-    """Where every unit-triangular swizzle puts the elements, and how many stay together.
+    """Returns where every unit-triangular swizzle puts elements, and how many stay together.
 
     [swizzles, elements] and [swizzles]; swizzle n uses pair k of `bit_pairs` if n has bit k.
     """
@@ -72,13 +72,15 @@ def all_swizzles(elements):
 
 
 def swizzle_number(number, elements):
-    """The swizzle of one row of `all_swizzles`."""
+    """Returns the swizzle of one row of `all_swizzles`."""
     pairs = bit_pairs(elements)
     return LinearSwizzle.of((s, 1 << t) for k, (s, t) in enumerate(pairs) if number >> k & 1)
 
 
 def run(chip, kind, bits, places, count, words):
-    """Conflict cycles and phases [2, swizzles] of runs at `places` [swizzles, issues, lanes].
+    """Returns conflict cycles and phases [2, swizzles] of runs at `places`.
+
+    The places are [swizzles, issues, lanes].
 
     The tile has up to 64 words; those that a phase touches are the bits of a number.
     """
@@ -97,7 +99,7 @@ def run(chip, kind, bits, places, count, words):
 
 
 def counted(chip, tile, access):
-    """Conflict cycles and phases [2, swizzles] of an aligned, unmasked access."""
+    """Returns conflict cycles and phases [2, swizzles] of an aligned, unmasked access."""
     all_places, groups = all_swizzles(tile.elements)
     bits, kind = tile.element_bits, access.kind
     words = tile.elements * bits // 32
@@ -126,18 +128,18 @@ def counted(chip, tile, access):
 
 
 def all_counts(chip, tile, accesses):
-    """Weighted conflict cycles and phases [2, swizzles]."""
+    """Returns weighted conflict cycles and phases [2, swizzles]."""
     return np.sum([a.weight * counted(chip, tile, a) for a in accesses], axis=0)
 
 
 def fewest_conflicts(chip, tile, accesses):
-    """Over all unit-triangular swizzles that run no more phases than the plain layout."""
+    """Returns the fewest conflicts of swizzles that run no more phases than the plain layout."""
     conflicts, phases = all_counts(chip, tile, accesses)
     return int(conflicts[phases <= phases[0]].min())
 
 
 def random_phases(rng, wave, lanes_log2):
-    """Phases of lanes that are in order, or permuted by a random linear map."""
+    """Returns phases of lanes that are in order, or permuted by a random linear map."""
     basis = []
     while len(basis) < lanes_log2:
         vector = 1 << len(basis) if rng.random() < 0.7 else int(rng.integers(1, wave))
@@ -148,7 +150,10 @@ def random_phases(rng, wave, lanes_log2):
 
 
 def random_chip(rng):
-    """A small chip; a narrower instruction services at least as many lanes at a time."""
+    """Returns a small chip.
+
+    A narrower instruction services at least as many lanes at a time.
+    """
     wave, banks = int(rng.choice([8, 16])), int(rng.choice([4, 8]))
     instructions = []
     for kind in AccessKind:
@@ -167,7 +172,7 @@ def random_chip(rng):
 
 
 def random_linear_access(rng, chip, tile, max_bytes=16):
-    """An access whose lanes lie on a random F2-linear map, its vector aligned to its size."""
+    """Returns an access whose lanes lie on a random F2-linear map, its vector aligned."""
     # Lanes stay in an aligned block of a power of two, issues are in any of these.
     block = tile.elements & -tile.elements
     most = min(max_bytes * 8 // tile.element_bits, block // 2)
@@ -190,7 +195,7 @@ def random_linear_access(rng, chip, tile, max_bytes=16):
 
 
 def small_problem(seed):
-    """4 or 8 banks, so that every tile has many words per bank."""
+    """Returns a problem on 4 or 8 banks, so that every tile has many words per bank."""
     rng = np.random.default_rng(seed)
     chip = random_chip(rng)
     bits = int(rng.choice([16, 32, 32, 64]))
@@ -200,7 +205,7 @@ def small_problem(seed):
 
 
 def large_problem(seed):
-    """64 elements: the banks of a real chip twice, or those of a small one many times."""
+    """Returns a problem of 64 elements: a real chip's banks twice, or a small one's often."""
     rng = np.random.default_rng(seed)
     chip = (GFX942, SM80, random_chip(rng))[int(rng.integers(3))]
     tile = LdsTile((64,), int(rng.choice([16, 32, 32])))
@@ -224,7 +229,7 @@ def solve_checked(chip, tile, accesses, options=None):
 
 
 def wave_transpose():
-    """16 x 32 f32, one 32-lane wave: lane -> column; read lane t, step r as the issue states."""
+    """Returns 16 x 32 f32 of a wave of 32: lane -> column; read lane t, step r as in the issue."""
     t = np.arange(32)
     writes = [LdsAccess(WRITE, row * 32 + t, 1) for row in range(16)]
     reads = [LdsAccess(READ, t % 16 * 32 + 2 * r + t // 16, 1) for r in range(16)]
@@ -268,7 +273,7 @@ def test_the_enumeration_counts_as_layouts_do(seed, numbers):
 
 
 def assert_exact(problem, examples):
-    """The solver finds the fewest conflict cycles of all linear swizzles, and proves it.
+    """Asserts that the solver finds and proves the fewest conflict cycles of linear swizzles.
 
     Issue slots cost nothing here, because they may outweigh conflicts. The solver's search is
     bounded, so that it may fall short of that; then it claims nothing. That must be rare: less than
@@ -372,7 +377,7 @@ def test_claims_hold_for_any_accesses(seed):
 
 
 def conflicts_and_phases(chip, tile, layout, accesses):
-    """Weighted, from the layout itself."""
+    """Returns weighted conflict cycles and phases, from the layout itself."""
     pairs = list(zip(accesses, access_costs(chip, tile, layout, accesses), strict=True))
     conflicts = sum(a.weight * c.conflict_cycles for a, c in pairs)
     return conflicts, sum(a.weight * c.wavefronts for a, c in pairs) - conflicts
@@ -421,7 +426,7 @@ def test_only_the_vectors_that_conflict_are_split():
 
 
 def unsolvable():
-    """Two reads of a 64-word tile by 32 lanes that no linear swizzle frees.
+    """Returns two reads of a 64-word tile by 32 lanes that no linear swizzle frees.
 
     The words of the first are those with bit 0 clear, of the second those with bit 0 equal to
     bit 5. A swizzle sends one nonzero word to bank 0, with bit 5 set: bit 0 decides whose it is.

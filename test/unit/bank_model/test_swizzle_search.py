@@ -28,7 +28,7 @@ BITS = 7
 
 
 def random_constraints(rng, mask_choices):
-    """Word differences of a few random subspaces, each injective into its banks at first sight."""
+    """Returns word differences of random subspaces, each injective into its banks at first."""
     total = {}
     subspaces = []
     for _ in range(int(rng.integers(1, 5))):
@@ -56,7 +56,7 @@ def cost_of(constraints, swizzle):
 
 
 def enumerate_costs(constraints, space):
-    """The cost of every choice of columns at and above the lowest bank count."""
+    """Yields the cost of every choice of columns at and above the lowest bank count."""
     low = constraints.common_bank_bits
     allowed = [
         [v for v in range(1 << min(j, 3)) if v & ~space.targets == 0]
@@ -116,7 +116,7 @@ def test_single_and_paired_fields(seed):
 
 
 def random_division(rng):
-    """Vectors of 2 and 4 words that stay whole or are split into words."""
+    """Returns vectors of 2 and 4 words that stay whole or are split into words."""
     classes = [
         VectorClass(
             k, f2.reduced_basis(int(x) << k for x in rng.integers(1, 1 << (BITS - k), 2)), ()
@@ -129,7 +129,7 @@ def random_division(rng):
 
 
 def divides(division, swizzle):
-    """By the order of words in the vectors at all differences."""
+    """Returns whether columns divide, by the order of words in the vectors."""
 
     def whole(vectors):
         return all(

@@ -17,7 +17,7 @@ TILE = LdsTile((256, 8), 16)
 
 
 def halves_of_rows(rows: np.ndarray) -> LdsAccess:
-    """8 bytes from the start of a 16-byte row each."""
+    """Returns 8 bytes from the start of a 16-byte row each."""
     return LdsAccess(AccessKind.READ, 8 * rows.reshape(1, 64).astype(np.int64), 4)
 
 

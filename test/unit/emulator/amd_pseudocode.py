@@ -47,14 +47,14 @@ class Value:
 
     @property
     def integer(self) -> int:
-        """The number, if it is an integer."""
+        """Returns the number, if it is an integer."""
         if self.kind == "i" and self.bits >> self.width - 1:
             return self.bits - (1 << self.width)
         return self.bits
 
     @property
     def real(self) -> float:
-        """The number as a Python float: exact."""
+        """Returns the number as a Python float: exact."""
         if self.kind == "bf":
             return Value(self.bits << 16, 32, "f").real
         if self.kind != "f":
@@ -70,28 +70,31 @@ class Value:
 
     @property
     def exponent(self) -> int:
-        """The exponent field of a float."""
+        """Returns the exponent field of a float."""
         mantissa = _MANTISSA[self.width]
         return self.bits >> mantissa & (1 << self.width - 1 - mantissa) - 1
 
     @property
     def is_nan(self) -> bool:
-        """Whether this is a float that is not a number."""
+        """Returns whether this is a float that is not a number."""
         return self.kind in ("f", "bf") and math.isnan(self.real)
 
     @property
     def quiet_bit(self) -> int:
-        """The bit that tells quiet NaNs."""
+        """Returns the bit that tells quiet NaNs."""
         return 1 << _MANTISSA[self.width] - 1
 
 
 def integer(number: int, width: int = 32, kind: str = "i") -> Value:
-    """An integer value; wraps."""
+    """Returns an integer value, which wraps."""
     return Value(number & (1 << width) - 1, width, kind)
 
 
 def real(number: float | Fraction, width: int, toward_zero: bool = False) -> Value:
-    """The float of `width` bits nearest to `number`, ties to even, or the next one toward zero."""
+    """Returns the float of `width` bits nearest to `number`, or the next one toward zero.
+
+    Ties go to even.
+    """
     mantissa = _MANTISSA[width]
     bias = (1 << width - 2 - mantissa) - 1
     infinity = (2 * bias + 1) << mantissa
@@ -116,7 +119,7 @@ def real(number: float | Fraction, width: int, toward_zero: bool = False) -> Val
 
 
 def truth(flag: bool) -> Value:
-    """A condition's value."""
+    """Returns a condition's value."""
     return Value(int(flag), 1, "u")
 
 
@@ -135,7 +138,7 @@ def _cast(value: Value, width: int, kind: str) -> Value:
 
 
 def _float_cast(value: Value, width: int) -> Value:
-    """To another width; a NaN keeps its top bits, also the quiet bit."""
+    """Casts to another width; a NaN keeps its top bits, also the quiet bit."""
     if value.kind == "bf":
         value = Value(value.bits << 16, 32, "f")
     if not value.is_nan:
@@ -392,7 +395,7 @@ class Pseudocode:
         self.functions = functions
 
     def run(self, registers: Mapping[str, Value]) -> dict[str, Any]:
-        """The registers after one lane has run, and the temporaries."""
+        """Returns the registers after one lane has run, and the temporaries."""
         names: dict[str, Any] = dict(registers)
         _Lane(names, self.functions).execute(self.body)
         return names
@@ -464,7 +467,7 @@ class _Lane:
         return self.place(target)[2]
 
     def place(self, target: Node) -> tuple[str, int, int, str, bool]:
-        """Variable, lowest bit, width, type and direction of an assignable part."""
+        """Returns the variable, lowest bit, width, type and direction of an assignable part."""
         match target:
             case ("name", name):
                 return name, 0, 64, "", False
@@ -601,7 +604,7 @@ def _float_binary(operator: str, left: Value, right: Value) -> Value:
 
 
 def exact(operator: str, a: float, b: float) -> float | Fraction:
-    """A sum or product without rounding, where it is finite and not zero."""
+    """Returns a sum or product without rounding, where it is finite and not zero."""
     with_special = {"+": a + b, "-": a - b, "*": a * b}.get(operator)
     if with_special is None:
         raise PseudocodeError(f"no float '{operator}'")
@@ -671,7 +674,7 @@ def _saturate(width: int, kind: str) -> Callable[[Value], Value]:
 
 
 def _by_real(function: Callable[[float], float]) -> Callable[[Value], Value]:
-    """A function that leaves infinities and NaNs as they are, and the sign of a zero."""
+    """Returns a function that leaves infinities and NaNs as they are, and a zero's sign."""
 
     def compute(value: Value) -> Value:
         number = value.real

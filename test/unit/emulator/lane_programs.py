@@ -46,7 +46,7 @@ def run_lanes(
 
 
 def words_of(values: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-    """u32 words of integers or floats."""
+    """Returns u32 words of integers or floats."""
     array = np.asarray(values)
     if array.dtype.kind == "f":
         return array.astype(np.float32).view(np.uint32)
@@ -54,15 +54,15 @@ def words_of(values: npt.ArrayLike) -> npt.NDArray[np.uint32]:
 
 
 def lanes(machine: Machine, index: int) -> npt.NDArray[np.uint32]:
-    """[64], a vector register."""
+    """Returns [64], a vector register."""
     return machine.vgpr[index, 0]
 
 
 def floats(machine: Machine, index: int) -> npt.NDArray[np.float32]:
-    """[64], a vector register as floats."""
+    """Returns [64], a vector register as floats."""
     return lanes(machine, index).view(np.float32)
 
 
 def mask(machine: Machine, index: int) -> int:
-    """A scalar pair."""
+    """Returns a scalar pair."""
     return int(machine.sgpr[index, 0]) | int(machine.sgpr[index + 1, 0]) << 32

@@ -27,7 +27,7 @@ def assembly(
     kernarg_bytes: int = 0,
     directives: str = "",
 ) -> str:
-    """A file as the compiler prints it, with one kernel `k` of `code`."""
+    """Returns a file as the compiler prints it, with one kernel `k` of `code`."""
     return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
 k:
 {code}
@@ -54,7 +54,7 @@ amdhsa.kernels:
 
 
 def kernel(code: str, **options: object) -> Kernel:
-    """The parsed kernel of `assembly`."""
+    """Returns the parsed kernel of `assembly`."""
     return parse_assembly(assembly(code, **options), "small.s")["k"]  # type: ignore[arg-type]
 
 
@@ -95,7 +95,7 @@ def run(
 
 
 def undefined_bits(machine: Machine, name: str) -> npt.NDArray[np.uint32]:
-    """The undefined bits of a register `v1`, `s1` or `scc`: [waves, 64] or [waves]."""
+    """Returns the undefined bits of a register `v1`, `s1` or `scc`: [waves, 64] or [waves]."""
     vector = name.startswith("v")
     file = machine.v_defined if vector else machine.s_defined
     found = file.undefined(SCC if name == "scc" else int(name[1:]), slice(None))
@@ -104,5 +104,5 @@ def undefined_bits(machine: Machine, name: str) -> npt.NDArray[np.uint32]:
 
 
 def descriptor(memory: GlobalMemory, address: int, size: int) -> dict[int, int]:
-    """A raw buffer's descriptor in s[4:7]."""
+    """Returns a raw buffer's descriptor in s[4:7]."""
     return {4: address & 0xFFFFFFFF, 5: address >> 32, 6: size, 7: 0x27000}

@@ -17,7 +17,7 @@ OLD = 1000
 
 
 def moved(pattern: str, active: int = 2**64 - 1) -> list[int]:
-    """The lane numbers after a DPP move over 1000."""
+    """Returns the lane numbers after a DPP move over 1000."""
     machine = run_lanes(
         f"v_mov_b32_dpp v1, v0 {pattern}", {0: LANE, 1: OLD}, active=active
     )  # fmt: skip

@@ -20,7 +20,7 @@ from .small_kernels import assembly
 
 
 def read(text: str) -> DataImage:
-    """The image of some lines in `.rodata`."""
+    """Returns the image of some lines in `.rodata`."""
     reader = DataReader()
     for number, line in enumerate(["\t.section\t.rodata", *text.splitlines()]):
         reader.read_line(line, number)
@@ -128,7 +128,7 @@ DATA = '\t.section\t.rodata,"a",@progbits\n\t.p2align\t6\n.Lfiller:\n\t.zero\t{b
 
 
 def parsed(code: str, before: int = 4) -> Kernel:
-    """A kernel with a table of 66 numbers from 100 on, `before` bytes into the data."""
+    """Returns a kernel with a table of 66 numbers from 100 on, `before` bytes into the data."""
     values = "".join(f"\t.long {100 + number}\n" for number in range(66))
     text = assembly(code, kernarg_bytes=8)
     data = DATA.format(before=before) + values + "\t.data\nvariable:\n\t.long 1\n"

@@ -19,8 +19,11 @@ OWN = 4 * LANES
 
 
 def run_waves(code: str, threads: int = 128) -> Machine:
-    """v0 and v1 are addresses of each lane's own word in memory and in the wave's half of the LDS,
-    v2 those in the half of wave 0; s9 is where the wave's half begins."""
+    """Runs waves that each have a word in memory and one in their part of the LDS.
+
+    v0 and v1 are addresses of each lane's own word in memory and in the wave's half of the LDS, v2
+    those in the half of wave 0; s9 is where the wave's half begins.
+    """
     memory = GlobalMemory()
     address = memory.allocate(WORDS)
     first = np.arange(threads // 64) * 256

@@ -32,7 +32,7 @@ _ARGUMENTS: dict[str, Any] = {
 
 
 def _example(kind: type[EmulationError]) -> EmulationError:
-    """An error of a class, with an argument for each parameter of its constructor by its type."""
+    """Returns an error of a class, with an argument for each parameter by its type."""
     parameters = list(inspect.signature(kind).parameters.values())
     return kind(*(_ARGUMENTS[str(parameter.annotation)] for parameter in parameters))
 

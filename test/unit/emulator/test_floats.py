@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 def bits_strategy(width: int) -> st.SearchStrategy[int]:
-    """Float bits: any, and such with few bits set, near each other's exponents, or subnormal."""
+    """Draws float bits: any, with few bits set, near each other's exponents, or subnormal."""
     mantissa = {16: 10, 32: 23, 64: 52}[width]
     exponents = (1 << width - 1 - mantissa) - 1
     bias = exponents >> 1
@@ -41,7 +41,7 @@ def bits_strategy(width: int) -> st.SearchStrategy[int]:
 
 
 def exact_fma(a: float, b: float, c: float, width: int) -> Value:
-    """a * b + c, rounded once."""
+    """Returns a * b + c, rounded once."""
     if all(map(math.isfinite, (a, b, c))):
         total = Fraction(a) * Fraction(b) + Fraction(c)
         if total:
@@ -50,7 +50,7 @@ def exact_fma(a: float, b: float, c: float, width: int) -> Value:
 
 
 def same(ours: int, theirs: Value) -> bool:
-    """Equal bits, or NaNs."""
+    """Returns whether bits are equal, or both are NaNs."""
     return ours == theirs.bits or (Value(ours, theirs.width, "f").is_nan and theirs.is_nan)
 
 
@@ -120,7 +120,7 @@ def test_widening_every_f16() -> None:
 
 
 def near_f16() -> npt.NDArray[np.float32]:
-    """Many f16, up to the last one, the middles behind them, and the f32 next to both."""
+    """Returns many f16, up to the last one, the middles behind them, and the f32 next to both."""
     points = np.arange(0x7C01, dtype=np.uint16).view(np.float16).astype(np.float64)
     points[-1] = 65536.0
     middles = (points[1:] + points[:-1]) / 2

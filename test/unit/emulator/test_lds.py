@@ -23,7 +23,7 @@ FILLED = {1: 4 * LANES, 2: WORDS[:64], 3: WORDS[64:128]}
 
 
 def at(addresses: np.ndarray, width: int) -> np.ndarray:
-    """The little-endian numbers at `addresses` of BYTES."""
+    """Returns the little-endian numbers at `addresses` of BYTES."""
     return np.array([int.from_bytes(BYTES[a : a + width].tobytes(), "little") for a in addresses])
 
 

@@ -18,7 +18,7 @@ CASES = [(arch, name) for arch in ("gfx942", "gfx950") for name in shapes(arch)]
 
 
 def factor_place(shape: Shape, rows: int, row: int, k: int, block: int) -> tuple[int, int]:
-    """Lane and element of A[row, k] or B[k, row] (CDNA3 ISA, 7.1.4)."""
+    """Returns the lane and the element of A[row, k] or B[k, row] (CDNA3 ISA, 7.1.4)."""
     per_lane = rows * shape.k * shape.blocks // 64
     if shape.source == "f8f6f4":
         # Two runs of 16 consecutive k, half of K apart.
@@ -28,7 +28,7 @@ def factor_place(shape: Shape, rows: int, row: int, k: int, block: int) -> tuple
 
 
 def result_place(shape: Shape, i: int, j: int, block: int) -> tuple[int, int]:
-    """Lane and element of D[i, j]."""
+    """Returns the lane and the element of D[i, j]."""
     height = 1 if shape.result == "f64" else 4
     if (shape.m, shape.result) == (4, "f64"):
         return j + 4 * block + 16 * i, 0
@@ -50,7 +50,7 @@ def encode(values: npt.NDArray[np.float64], kind: str) -> npt.NDArray[np.unsigne
 def random_factor(
     arch: str, kind: str, size: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.float64]]:
-    """Codes and values, of a size that every format of the chip holds exactly."""
+    """Returns codes and values, of a size that every format of the chip holds exactly."""
     if kind in ("fp8", "bf8"):
         values = fp8_formats(arch)[kind].values()
         codes = RANDOM.choice(np.flatnonzero(np.abs(values) < 64), size).astype(np.uint8)

@@ -17,7 +17,7 @@ WORDS = DATA.view(np.uint32)
 
 @pytest.fixture
 def memory() -> GlobalMemory:
-    """One buffer with DATA at `address(memory)`, another of zeros behind it."""
+    """Returns one buffer with DATA at `address(memory)`, another of zeros behind it."""
     made = GlobalMemory()
     made.allocate(DATA)
     made.allocate(1024)

@@ -12,7 +12,7 @@ from .lane_programs import FLUSH_F32, floats, lanes, run_lanes
 
 
 def f16_pair(low: float, high: float) -> int:
-    """A register with two f16."""
+    """Returns a register with two f16."""
     return int(np.array([low, high], np.float16).view(np.uint32)[0])
 
 

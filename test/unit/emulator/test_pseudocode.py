@@ -91,7 +91,7 @@ _TEXTS: Mapping[str, str] = {
 
 
 def _by_text(name: str) -> Callable[..., Value]:
-    """A function of the language that is another instruction, such as `v_min_f32(x, y)`."""
+    """Returns a function of the language that is another instruction, such as `v_min_f32(x, y)`."""
 
     def compute(*arguments: Value) -> Value:
         registers = {f"S{i}": Value(a.bits, 64) for i, a in enumerate(arguments)}
@@ -160,7 +160,7 @@ _EDGES: Mapping[int, list[int]] = {
 
 
 def operands(name: str, widths: tuple[int, ...], count: int) -> list[U64]:
-    """Words for each source: edge cases, random bits, and small floats and integers, mixed."""
+    """Returns words for each source: edge cases, random bits, and small numbers, mixed."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     sources: list[U64] = []
     for width in widths:
@@ -201,13 +201,13 @@ class Registers:
         self.program = Program(BuildContext(parsed, target(arch)))
 
     def set_vector(self, index: int, words: U64) -> None:
-        """A pair of registers in every lane."""
+        """Writes a pair of registers in every lane."""
         for half in (0, 1):
             part = (words >> np.uint64(32 * half)).astype(np.uint32)
             self.machine.define_vector(index + half, part.reshape(-1, 64))
 
     def set_scalar(self, index: int, words: U64) -> None:
-        """A pair of scalar registers of every wave."""
+        """Writes a pair of scalar registers of every wave."""
         for half in (0, 1):
             part = (words >> np.uint64(32 * half)).astype(np.uint32)
             self.machine.define_scalar(index + half, part)
@@ -220,12 +220,12 @@ class Registers:
             step(WaveGroup(self.machine, np.arange(self.machine.waves)))
 
     def vector(self, index: int) -> U64:
-        """A pair of registers of every lane."""
+        """Returns a pair of registers of every lane."""
         low, high = (self.machine.vgpr[index + i].reshape(-1).astype(np.uint64) for i in (0, 1))
         return low | high << np.uint64(32)
 
     def scalar(self, index: int) -> U64:
-        """A pair of scalar registers of every wave."""
+        """Returns a pair of scalar registers of every wave."""
         low, high = (self.machine.sgpr[index + i].astype(np.uint64) for i in (0, 1))
         return low | high << np.uint64(32)
 
@@ -235,7 +235,7 @@ def _text(register: str, index: int, width: int) -> str:
 
 
 def _alike(ours: int, theirs: Value | int, kind: str) -> bool:
-    """Equal bits, or two NaNs of a float type."""
+    """Returns whether bits are equal, or both are NaNs of a float type."""
     width = bits_of(kind)
     mask = (1 << width) - 1
     bits = theirs if isinstance(theirs, int) else theirs.bits
@@ -262,7 +262,7 @@ class LaneComparison:
         self.ours.run()
 
     def expected(self) -> list[dict[str, Value]]:
-        """The text's registers after each lane."""
+        """Returns the text's registers after each lane."""
         results: list[dict[str, Value]] = []
         for lane in range(LANES):
             registers = {f"S{i}": Value(int(w[lane]), 64) for i, w in enumerate(self.sources)}
@@ -282,7 +282,7 @@ class LaneComparison:
         pytest.fail(f"{self.name} of {words}: {ours:#x}, the text gives {theirs:#x}")
 
     def check_result(self, kinds: list[str]) -> None:
-        """The destination, made of parts of types `kinds` from the low one on."""
+        """Compares the destination, made of parts of types `kinds` from the low one on."""
         ours = self.ours.vector(RESULT).tolist()
         for lane, registers in enumerate(self.expected()):
             if self.ignores(lane):
@@ -294,7 +294,7 @@ class LaneComparison:
                 shift += bits_of(kind)
 
     def ignores(self, lane: int) -> bool:
-        """Lanes on which the text is known to be wrong or open."""
+        """Returns whether the text is known to be wrong or open on a lane's operands."""
         words = [int(source[lane]) for source in self.sources]
         if self.name.startswith("v_fract_"):
             # The text's difference rounds up to 1; the hardware's result is always below.
@@ -306,7 +306,7 @@ class LaneComparison:
         return False
 
     def check_mask(self, register: str, index: int) -> None:
-        """A lane mask."""
+        """Compares a lane mask."""
         ours = self.ours.scalar(index).tolist()
         for lane, registers in enumerate(self.expected()):
             bit = registers[register].bits >> (0 if register == "D1" else lane % 64) & 1
@@ -422,12 +422,12 @@ class ScalarComparison:
 
     @staticmethod
     def wide(random: np.random.Generator) -> U64:
-        """Random 64-bit words, some of them 0."""
+        """Returns random 64-bit words, some of them 0."""
         words = random.integers(0, 2**64, SCALAR_TRIALS, np.uint64, endpoint=False)
         return words * random.integers(0, 2, SCALAR_TRIALS, np.uint64)
 
     def check(self, width: int) -> None:
-        """Result of `width` bits (0: none), SCC and EXEC."""
+        """Compares a result of `width` bits (0: none), SCC and EXEC."""
         result, scc = self.ours.scalar(RESULT).tolist(), self.ours.machine.scc.tolist()
         exec_after = self.ours.scalar(EXEC.index).tolist()
         mask = (1 << width) - 1
@@ -450,7 +450,7 @@ class ScalarComparison:
                 pytest.fail(f"{self.name} of {words}: {ours}, the text gives {theirs}")
 
     def ignores(self, trial: int) -> bool:
-        """Operands on which the text is known to be wrong or open."""
+        """Returns whether the text is known to be wrong or open on these operands."""
         if self.name.startswith("s_bfe_"):
             # Fields that are wider than the register.
             return int(self.sources[1][trial]) >> 16 & 127 > int(self.name[-2:])

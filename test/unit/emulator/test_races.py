@@ -114,7 +114,7 @@ def test_a_race_in_one_of_several_workgroups():
 
 
 def run_one_each(first: str, second: str) -> Machine:
-    """Wave 0 does `first`, then wave 1 `second`, from the addresses v4 on, 16 bytes apart.
+    """Runs `first` in wave 0, then `second` in wave 1, from v4 on, 16 bytes apart.
 
     Before, and behind a barrier, all bytes are 0. v5 holds 1 in wave 0 and 2 in wave 1, v6 is 0.
     """
@@ -233,7 +233,7 @@ class Touch(NamedTuple):
 
     @property
     def bytes(self) -> set[tuple[int, int]]:
-        """Bytes of LDS, each with its workgroup."""
+        """Returns bytes of LDS, each with its workgroup."""
         return {(self.start + k, self.wave // 3) for k in range(self.width)}
 
 
@@ -247,7 +247,7 @@ EVERYWHERE = np.array([True, True])
 
 
 def filled_lds() -> LdsState:
-    """That of two workgroups of three waves, all written."""
+    """Returns the LDS of two workgroups of three waves, to all of which something is written."""
     lds = LdsState(2, LDS_BYTES, waves_per_workgroup=3)
     for wave in (0, 3):
         perform(lds, Touch("store", wave, 0, LDS_BYTES, 999))
@@ -256,7 +256,7 @@ def filled_lds() -> LdsState:
 
 
 def perform(lds: LdsState, touch: Touch) -> None:
-    """By a single lane."""
+    """Performs an access by a single lane."""
     base = np.full((1, 1), touch.start, np.uint32)
     waves = np.array([touch.wave])
     access = lds.access(touch.instruction, waves, base, (0,), touch.width, None)
@@ -304,7 +304,7 @@ def test_pairs_of_accesses_race_where_they_share_a_byte():
 
 
 def accesses(kind: str, unit: int) -> st.SearchStrategy[tuple]:
-    """Of whole units: kind, wave, start and width."""
+    """Draws accesses of whole units: kind, wave, start and width."""
     widths = [width for width in (1, 2, 4, 8, 12) if width % unit == 0]
     starts = st.integers(0, LDS_BYTES // unit - 1).map(lambda n: n * unit)
     return st.tuples(st.just(kind), st.integers(0, 5), starts, st.sampled_from(widths)).map(
@@ -314,7 +314,7 @@ def accesses(kind: str, unit: int) -> st.SearchStrategy[tuple]:
 
 @st.composite
 def event_lists(draw: st.DrawFn) -> list[tuple]:
-    """Barriers and some kinds of access, each of whole words, halves or any bytes."""
+    """Returns barriers and some kinds of access, each of whole words, halves or any bytes."""
     events = [st.tuples(st.just("barrier"), st.sampled_from([1, 2, 3]))]
     for kind in sorted(draw(st.sets(st.sampled_from(KINDS), min_size=1))):
         events.append(accesses(kind, draw(st.sampled_from([1, 2, 4]))))

@@ -25,7 +25,7 @@ SIGNALING, QUIET = 0x7F800001, 0x7FC00001
 def first(
     code: str, vectors: Mapping[int, npt.ArrayLike], index: int = 9, **options: object
 ) -> int:
-    """The first lane of v9."""
+    """Returns the first lane of v9."""
     return int(lanes(run_lanes(code, vectors, **options), index)[0])  # type: ignore[arg-type]
 
 
@@ -228,7 +228,7 @@ v_div_fixup_f32 v9, v2, v1, v0
 
 
 def quotient(a: float, b: float, width: int) -> Value:
-    """a / b, rounded once."""
+    """Returns a / b, rounded once."""
     if a == 0 or b == 0 or not (math.isfinite(a) and math.isfinite(b)):
         with np.errstate(all="ignore"):
             return real(float(np.float64(a) / np.float64(b)), width)
@@ -236,7 +236,7 @@ def quotient(a: float, b: float, width: int) -> Value:
 
 
 def operands_of_divisions() -> tuple[list[int], list[int]]:
-    """All pairs of numbers of all sizes."""
+    """Returns all pairs of numbers of all sizes."""
     exponents = [0, 1, 2, 24, 25, 64, 100, 126, 127, 128, 150, 190, 252, 253, 254]
     words = [exponent << 23 | low for exponent in exponents for low in (0, 1, 0x2AAAAA, 0x7FFFFF)]
     words += [0x7F800000, 0xBF9E0652, 0xFF800000, 0x80000000]

@@ -17,7 +17,10 @@ from .small_kernels import kernel, run
 
 
 def missing(code: str, arch: str = "gfx942") -> list[tuple[int, str, int, str]]:
-    """Line of the use, register, line of the load and the wait needed; code starts in line 1."""
+    """Returns the line of the use, the register, the line of the load and the wait needed.
+
+    The code starts in line 1.
+    """
     parsed = kernel("\n".join(f"\t{line.strip()}" for line in code.strip().splitlines()), arch=arch)
     first = parsed.instructions[0].line
 
@@ -259,7 +262,10 @@ OPS = st.lists(
 
 
 def first_use_without_wait(ops: list[Op]) -> int | None:
-    """By queues of what is under way, oldest first, as slow as the waits allow."""
+    """Finds the use by queues of what is under way, as slow as the waits allow.
+
+    The oldest comes first.
+    """
     queues: dict[str, list[int]] = {"vector": [], "lds": []}
     of_counter = {"vmcnt": "vector", "lgkmcnt": "lds"}
     for index, op in enumerate(ops):

@@ -24,7 +24,7 @@ def context():
 
 
 def allocated(text, context):
-    """The function's text after the callback."""
+    """Returns the function's text after the callback."""
     with context:
         module = ir.Module.parse(text)
         allocate_as_stock(module.body.operations[0].operation)

@@ -15,7 +15,7 @@ from bankwise.iree_plugin.temporary_files import remove_all_temporaries, tempora
 
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of a process keeps the lock for good."""
+    """Keeps the lock for the test alone: the end of a process takes it for good."""
     monkeypatch.setattr(temporary_files, "_lock", threading.RLock())
 
 

@@ -37,7 +37,7 @@ func.func @f(%x: index) attributes {{translation_info = #iree_codegen.translatio
 
 
 def _swizzle(draw: random.Random) -> str:
-    """A swizzle that often verifies: each number divides the next."""
+    """Returns a swizzle that often verifies: each number divides the next."""
     access = draw.choice(_NUMBERS)
     row = (
         min(access * draw.choice((1, 2, 3, 8, 64, 1 << 20)), _MOST)

@@ -36,7 +36,7 @@ def context() -> ir.Context:
 
 
 def parse(context: ir.Context, text: str) -> tuple[ir.Module, ir.Operation]:
-    """A module and its only function."""
+    """Returns a module and its only function."""
     module = ir.Module.parse(text, context)
     return module, module.body.operations[0].operation
 
@@ -60,7 +60,7 @@ def operations(function: ir.Operation, name: str) -> list[ir.Operation]:
 
 
 def elements_of(value: ir.Value) -> np.ndarray:
-    """The element of the allocation behind each index of a static memref: views, interpreted."""
+    """Interprets views: returns the allocation's element behind each index of a memref."""
     kind = ir.MemRefType(value.type)
     assert not isinstance(value, ir.BlockArgument)
     view = value.owner.operation
@@ -80,7 +80,7 @@ def elements_of(value: ir.Value) -> np.ndarray:
 
 
 def accessed(function: ir.Operation) -> dict[str, np.ndarray]:
-    """The elements behind the memref of each `test.access`, by its name."""
+    """Returns the elements behind the memref of each `test.access`, by its name."""
     return {
         ir.StringAttr(op.attributes["name"]).value: elements_of(op.operands[0])
         for op in operations(function, "test.access")
@@ -88,7 +88,7 @@ def accessed(function: ir.Operation) -> dict[str, np.ndarray]:
 
 
 def swizzles() -> st.SearchStrategy[Swizzle]:
-    """Swizzles whose rows fill any multiple of 64 elements."""
+    """Returns swizzles whose rows fill any multiple of 64 elements."""
 
     def shuffle(row: int, group: int, stride: int, phase: int) -> XorShuffle:
         groups = max(row >> group, 1)
@@ -167,7 +167,7 @@ BUFFERS = f"memref<4x64xf16, strided<[64, 1], offset: ?>, {LDS}>"
 
 
 def double_buffered(swizzle: str, store: str) -> str:
-    """A loop that carries a buffer of two, of 4x64 elements each."""
+    """Returns a loop that carries a buffer of two, of 4x64 elements each."""
     one = f"memref<256xf16, strided<[1], offset: ?>, {LDS}>"
     return f"""func.func @f(%n: index, %i: index) {{
       %c0 = arith.constant 0 : index
@@ -299,7 +299,7 @@ def test_no_workgroup_memref(context: ir.Context, kind: str) -> None:
 
 
 def prefetchable(access: str) -> str:
-    """A loop that stages rows of `%src` in a hinted tile by `access` and adds them up."""
+    """Returns a loop that stages rows of `%src` in a hinted tile by `access` and adds them up."""
     return f"""func.func @f(%src: memref<128x1024xf16>)
     -> vector<4xf16> {{
   %c0 = arith.constant 0 : index
@@ -335,7 +335,10 @@ GATHERED = f"""amdgpu.gather_to_lds %src[%row, %i], %h[%row, %c0]
 
 
 def prefetched(context: ir.Context, access: str) -> ir.Module:
-    """A streaming kernel on a hinted tile, prefetched by the stock pass, hints reinserted."""
+    """Returns a streaming kernel on a hinted tile, which stock has prefetched.
+
+    Its hints are reinserted.
+    """
     module, function = parse(context, prefetchable(access))
     run(function, FlattenSwizzleHints(), AbsorbSwizzleHints())
     stock = (

@@ -64,7 +64,7 @@ def staged(
     threads: int = 256,
     wave: int = 64,
 ) -> str:
-    """A function that stages one vector through a tile; its arguments come from memory."""
+    """Returns a function that stages one vector through a tile; its arguments come from memory."""
     element = tile.rsplit("x", 1)[1]
     read_vector = read_vector or vector
     constants = sorted({*write_at, *read_at})
@@ -129,7 +129,7 @@ def run(
 
 
 def distribute(module: ir.Module) -> None:
-    """What IREE does from vector allocation to distribution."""
+    """Runs what IREE runs from vector allocation to distribution."""
     passes = (
         "canonicalize,cse,iree-codegen-gpu-combine-value-semantic-barriers,"
         "iree-eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
@@ -143,7 +143,7 @@ def distribute(module: ir.Module) -> None:
 
 
 def issues(accesses: tuple[LdsAccess, ...]) -> Counter[tuple[object, ...]]:
-    """How often each row of lane addresses is issued."""
+    """Returns how often each row of lane addresses is issued."""
     counted: Counter[tuple[object, ...]] = Counter()
     for access in accesses:
         for i, row in enumerate(access.elements):
@@ -205,7 +205,7 @@ CASES = {
 
 
 def hint_chain(value: ir.Value) -> tuple[Swizzle, ...]:
-    """The swizzles of the hints that directly produce `value`, the innermost first."""
+    """Returns the swizzles of the hints that directly produce `value`, the innermost first."""
     if isinstance(value.owner, ir.Block) or not is_hint(value.owner):
         return ()
     return (*hint_chain(value.owner.operands[0]), hint_swizzle(value.owner))

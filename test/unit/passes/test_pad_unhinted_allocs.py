@@ -78,7 +78,7 @@ def traces(module: ir.Module, launch: Launch | None = None) -> list[AllocationAc
 
 
 def assert_same_rows_and_columns(before: AllocationAccesses, after: AllocationAccesses) -> None:
-    """The accesses of the padded allocation are the old ones, moved by the padding alone."""
+    """Asserts that the padded allocation's accesses are the old ones, moved by the padding."""
     padding = after.tile.row_elements - before.tile.row_elements
     assert after.tile.shape[:-1] == before.tile.shape[:-1]
     assert not before.unknown
@@ -113,7 +113,7 @@ class View:
 
     @property
     def is_identity(self) -> bool:
-        """Whether MLIR gives reshaped views no layout attribute."""
+        """Returns whether MLIR gives reshaped views no layout attribute."""
         return self.strides is None or (self.strides, self.offset) == ((1,), 0)
 
     def __str__(self) -> str:
@@ -126,7 +126,7 @@ class View:
 
 @st.composite
 def view_chains(draw: st.DrawFn) -> str:
-    """A function that loads through up to five views of one allocation."""
+    """Returns a function that loads through up to five views of one allocation."""
     shape = tuple(draw(st.lists(st.sampled_from([1, 2, 3, 4, 8]), min_size=1, max_size=3)))
     views = [View("%m", shape)]
     lines: list[str] = []
@@ -227,7 +227,7 @@ def collapses(draw: st.DrawFn, source: View, name: str) -> tuple[str | None, Vie
 
 
 def grouped(rank: int, doubled: int) -> list[list[int]]:
-    """Reassociation of `rank` dimensions of which one stands for two."""
+    """Returns the reassociation of `rank` dimensions of which one stands for two."""
     groups, position = [], 0
     for d in range(rank):
         width = 2 if d == doubled else 1
@@ -283,7 +283,7 @@ WORKGROUPS = 32
 
 @pytest.fixture(scope="module", params=["f16", "f32"])
 def attention(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The distributed kernel for gfx942; its first line names the element type."""
+    """Returns the distributed kernel for gfx942; its first line names the element type."""
     directory = tmp_path_factory.mktemp("attention")
     source = directory / "attention.mlir"
     source.write_text(re.sub(r"\bT\b|(?<=x)T\b", request.param, ATTENTION))
@@ -483,7 +483,7 @@ def test_rows_padded_twice_are_views_the_second_time(context: ir.Context) -> Non
 
 @st.composite
 def kernels(draw: st.DrawFn) -> str:
-    """One to three tiles of any element type, each with a column and a row that lanes share."""
+    """Draws one to three tiles of any element type, with columns and rows that lanes share."""
     threads = draw(st.sampled_from([64, 96, 128]))
     lines: list[str] = []
     for number in range(draw(st.integers(1, 3))):
@@ -551,7 +551,7 @@ def test_shared_lds_is_spent_best(context: ir.Context, text: str, arch: str) -> 
 
 
 def as_emitted(module: ir.Module) -> list[tuple[LdsAccess, ...]]:
-    """The accesses of each allocation, as the backend joins them."""
+    """Returns the accesses of each allocation, as the backend joins them."""
     function = module.body.operations[0].operation
     launch = launch_of(function)
     assert launch is not None
@@ -566,7 +566,10 @@ def as_emitted(module: ir.Module) -> list[tuple[LdsAccess, ...]]:
 def allowed(
     chip: Target, tile: LdsTile, accesses: tuple[LdsAccess, ...], stock: int
 ) -> Iterator[tuple[int, int]]:
-    """Bytes and cost of every padding that the pass may use: with no more cycles than stock's."""
+    """Yields the bytes and the cost of every padding that the pass may use.
+
+    None takes more cycles than stock's.
+    """
     # 64 banks of 4 bytes.
     amounts = {stock, *range(256 * 8 // tile.element_bits + 1)}
     costs = {n: layout_cost(chip, tile, PaddedLayout(n), accesses) for n in sorted(amounts)}

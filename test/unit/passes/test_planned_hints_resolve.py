@@ -86,7 +86,7 @@ _ACCESSES: dict[str, str] = {
 
 
 def _program(views: tuple[str, ...], accesses: str) -> str | None:
-    """The program; None where a view is of something else than a plain tile, or rows have gaps."""
+    """Returns the program; None where a view is not of a plain tile, or rows have gaps."""
     if "memref.transpose" in views and accesses == "vector":
         return None
     lines, value, kind = [], "%a", _TILE
@@ -127,7 +127,7 @@ def _lowering() -> str:
 
 
 def _decide(context: ir.Context, program: str) -> list[Action]:
-    """The decisions of both passes on the program's allocation."""
+    """Returns the decisions of both passes on the program's allocation."""
     module = ir.Module.parse(program, context)
     function = module.body.operations[0].operation
     found = PassContext(sink=DiagnosticSink(lambda _: None), test_target="gfx942")

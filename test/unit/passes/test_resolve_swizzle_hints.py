@@ -52,7 +52,7 @@ def _resolve(session: Session, text: str) -> tuple[ir.Module, PassContext, list[
 
 
 def _chain_text(chain: tuple[Swizzle, ...], kind: str) -> tuple[str, str]:
-    """Hints of `%a` and the name of the last one's result."""
+    """Returns hints of `%a` and the name of the last one's result."""
     lines, value = [], "%a"
     for number, swizzle in enumerate(chain):
         lines.append(
@@ -105,7 +105,7 @@ _ALL_CHAINS = st.one_of(_chains(powers_only=True), _chains(), st.sampled_from(_R
 
 @st.composite
 def _offsets(draw: st.DrawFn, align: int, row: int) -> str:
-    """Lines that define %o0, %o1, ... from %x, %y, %i (a loop's) and %p (anything)."""
+    """Returns lines that define %o0, %o1, ... from %x, %y, %i (a loop's) and %p (anything)."""
     lines: list[str] = []
     count = draw(st.integers(1, 4))
     constants = st.one_of(
@@ -170,7 +170,10 @@ def _accesses(offsets: str, value: str, kind: str, width: int) -> tuple[str, int
 def _buffer_accesses(
     function: ir.Operation,
 ) -> list[tuple[ir.Operation, ir.Value, list[int]]]:
-    """(operation, offset, where behind it each element lies) of all accesses in program order."""
+    """Returns all accesses in program order, as (operation, offset, places of its elements).
+
+    The places count from the offset.
+    """
     found: list[tuple[ir.Operation, ir.Value, list[int]]] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
@@ -204,7 +207,7 @@ def _mask(operation: ir.Operation) -> list[int] | None:
 
 
 def _alignments(function: ir.Operation) -> list[int]:
-    """The alignment that each access promises in bytes, in program order; 1 if none."""
+    """Returns the alignment that each access promises in bytes, in program order; 1 if none."""
     found: list[int] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
@@ -221,7 +224,7 @@ def _alignments(function: ir.Operation) -> list[int]:
 def _program(
     chain: tuple[Swizzle, ...], size: int, offsets: str, width: int, lds: bool = False
 ) -> str:
-    """Accesses to the argument %a, or to an allocation in the LDS."""
+    """Returns accesses to the argument %a, or to an allocation in the LDS."""
     kind = f"memref<{size}xf16, #gpu.address_space<workgroup>>" if lds else f"memref<{size}xf16>"
     hints, value = _chain_text(chain, kind)
     accesses, _ = _accesses(offsets, value, kind, width)
@@ -337,7 +340,7 @@ _Resolved = tuple[int, ir.Operation, ir.Value, list[int], int]
 
 
 def _pieces(resolved, count: int) -> list[_Resolved]:
-    """The next accesses that together are one of `count` elements."""
+    """Returns the next accesses that together are one of `count` elements."""
     pieces: list[_Resolved] = []
     covered = 0
     while covered < count:
@@ -348,7 +351,7 @@ def _pieces(resolved, count: int) -> list[_Resolved]:
 
 
 def _choice(operation: ir.Operation) -> ir.Operation | None:
-    """The `scf.if` that an access is in."""
+    """Returns the `scf.if` that an access is in."""
     parent = operation.parent.operation
     return parent if parent.name == "scf.if" else None
 
@@ -359,7 +362,10 @@ def _holds(choice: ir.Operation, leaves: dict[ir.Value, int], bits: int) -> bool
 
 
 def _allocation_alignment(function: ir.Operation, lds: bool) -> int:
-    """What is known of the buffer's address: of an argument only that elements are aligned."""
+    """Returns what is known of the buffer's address.
+
+    Of an argument only its elements' alignment is known.
+    """
     if not lds:
         return 2
     (allocation,) = (
@@ -524,7 +530,9 @@ def _resolved_in_lds(
     waves: int = 4,
     stored: bool = True,
 ) -> ir.Module:
-    """A function that loads `width` elements from `offset` of an LDS array, and stores them there.
+    """Returns a function that loads `width` elements from an LDS array, and stores them.
+
+    The elements begin at `offset`.
 
     `offset` is an operation on %x and %y, the threads of [64, waves].
     """

@@ -76,7 +76,7 @@ def allocation_of(
 
 
 def cycles(allocation: AllocationReport) -> list[int | None]:
-    """Before, padded, standing, chosen."""
+    """Returns before, padded, standing, chosen."""
     counts = (allocation.before, allocation.padded, allocation.standing, allocation.chosen)
     return [None if count is None else count.conflict_cycles for count in counts]
 

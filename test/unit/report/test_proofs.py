@@ -57,7 +57,7 @@ def shown(report: FunctionReport) -> Contents:
 
 
 def changed(report: FunctionReport, **fields: object) -> AllocationReport:
-    """The allocation after a check, with other fields before it."""
+    """Returns the allocation after a check, with other fields before it."""
     (allocation,) = report.allocations
     wrong = replace(allocation, **fields)  # pyright: ignore[reportArgumentType]
     (checked,) = with_checked_proofs(replace(report, allocations=(wrong,))).allocations

@@ -60,7 +60,7 @@ def contents() -> Contents:
 
 @pytest.fixture
 def evil(contents: Contents) -> Contents:
-    """The same with hostile names wherever the input can put one."""
+    """Returns the same with hostile names wherever the input can put one."""
     (function,) = contents.functions
     allocation, *_ = function.allocations
     hostile = replace(

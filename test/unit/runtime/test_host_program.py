@@ -78,7 +78,7 @@ STATIC_ADD = ADD.format(n="256", d="")
 
 
 def add_kernel(device, command):
-    """What the kernel of ADD does: the scalar comes as a push constant's bits."""
+    """Does what the kernel of ADD does; the scalar comes as a push constant's bits."""
     source, target = command.bindings
     scalar = np.array([command.constants[0]], np.uint32).view(np.float32)[0]
     data = device.read(source.address, source.size).view(np.float32) + scalar

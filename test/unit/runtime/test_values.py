@@ -17,7 +17,7 @@ EXACT = Tolerances({}, 0.0)
 
 
 def one(text):
-    """The only value of `text`, a tensor."""
+    """Returns the only value of `text`, a tensor."""
     (value,) = parse_values(text)
     assert isinstance(value, np.ndarray)
     return value

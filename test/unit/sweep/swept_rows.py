@@ -14,7 +14,7 @@ def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: in
 
 
 def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) -> Row:
-    """4 workgroups, of which 2 ran and agree."""
+    """Returns 4 workgroups, of which 2 ran and agree."""
     one = dict.fromkeys(swept_counters(), 10)
     one |= {"SQ_LDS_BANK_CONFLICT": conflicts, "SQ_INSTS_VALU": valu}
     return replace(
@@ -31,7 +31,7 @@ def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) ->
 
 
 def differing_row(of: Case) -> Row:
-    """Workgroups that differ, in a grid too large to be emulated whole."""
+    """Returns workgroups that differ, in a grid too large to be emulated whole."""
     return replace(row(of), agree=False, workgroup=None, grid=None, measured={"SQ_INSTS_LDS": 7})
 
 

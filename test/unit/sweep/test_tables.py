@@ -21,7 +21,7 @@ from .swept_rows import case, differing_row, failed_row, row
 
 @pytest.fixture
 def rows() -> list[Row]:
-    """Three kernels; of `large` one mitigation is not extrapolated, of `odd` one fails."""
+    """Returns three kernels; of `large` one mitigation is not extrapolated, of `odd` one fails."""
     return [
         row(case("small", "none"), conflicts=1000),
         row(case("small", "stock"), conflicts=10, lds_bytes=1152),

@@ -25,7 +25,7 @@ QUICK = 0.05
 
 
 def program(tool: str) -> list[str]:
-    """The command that pip writes as `bankwise-<tool>`."""
+    """Returns the command that pip writes as `bankwise-<tool>`."""
     name = f"{tool}_command"
     return [sys.executable, "-c", f"from bankwise.tools.commands import {name}; {name}()"]
 
@@ -40,7 +40,7 @@ def test_the_scripts_are_these_commands() -> None:
 
 
 def hears_signals(process: subprocess.Popen[str]) -> bool:
-    """Whether the process has a handler for SIGTERM, which Python itself has not."""
+    """Returns whether the process has a handler for SIGTERM, which Python itself has not."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("SigCgt:"):
             return bool(int(line.split()[1], 16) & 1 << (signal.SIGTERM - 1))
@@ -54,7 +54,7 @@ def interrupted(
     number: signal.Signals,
     ready: Callable[[Path], bool],
 ) -> subprocess.CompletedProcess[str]:
-    """Signals the program's process group, as a terminal does, when `ready` says so."""
+    """Signals the program's process group, as a terminal does, when `ready` says that it may."""
     scratch, work = tmp_path / "tmp", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()

@@ -14,7 +14,7 @@ from bankwise.tools.signals import Interrupted, raised_signals
 
 @pytest.fixture(autouse=True)
 def heeded_signals() -> Iterator[None]:
-    """A shell lets what it starts in the background ignore SIGINT."""
+    """Lets a test hear SIGINT, which a shell makes what it starts in the background ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -174,7 +174,7 @@ _APPLIES = (
 
 @st.composite
 def _programs(draw: st.DrawFn) -> str:
-    """The body of a function: values named v0, v1, ..., each from earlier ones."""
+    """Returns the body of a function: values named v0, v1, ..., each from earlier ones."""
     lines = [_THREADS.strip()]
     values = ["%x", "%y", "%p", "%q", "%x", "%x"]
     for number in range(draw(st.integers(1, 9))):

@@ -158,7 +158,7 @@ def binary(kind: str, name: str, a: Expression, b: Expression) -> Expression:
 def comparison(
     kind: str, name: str, a: Expression, b: Expression, yes: Expression, no: Expression
 ) -> Expression:
-    """A compare and a select between two values."""
+    """Returns a compare and a select between two values."""
     unsigned, compare = PREDICATES[name]
     mask = (1 << bits_of(kind)) - 1
 
@@ -188,7 +188,7 @@ def cast(name: str, source: str, to: str, a: Expression) -> Expression:
 
 
 def affine(name: str, number: int, a: Expression, b: Expression) -> Expression:
-    """An affine.apply, min or max with all kinds of expressions in a dimension and a symbol."""
+    """Draws an affine.apply, min or max with all kinds of expressions."""
     # MLIR would divide a multiple of `number` out when it reads the map, which overflows elsewhere.
     results = [
         f"(d0 * 11 - s0) floordiv {number} + 7",
@@ -232,7 +232,7 @@ def delinearized(
 
 
 def linearized(outer: bool, a: Expression, b: Expression, size: Expression) -> Expression:
-    """A linearize_index whose last base is a value."""
+    """Returns a linearize_index whose last base is a value."""
 
     def emit(e: Emitter) -> str:
         bases = f"{'3, ' if outer else ''}{size.emit(e)}"
@@ -255,7 +255,7 @@ def number(kind: str, value: int) -> Expression:
 
 @st.composite
 def expressions(draw: st.DrawFn, kind: str, depth: int) -> Expression:
-    """A random expression tree of the given type."""
+    """Returns a random expression tree of the given type."""
     if depth == 0:
         if kind == "index" and draw(st.integers(0, 3)):
             return leaf(draw(st.sampled_from(["x", "y", "z", "lane", "wave", "i", "j"])))
@@ -298,7 +298,7 @@ def expressions(draw: st.DrawFn, kind: str, depth: int) -> Expression:
 
 
 def function_text(lines: list[str]) -> str:
-    """A function with the lane's ids and two loops around `lines`."""
+    """Returns a function with the lane's ids and two loops around `lines`."""
     bounds = [
         f"%{name}{which} = arith.constant {value} : index"
         for name, loop in zip("ij", LOOPS, strict=True)
@@ -320,7 +320,7 @@ def function_text(lines: list[str]) -> str:
 
 
 def evaluated(context: ir.Context, text: str) -> LaneValues | Unknown:
-    """The value of the first result of the last operation in the innermost loop's body."""
+    """Returns the value of the last operation's first result in the innermost loop's body."""
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         operation = module.body.operations[0].operation
@@ -342,7 +342,7 @@ def points() -> Iterator[tuple[tuple[int, int, int, int], Point]]:
 
 
 def full(value: LaneValues) -> np.ndarray:
-    """All trips of both loops, whichever the value depends on: [3, 3, waves, lanes]."""
+    """Returns all trips of both loops, [3, 3, waves, lanes], whichever the value depends on."""
     array = value.full(LAUNCH)
     depths = {loop.depth for loop in value.loops}
     shape = [len(range(*loop)) if d in depths else 1 for d, loop in enumerate(LOOPS)]
@@ -498,7 +498,7 @@ def test_unknown_names_its_cause(context: ir.Context, lines: list[str], reason: 
 
 
 def nested(context: ir.Context, *lines: str) -> tuple[ir.Module, ir.Operation]:
-    """The `scf.for` that `lines` hold, and the module that keeps it alive."""
+    """Returns the `scf.for` that `lines` hold, and the module that keeps it alive."""
     with context, ir.Location.unknown():
         module = ir.Module.parse(function_text(list(lines)))
         operation = module.body.operations[0].operation

@@ -61,7 +61,7 @@ def loop(trips: int, stride: int, body: str = "%l = memref.load %m[%o] : TILE") 
 
 
 def shapes(accesses: tuple[LdsAccess, ...] | None) -> list[tuple[int, int]] | None:
-    """(first element of lane 1, elements) of each."""
+    """Returns (first element of lane 1, elements) of each."""
     if accesses is None:
         return None
     return sorted((int(each.elements[0, 1]), each.count) for each in accesses)

@@ -68,7 +68,7 @@ def trace(
 
 
 def firsts(traced: AllocationAccesses) -> list[list[int]]:
-    """Elements of all lanes of both waves, one list per access."""
+    """Returns elements of all lanes of both waves, one list per access."""
     assert not traced.unknown
     return [access.elements.ravel().tolist() for access in traced.accesses]
 

@@ -25,7 +25,7 @@ TILE = f"memref<64x32xf32, {LDS}>"
 
 
 def read_pair(operation: ir.Operation) -> Footprint:
-    """`fake.read_pair %m[%row, %column]`: each lane reads two elements of a row."""
+    """Reads the footprint of `fake.read_pair`: each lane reads two elements of a row."""
     _, *indices = operation.operands
     return Footprint(tuple(indices), (1, 2))
 
@@ -34,7 +34,7 @@ READ_PAIR = Access(0, AccessKind.READ, read_pair, Offset.LOWERED, takes_strides=
 
 
 def parse(view: str = "", read: str = "%m") -> ir.Module:
-    """Lane l reads the first elements of row l of 32 f32: all lanes want the same banks."""
+    """Parses reads of row l by lane l, of 32 f32 a row: all lanes want the same banks."""
     context = Session().context
     context.allow_unregistered_dialects = True
     return ir.Module.parse(
