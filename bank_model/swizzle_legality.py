@@ -112,32 +112,6 @@ def split_points(run: int, access: AccessFootprint) -> list[int]:
     return [0, *(at for at in range(1, access.count) if (access.residue + at) % step == 0)]
 
 
-def illegality(
-    chain: Sequence[Swizzle],
-    num_elements: int,
-    access_counts: Iterable[AccessFootprint | tuple[int, int]],
-) -> str | None:
-    """Returns why hints `chain` on a flat allocation cannot be resolved; None when they can.
-
-    Args:
-        chain: the swizzles from the allocation outwards.
-        num_elements: size of the allocation in elements.
-        access_counts: every load and store through the hints as (contiguous elements, a number
-            that the offset is known to be a multiple of), or a full `AccessFootprint`.
-    """
-    if not chain:
-        return "no swizzle"
-    reason = why_no_permutation(chain, num_elements)
-    if reason is not None:
-        return reason
-    for each in access_counts:
-        access = each if isinstance(each, AccessFootprint) else AccessFootprint(*each)
-        reason = why_not_rewritten(contiguous_run(chain), access)
-        if reason is not None:
-            return reason
-    return None
-
-
 def why_no_permutation(chain: Iterable[Swizzle], num_elements: int | None) -> str | None:
     """Returns why `chain` does not permute a flat buffer in itself; None when it does.
 
@@ -310,7 +284,7 @@ class HintRules:
     tile: LdsTile
     footprints: tuple[AccessFootprint, ...]
     stores: tuple[DirectStore, ...] = ()
-    _runs: dict[int, bool] = field(default_factory=dict, repr=False)
+    _runs: dict[int, str | None] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(
@@ -335,10 +309,12 @@ class HintRules:
 
     def allows_run(self, run: int) -> bool:
         """Returns whether all accesses can be rewritten for runs of `run` elements."""
+        return self._why_no_run(run) is None and not any(store.partial for store in self.stores)
+
+    def _why_no_run(self, run: int) -> str | None:
         if run not in self._runs:
-            self._runs[run] = not any(store.partial for store in self.stores) and all(
-                why_not_rewritten(run, footprint) is None for footprint in self.footprints
-            )
+            reasons = (why_not_rewritten(run, footprint) for footprint in self.footprints)
+            self._runs[run] = next((reason for reason in reasons if reason is not None), None)
         return self._runs[run]
 
     def allows(self, layout: Layout) -> bool:
@@ -351,12 +327,20 @@ class HintRules:
             return not self.stores
         if not isinstance(layout, SwizzledLayout):
             return True
-        chain = layout.swizzles
-        if layout.padding_elements or not self.allows_run(contiguous_run(chain)):
-            return False
-        if why_no_permutation(chain, self.tile.elements) is not None:
-            return False
-        return not self.stores or (
-            all(self.block % swizzle.row_width == 0 for swizzle in chain)
-            and why_not_stored_directly(chain, self.tile, self.stores) is None
-        )
+        return not layout.padding_elements and self.why_not(layout.swizzles) is None
+
+    def why_not(self, chain: Sequence[Swizzle]) -> str | None:
+        """Returns why the resolver cannot carry out hints `chain`; None when it can.
+
+        The chain lists the swizzles from the allocation outwards.
+        """
+        if not chain:
+            return "no swizzle"
+        reason = why_no_permutation(chain, self.tile.elements)
+        if reason is None:
+            reason = self._why_no_run(contiguous_run(chain))
+        if reason is not None or not self.stores:
+            return reason
+        if any(self.block % swizzle.row_width for swizzle in chain):
+            return "a row of the swizzle reaches beyond what a wave stores directly"
+        return why_not_stored_directly(chain, self.tile, self.stores)

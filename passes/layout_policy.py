@@ -35,13 +35,7 @@ from ..bank_model.layouts import (
 from ..bank_model.paddings import padding_choices
 from ..bank_model.proof import Optimality
 from ..bank_model.solver import LayoutDecision, SolverOptions, solve
-from ..bank_model.swizzle_legality import (
-    HINT_KINDS,
-    MOST_HINTS,
-    HintRules,
-    footprints_of,
-    illegality,
-)
+from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.diagnostics import Refusal
@@ -169,7 +163,8 @@ class _Choosing:
         self.options = SolverOptions(HINT_KINDS, max_chain=policy.most_hints)
         self.stores = [gather.store for gather in known.gathers]
         self.written = LayoutCosts(policy.lds, known.tile, known.accesses)
-        self.decision = self._solve(self.written)
+        self.rules = HintRules.of(known.tile, known.accesses, self.stores)
+        self.decision = self._solve(self.written, self.rules)
         emitted = known.emitted(False) if self.decision.plain_conflict_cycles else None
         self.run = self.written if emitted is None else LayoutCosts(policy.lds, known.tile, emitted)
         self.plain = self.run.of(PlainLayout())
@@ -213,9 +208,8 @@ class _Choosing:
     def _kept(self, reason: str) -> LayoutChoice:
         return LayoutChoice(PlainLayout(), reason, self._before, self._before)
 
-    def _solve(self, costs: LayoutCosts) -> LayoutDecision:
+    def _solve(self, costs: LayoutCosts, rules: HintRules) -> LayoutDecision:
         tile, lds = self.known.tile, self.policy.lds
-        rules = HintRules.of(tile, costs.accesses, self.stores)
         return solve(lds, tile, costs.accesses, replace(self.options, rules=rules), costs)
 
     def _why_no_swizzle(self) -> str:
@@ -245,14 +239,14 @@ class _Choosing:
     def _others(self) -> Iterator[SwizzledLayout]:
         """Yields swizzles that make neither reading of the accesses worse."""
         before = self.written.of(PlainLayout()).conflict_cycles
-        footprints = footprints_of(self.known.accesses)
         tile = self.known.tile
         together = (*self.known.accesses, *self.run.accesses)
         for costs in (LayoutCosts(self.policy.lds, tile, together), self.run):
-            layout = self._solve(costs).layout
+            rules = HintRules.of(tile, costs.accesses, self.stores)
+            layout = self._solve(costs, rules).layout
             if (
                 isinstance(layout, SwizzledLayout)
-                and illegality(layout.swizzles, tile.elements, footprints) is None
+                and self.rules.allows(layout)
                 and self.written.of(layout).conflict_cycles <= before
                 and self._never_worse(layout)
             ):

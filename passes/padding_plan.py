@@ -331,7 +331,7 @@ def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
 
 def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
     """Returns all accesses as the backend joins and pairs them."""
-    return emitted_accesses(traced.tile, traced.traced).accesses
+    return emitted_accesses(traced.tile, traced.traced)
 
 
 def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]:

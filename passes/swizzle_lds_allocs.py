@@ -38,7 +38,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
-from ..bank_model.swizzle_legality import behind_swizzles, footprints_of, illegality
+from ..bank_model.swizzle_legality import HintRules, behind_swizzles
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.index.lane_values import LaneEvaluator
@@ -227,7 +227,7 @@ class _Planner:
         hinted = is_hinted(group.allocations[0])
         if hinted:
             standing = _standing_chain(group.allocations[0])
-            reason = illegality(standing, tile.elements, footprints_of(accesses))
+            reason = HintRules.of(tile, accesses).why_not(standing)
             if reason is not None:
                 raise Refusal(f"{_HINTED}: {reason}")
             accesses = behind_swizzles(standing, tile, accesses)
@@ -257,7 +257,7 @@ class _Planner:
         """Returns what is done to the allocations, as the backend may emit it."""
         traces = [self.unrolled(each) for each in allocations]
         accesses = ordinary_accesses(traces)
-        return emitted_accesses(traces[0].tile, accesses, through_conditions).accesses
+        return emitted_accesses(traces[0].tile, accesses, through_conditions)
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """Yields the plan of a group for each of its allocations, with their own conflicts."""

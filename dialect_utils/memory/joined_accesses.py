@@ -39,23 +39,12 @@ MOST_UNROLLED = 64
 """As a rule, LLVM does not unroll a loop completely that has more trips."""
 
 
-@dataclass(frozen=True)
-class Emitted:
-    """The accesses to a tile in the reading in which the backend joins what it may.
-
-    Attributes:
-        accesses: each says in its `segment` with which others the backend may pair it.
-        joined: whether they differ from the accesses of the program.
-    """
-
-    accesses: tuple[LdsAccess, ...]
-    joined: bool
-
-
 def emitted_accesses(
     tile: LdsTile, accesses: Sequence[TracedAccess], through_conditions: bool = False
-) -> Emitted:
-    """Returns what the backend may make of the accesses of a program.
+) -> tuple[LdsAccess, ...]:
+    """Returns what the backend may make of the accesses of a program, joining what it may.
+
+    Each says in its `segment` with which others the backend may pair it.
 
     Args:
         accesses: everything that is done to the tile, traced with loops of up to `MOST_UNROLLED`
@@ -80,9 +69,7 @@ def emitted_accesses(
     for segment in segments.values():
         for row in _rows(segment):
             found += _chunks(tile, row)
-    # In an unrolled loop, a vector may be aligned in some trips and not in others.
-    apart = any(each.trip and each.access.count > 1 for each in accesses)
-    return Emitted(tuple(found), apart or len(found) < len(accesses))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

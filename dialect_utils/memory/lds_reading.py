@@ -23,7 +23,7 @@ from ...bank_model.layouts import (
     SwizzledLayout,
     misaligned_element,
 )
-from ...bank_model.swizzle_legality import footprints_of, illegality
+from ...bank_model.swizzle_legality import HintRules
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
 from ..index.lane_values import LaneEvaluator
@@ -181,7 +181,7 @@ def _read_memref(
             return None
         unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
         accesses = ordinary_accesses([unrolled])
-        return emitted_accesses(unrolled.tile, accesses, through_conditions).accesses
+        return emitted_accesses(unrolled.tile, accesses, through_conditions)
 
     users = [use.user.name for use in uses_of(allocation.results[0])]
     return replace(
@@ -216,8 +216,7 @@ def honoured_layout(allocation: ReadAllocation) -> tuple[Layout, str | None]:
     assert allocation.tile is not None
     layout = allocation.layout or PlainLayout()
     if isinstance(layout, SwizzledLayout):
-        footprints = footprints_of(allocation.accesses)
-        dropped = illegality(layout.swizzles, allocation.tile.elements, footprints)
+        dropped = HintRules.of(allocation.tile, allocation.accesses).why_not(layout.swizzles)
         if dropped is not None:
             return PlainLayout(), dropped
     return layout, None

@@ -22,7 +22,6 @@ from bankwise.bank_model.swizzle_legality import (
     HintRules,
     Placement,
     contiguous_run,
-    illegality,
     placement,
     split_points,
 )
@@ -44,6 +43,12 @@ def _swizzles(draw: st.DrawFn) -> Swizzle:
 
 
 _CHAINS = st.lists(_swizzles(), min_size=1, max_size=3).map(tuple)
+
+
+def illegality(chain, size, accesses):
+    """Why the chain is illegal on `size` elements, of whose accesses so much is known."""
+    footprints = tuple(AccessFootprint(*each) for each in accesses)
+    return HintRules(LdsTile((size,), 32), footprints).why_not(chain)
 
 
 def _moved(chain: tuple[Swizzle, ...], offsets: np.ndarray) -> np.ndarray:

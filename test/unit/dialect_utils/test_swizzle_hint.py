@@ -15,7 +15,7 @@ from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.notations import picture
 from bankwise.bank_model.slow_count import count_slowly
-from bankwise.bank_model.swizzle_legality import AccessFootprint, illegality
+from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils import swizzle_hint
@@ -67,10 +67,11 @@ def test_a_new_swizzle_is_applied_and_counted():
 
 
 def test_a_new_swizzle_is_checked():
-    assert illegality((FLIP,), 96, [AccessFootprint(2, 2)]) is None
-    whole = illegality((FLIP,), 96, [AccessFootprint(12, 12, whole=True)])
+    tile = LdsTile((4, 24), 32)
+    assert HintRules(tile, (AccessFootprint(2, 2),)).why_not((FLIP,)) is None
+    whole = HintRules(tile, (AccessFootprint(12, 12, whole=True),)).why_not((FLIP,))
     assert whole == "access of 12 elements cannot be split into runs of 6"
-    rows = illegality((FLIP,), 100, [])
+    rows = HintRules(LdsTile((4, 25), 32), ()).why_not((FLIP,))
     assert rows is not None
     assert rows.startswith("rotate_rows<24, 6> is not a bijection of 100 elements")
     with pytest.raises(ValueError, match="access_width is 5; allowed: divisors of 24"):

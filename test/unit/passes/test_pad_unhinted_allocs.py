@@ -559,7 +559,7 @@ def as_emitted(module: ir.Module) -> list[tuple[LdsAccess, ...]]:
     found: list[tuple[LdsAccess, ...]] = []
     for allocation in lds_allocations(function):
         traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-        found.append(emitted_accesses(traced.tile, traced.traced).accesses)
+        found.append(emitted_accesses(traced.tile, traced.traced))
     return found
 
 
