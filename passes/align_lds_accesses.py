@@ -29,7 +29,6 @@ from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, root
 from ..dialect_utils.memory.lds_ops import Access, Misaligned, access_row, promised_alignment
 from ..dialect_utils.memory.lds_reading import (
     check_aligned,
-    honoured_layout,
     read_allocations,
 )
 from ..dialect_utils.memory.memref_types import static_strides, type_of
@@ -75,10 +74,9 @@ def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassCon
     for allocation in read_allocations(function, launch):
         if allocation.tile is None:
             continue
-        layout, _ = honoured_layout(allocation)
         for access in allocation.accesses:
             try:
-                check_aligned(allocation, layout, access)
+                check_aligned(allocation, access)
             except Misaligned as fault:
                 context.sink.warning(location_at(access.location, function), fault.reason)
                 break

@@ -32,7 +32,6 @@ from ..dialect_utils.memory.lds_ops import Misaligned
 from ..dialect_utils.memory.lds_reading import (
     ReadAllocation,
     check_aligned,
-    honoured_layout,
     read_allocations,
 )
 from .base import FunctionPass, PassContext, PassOptionError
@@ -88,10 +87,9 @@ class VerifyLdsConflicts(FunctionPass):
             )
         if allocation.tile is None:
             return
-        layout, _ = honoured_layout(allocation)
         for access, machines in standing_accesses(allocation, chip):
             try:
-                check_aligned(allocation, layout, access)
+                check_aligned(allocation, access)
             except Misaligned as fault:
                 yield _Fault(fault.location, fault.reason, misaligned=True)
                 continue
@@ -116,10 +114,9 @@ def standing_accesses(
     """
     if allocation.tile is None:
         return
-    layout, _ = honoured_layout(allocation)
     for access in allocation.accesses:
         try:
-            yield access, machine_accesses(chip, allocation.tile, layout, access)
+            yield access, machine_accesses(chip, allocation.tile, allocation.layout, access)
         except InvalidParameterError as error:
             yield access, error
 

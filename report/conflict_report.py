@@ -38,7 +38,7 @@ from ..bank_model.layouts import (
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
-from ..dialect_utils.memory.lds_reading import ReadAllocation, honoured_layout, read_allocations
+from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 from ..passes.swizzle_lds_allocs import swizzle_refusals
@@ -341,7 +341,7 @@ def _counted(
 
     before = count(PlainLayout())
     stock = stock_padding(tile) if stock_pads and not read.never_padded else PlainLayout()
-    layout, dropped = honoured_layout(read)
+    layout = read.layout
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
@@ -365,7 +365,7 @@ def _counted(
         undecided=not decided,
         is_ours=proposal is not None and not decided,
     )
-    return replace(report, decision=_decision(report, tile, before, standing, choice, dropped))
+    return replace(report, decision=_decision(report, tile, before, standing, choice, read.dropped))
 
 
 def _proposed(
@@ -466,11 +466,11 @@ def _decision(
     before: LayoutCount,
     standing: LayoutCount,
     choice: LayoutChoice | None,
-    dropped: str | None,
+    dropped: str,
 ) -> str:
     """Returns what stands or is proposed, and why, in one line."""
     parts: list[str] = []
-    if dropped is not None:
+    if dropped:
         parts.append(f"its swizzle hints cannot be resolved and count as dropped: {dropped}")
     if not isinstance(standing.layout, PlainLayout):
         shown = shown_layout(standing.layout, tile)

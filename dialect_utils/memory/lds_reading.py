@@ -9,7 +9,7 @@ that cannot be followed, are listed with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from iree.compiler import ir
@@ -59,8 +59,10 @@ class ReadAllocation:
     """Of the type; None for a dynamic shape."""
     tile: LdsTile | None = None
     """The logical tile: rows without padding, in the shape that flat hinted memory is viewed in."""
-    layout: Layout | None = None
-    """How the tile lies in memory, hints honoured; given if `tile` is."""
+    layout: Layout = field(default_factory=PlainLayout)
+    """How the tile lies in memory, hints honoured where they can be resolved."""
+    dropped: str = ""
+    """Why its hints cannot be resolved, if they cannot."""
     accesses: tuple[LdsAccess, ...] = ()
     """In elements of `tile`."""
     unknown: tuple[Refusal, ...] = ()
@@ -147,7 +149,7 @@ def _read_tensor(
     except (Refusal, InvalidParameterError) as error:
         return _with_reason(listed, str(error))
     layout = SwizzledLayout(tuple(chain)) if chain else PlainLayout()
-    return replace(listed, tile=tile, layout=layout, accesses=accesses)
+    return _lying(replace(listed, accesses=accesses), tile, layout)
 
 
 # On memrefs.
@@ -184,10 +186,8 @@ def _read_memref(
         return emitted_accesses(unrolled.tile, accesses, through_conditions)
 
     users = [use.user.name for use in uses_of(allocation.results[0])]
-    return replace(
+    read = replace(
         listed,
-        tile=tile,
-        layout=stands.layout,
         accesses=accesses,
         unknown=traced.unknown,
         assumptions=traced.assumptions,
@@ -196,6 +196,7 @@ def _read_memref(
         operation=allocation,
         gathers=traced.gathers,
     )
+    return _lying(read, tile, stands.layout)
 
 
 def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAccess:
@@ -207,29 +208,23 @@ def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAc
 # How a read allocation lies in memory.
 
 
-def honoured_layout(allocation: ReadAllocation) -> tuple[Layout, str | None]:
-    """Returns how an allocation that has a tile lies in memory.
-
-    Returns:
-        the layout, and, if its hints would be dropped so that it lies plain, why.
-    """
-    assert allocation.tile is not None
-    layout = allocation.layout or PlainLayout()
+def _lying(read: ReadAllocation, tile: LdsTile, layout: Layout) -> ReadAllocation:
+    """Returns the read allocation with its layout: plain if its hints would be dropped."""
+    dropped = None
     if isinstance(layout, SwizzledLayout):
-        dropped = HintRules.of(allocation.tile, allocation.accesses).why_not(layout.swizzles)
-        if dropped is not None:
-            return PlainLayout(), dropped
-    return layout, None
+        dropped = HintRules.of(tile, read.accesses).why_not(layout.swizzles)
+    layout = layout if dropped is None else PlainLayout()
+    return replace(read, tile=tile, layout=layout, dropped=dropped or "")
 
 
-def check_aligned(allocation: ReadAllocation, layout: Layout, access: LdsAccess) -> None:
-    """Makes sure that an access does not fault in `layout`, which the allocation has.
+def check_aligned(allocation: ReadAllocation, access: LdsAccess) -> None:
+    """Makes sure that an access does not fault in the layout that the allocation has.
 
     Raises:
         Misaligned: it does, by the lane that the message names.
     """
     assert allocation.tile is not None
-    tile = allocation.tile
+    tile, layout = allocation.tile, allocation.layout
     element = misaligned_element(tile, layout, access)
     if element is None:
         return
