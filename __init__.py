@@ -7,7 +7,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# As `typing` has it, whose import takes as long as all else before a tool can hear a signal.
+# This is what `typing` has, whose import takes as long as all else before a tool can hear a signal.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -204,7 +204,7 @@ class _Partial:
     def with_column(self, source: int, column: int) -> tuple[_Partial, int] | None:
         """Returns the matrix with one column more, and what that column costs.
 
-        None if the column splits a vector that must stay whole.
+        Returns None if the column splits a vector that must stay whole.
         """
 
         def image(difference: int) -> int:

@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 
 _LEFT_TO_RIGHT = ("tools", "report", "dialect_utils", "bench", "runtime", "emulator")
-"""Of rooms that stand beside each other; it keeps arrows from crossing boxes."""
+"""The order of rooms that stand beside each other, which keeps arrows from crossing boxes."""
 _WIDTH, _BOX_WIDTH, _BOX_HEIGHT, _ROW_HEIGHT, _MARGIN = 920, 350, 66, 104, 20
 _CHARACTERS = 50
-"""Of a line in a box."""
+"""How many characters a line in a box has."""
 
 
 def rooms() -> list[str]:

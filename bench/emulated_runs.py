@@ -23,7 +23,8 @@ Array = npt.NDArray[Any]
 MITIGATIONS = ("none", "stock", "auto")
 
 _UNWRITTEN = 0x5A
-"""Bytes of fresh memory. Four of them are 1.5e9 as i32 and 1.5e16 as f32: no sum comes near."""
+"""What each byte of fresh memory holds. Four of them are 1.5e9 as i32 and 1.5e16 as f32, which no sum
+comes near."""
 
 
 @dataclass

@@ -52,7 +52,7 @@ TRANSPOSED_DTYPES = ("f16", "i8")
 SHAPES = ((128, 128, 128), (256, 384, 1024), (512, 512, 512), (1024, 1024, 1024),
           (2048, 2048, 2048), (4096, 4096, 4096), (16, 4096, 4096), (4096, 16, 1024),
           (100, 130, 70), (1000, 1000, 1000))  # fmt: skip
-"""m, n, k."""
+"""The extents m, n and k of each matmul."""
 CONVOLUTIONS = (
     Convolution(1, 34, 34, 64, 128, 3, "f16"),
     Convolution(1, 34, 34, 64, 128, 3, "i8"),
@@ -62,7 +62,7 @@ CONVOLUTIONS = (
 )
 
 WHOLE_GRID = 16
-"""Of grids with more workgroups only the first and the last run."""
+"""The most workgroups of a grid that runs whole. Of larger grids the first and the last run."""
 
 TOLERANCE = {"i32": 0.0, "f32": 2.0**-20}
 """The largest error by the output's type, relative to the sum of the products' magnitudes. Integers

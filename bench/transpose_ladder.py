@@ -26,7 +26,7 @@ from ..sweep.cases import target_flags
 EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
 PUBLISHED = {"row_major": (294_912, 3_670_016), "column_major": (294_912, 1_572_864)}
-"""Of 65536 rows: (SQ_INSTS_LDS, SQ_LDS_BANK_CONFLICT)."""
+"""The counters (SQ_INSTS_LDS, SQ_LDS_BANK_CONFLICT) of 65536 rows."""
 PUBLISHED_ROWS = 65536
 COLUMNS = 256
 _EXAMPLE_ROWS, _TILE_ROWS = 1024, 64

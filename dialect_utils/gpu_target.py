@@ -83,8 +83,8 @@ def gpu_target_of(
 def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
     """Returns the workgroup and subgroup size that the function's `translation_info` states.
 
-    None without both, and for more lanes than a GPU runs in one workgroup: nothing can be said of
-    these lane by lane.
+    Returns None where one of them is missing, and for more lanes than a GPU runs in one workgroup,
+    of which nothing can be said lane by lane.
     """
     attributes = function.operation.attributes
     if "translation_info" not in attributes:

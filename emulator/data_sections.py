@@ -315,7 +315,7 @@ def _string(text: str) -> bytes:
 # Expressions of symbols and numbers.
 
 _TOKEN = re.compile(rf"\s*(0[xX][0-9a-fA-F]+|\d+|{_QUOTED}|[.\w$]+|<<|>>|[-+*/%&|^~()])")
-# As LLVM's assembler parser has it, where `|` binds tighter than `+`.
+# These are the ranks of LLVM's assembler parser, where `|` binds tighter than `+`.
 _PRECEDENCE = {"+": 1, "-": 1, "|": 2, "^": 2, "&": 2, "*": 3, "/": 3, "%": 3, "<<": 3, ">>": 3}
 
 

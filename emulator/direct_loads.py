@@ -33,7 +33,7 @@ WaveIds = npt.NDArray[np.intp]
 Indices = npt.NDArray[np.int64]
 
 WORD = 4
-"""Bytes of the LDS that are marked together; a direct load writes whole words."""
+"""How many bytes of the LDS are marked together; a direct load writes whole words."""
 
 
 @dataclass(eq=False)

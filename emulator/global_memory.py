@@ -184,7 +184,7 @@ class GlobalMemory:
     ) -> Undefined | None:
         """Returns the undefined bits of what `load` returns for the same arguments.
 
-        None if there are none.
+        Returns None if there are none.
         """
         if all(buffer.shadow is None for buffer in self._buffers):
             return None

@@ -153,7 +153,7 @@ class UndefinedBytes:
     def load(self, offsets: Offsets, width: int) -> Undefined | None:
         """Returns the undefined bits of the words [words, ...] of `width` bytes from `offsets` on.
 
-        None if all are defined.
+        Returns None if all are defined.
         """
         bits = ByteAccess(offsets, width).gather(self.bits)
         if not bits.any():

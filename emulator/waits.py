@@ -65,7 +65,9 @@ class Queue(Enum):
 
 
 _LARGEST_AGE: Mapping[Queue, int] = {Queue.VECTOR: 62, Queue.LDS: 14}
-"""Of the queues that are in order: one less than the counter's largest value, which is no wait."""
+"""The largest age in each queue that is in order, one less than the counter's largest value.
+
+The largest value of a counter is no wait."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class _Pending:
 
 
 _Numbers = dict[RegisterKey, tuple[int, int]]
-"""By register, the number of the load that will write it, and its index in the text."""
+"""The number of the load that will write each register, and the load's index in the text."""
 
 
 @dataclass

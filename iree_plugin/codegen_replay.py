@@ -87,7 +87,7 @@ class CodegenReplay:
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
     _given_up: list[FunctionCopy] = field(default_factory=list)
-    """Hold what functions had become when an optional pass failed, for Python's ops in it."""
+    """What functions had become when an optional pass failed, kept for Python's ops in it."""
 
     def run(self, module: ir.Operation) -> None:
         """Runs the edited pipeline of every GPU function of a configured module.

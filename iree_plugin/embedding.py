@@ -97,7 +97,7 @@ def set_process_flags(program: str, flags: list[str]) -> None:
     with 1 on a flag it does not know, and with 0 after `--help` and `--version`. The help
     has no overview: the programs print their own before it.
     """
-    # As `ctypes_dl._initializeGlobalCL`, which calls every program "ctypes" in its help.
+    # `ctypes_dl._initializeGlobalCL` does the same, but calls every program "ctypes" in its help.
     words = [word.encode() for word in (program, *flags)]
     arguments = (c_char_p * len(words))(*words)
     _library.ireeCompilerSetupGlobalCL(len(words), arguments, b"", False)

@@ -22,7 +22,7 @@ from ..passes.base import PassContext
 from .replay import RecoverableFailure
 
 _MAY_ORDER_DATA = frozenset({GATHER, "iree_gpu.async_dma", "iree_gpu.coalesced_gather_dma"})
-"""Operations that store direct to LDS, or become such."""
+"""Operations that store direct to LDS, or become operations that do."""
 
 
 @dataclass

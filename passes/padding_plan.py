@@ -119,7 +119,7 @@ class _Analysis:
     chip: Target
     traced: AllocationAccesses
     costs: LayoutCosts
-    """For the accesses as the backend emits them."""
+    """The costs of layouts for the accesses as the backend emits them."""
     choices: tuple[PaddingChoice, ...]
 
     def solve(self, share: PaddingChoice) -> LayoutDecision:
@@ -152,7 +152,7 @@ class _Planner:
     function: ir.Operation
     test_target: str | None
     tracer: Tracer | None
-    """Of the caller, if it has one."""
+    """The tracer of the caller, if it has one."""
     limit: int
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""

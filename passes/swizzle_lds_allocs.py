@@ -140,7 +140,7 @@ class _Group:
     meetings: tuple[ir.Value, ...]
     """The values in which they meet each other, themselves or other memory."""
     views: tuple[ir.Operation, ...]
-    """Of them, and of what they meet."""
+    """The views of the allocations, and of what they meet."""
     users: tuple[ir.Operation, ...]
     """What else is done to any of these."""
 

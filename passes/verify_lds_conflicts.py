@@ -128,7 +128,7 @@ class _Fault:
     location: str
     message: str
     cycles: int | None = None
-    """None for an access that is not known."""
+    """The conflict cycles; None for an access that is not known."""
     misaligned: bool = False
     """The access is at an address that its instruction cannot take."""
 

@@ -99,7 +99,7 @@ class AllocationReport:
     """The type in the IR, without its memory space."""
     location: str
     lds_bytes: int | None
-    """As the IR stands; None for a dynamic shape."""
+    """The LDS bytes that it takes in the IR as it stands; None for a dynamic shape."""
     target: Target | None = None
     tile: LdsTile | None = None
     """The logical, unpadded tile."""
@@ -141,7 +141,7 @@ class AllocationReport:
     def bank_map(self, group: AccessGroup, layout: Layout) -> BankMap | None:
         """Returns the worst phase of the group's accesses under `layout`.
 
-        None where no lane is ever active.
+        Returns None where no lane is ever active.
         """
         assert self.target is not None
         assert self.tile is not None

@@ -18,7 +18,7 @@ Cells = tuple[tuple[tuple[int, ...], ...], ...]
 
 _INCHES_PER_CELL = 0.3
 _MARGIN_INCHES = (0.62, 0.12, 0.5, 0.12)
-"""Left, right, top, bottom."""
+"""The margins on the left, on the right, at the top and at the bottom."""
 _CONFLICT = "#c62828"
 _INK = "#1f2328"
 

@@ -54,7 +54,7 @@ class DispatchRecord:
     def agree(self) -> bool | None:
         """Returns whether the first and the last workgroup of a sample have equal counters.
 
-        None where the whole grid ran at once, or a single workgroup.
+        Returns None where the whole grid ran at once, or a single workgroup.
         """
         return self.each[0].equals(self.each[-1]) if len(self.each) > 1 else None
 

@@ -100,7 +100,7 @@ class HostBuffer:
 
 
 TIMEPOINT = object()
-"""What stands for a timepoint, a fence or a device: all that was asked for is done already."""
+"""A stand-in for timepoints, fences and devices: all that was asked for is done already."""
 
 
 def host_dtype(element_type: str) -> np.dtype[Any]:

@@ -96,7 +96,8 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any], text: str) -> None
 
 
 _MOST_DIGITS = 30
-_MOST_DIMENSIONS = 64  # of a NumPy array
+# A NumPy array has at most this many dimensions.
+_MOST_DIMENSIONS = 64
 
 
 def _shortened(text: str) -> str:

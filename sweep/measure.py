@@ -131,7 +131,7 @@ def _grid(record: DispatchRecord) -> dict[str, int] | None:
 def _summed(parts: Sequence[Mapping[str, int] | None]) -> dict[str, int] | None:
     """Returns the sums of a sweep's counters over all dispatches.
 
-    None where one of them is not known.
+    Returns None where one of them is not known.
     """
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):

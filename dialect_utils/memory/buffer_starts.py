@@ -95,7 +95,7 @@ def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
     else:
         return _UNKNOWN
     known = [_congruence(size, bits) for size in sizes]
-    # Of a product only what divides it is kept.
+    # Only what divides a product is kept of it.
     exact = all(each.modulus == 0 for each in known)
     total = prod(gcd(each.modulus, each.residue) for each in known)
     return Congruence(0, total) if exact or total == 0 else Congruence(total, 0)
@@ -104,7 +104,8 @@ def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
 def begins_at_multiple_of(value: ir.Value, bits: IndexBits) -> int:
     """Returns a number that divides the element of each root at which `value` starts.
 
-    0, which every number divides, where `value` starts with its roots; 1 where nothing is known.
+    The number is 0, which every number divides, where `value` starts with its roots. It is 1 where
+    nothing is known.
     """
     try:
         starts = start_offsets(value, bits)

@@ -64,7 +64,7 @@ class Use:
     buffer: ir.Value
     user: ir.Operation
     number: int
-    """Of the operand."""
+    """The number of the operand that is the buffer."""
     becomes: tuple[ir.Value, ...] = ()
     """The values that are the buffer, a view of it, or a meeting; empty at an end."""
 

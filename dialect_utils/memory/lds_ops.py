@@ -54,7 +54,7 @@ class Offset(Enum):
     LOWERED = auto()
     """The compiler lowers it to loads and stores at one flat offset, which can be swizzled."""
     FLAT = auto()
-    """As `LOWERED`; on a flat buffer its one index, behind the buffer, can be replaced."""
+    """The same as `LOWERED`; its only index on a flat buffer, behind the buffer, can be replaced."""
     WAVE = auto()
     """The hardware chooses where lanes store: their sources are swizzled instead."""
 
@@ -87,7 +87,7 @@ class Access:
     buffer: int | Callable[[ir.Operation], int] | None = None
     """The number of the operand that is the buffer; None where any operand may be it."""
     kind: AccessKind | None = None
-    """None for an operation that may do both, or that is not followed."""
+    """Whether it reads or writes; None if it may do both, or is not followed."""
     footprint: Callable[[ir.Operation], Footprint] | None = None
     """Reads what a lane touches; raises a `Refusal` where that is not known. None: never known."""
     offset: Offset = Offset.FIXED
@@ -100,7 +100,7 @@ class Access:
     states_alignment: bool = False
     """It helps the backend if its attribute `alignment` says how it is aligned."""
     alignment: Callable[[ir.Operation], int] | None = None
-    """Bytes of which every lane's address must be a multiple in every layout, if any."""
+    """Computes the bytes of which every lane's address must be a multiple in every layout, if any."""
     source: str = ""
     """Where the alignment is said."""
     why_fixed: str = ""

@@ -56,7 +56,7 @@ class ReadAllocation:
     """The type in the IR, without its memory space."""
     location: str
     lds_bytes: int | None
-    """Of the type; None for a dynamic shape."""
+    """The LDS bytes of the type; None for a dynamic shape."""
     tile: LdsTile | None = None
     """The logical tile: rows without padding, in the shape that flat hinted memory is viewed in."""
     layout: Layout = field(default_factory=PlainLayout)
@@ -64,7 +64,7 @@ class ReadAllocation:
     dropped: str = ""
     """Why its hints cannot be resolved, if they cannot."""
     accesses: tuple[LdsAccess, ...] = ()
-    """In elements of `tile`."""
+    """The known accesses, in elements of `tile`."""
     unknown: tuple[Refusal, ...] = ()
     """Uses that cannot be read; without a location the allocation itself."""
     assumptions: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ def subview_type(operation: ir.Operation, source: ir.MemRefType) -> ir.MemRefTyp
     wanted = list(ir.MemRefType(operation.results[0].type).shape)
     kept: list[int] = []
     for dimension, size in enumerate(sizes):
-        # As MLIR does: a dimension stays if it matches the next one of the result.
+        # MLIR keeps a dimension if it matches the next one of the result.
         if len(kept) < len(wanted) and size == wanted[len(kept)]:
             kept.append(dimension)
     if len(kept) != len(wanted):
