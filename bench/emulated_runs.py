@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 MITIGATIONS = ("none", "stock", "auto")
 
 _UNWRITTEN = 0x5A
-"""What each byte of fresh memory holds. Four of them are 1.5e9 as i32 and 1.5e16 as f32, which no sum
+"""What each byte of fresh memory holds. Four of them are 1.5e9 as i32 and 1.5e16 as f32, and no sum
 comes near."""
 
 

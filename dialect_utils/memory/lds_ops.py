@@ -54,7 +54,7 @@ class Offset(Enum):
     LOWERED = auto()
     """The compiler lowers it to loads and stores at one flat offset, which can be swizzled."""
     FLAT = auto()
-    """The same as `LOWERED`; its only index on a flat buffer, behind the buffer, can be replaced."""
+    """The same as `LOWERED`; on a flat buffer its index, behind the buffer, can be replaced."""
     WAVE = auto()
     """The hardware chooses where lanes store: their sources are swizzled instead."""
 
@@ -100,7 +100,7 @@ class Access:
     states_alignment: bool = False
     """It helps the backend if its attribute `alignment` says how it is aligned."""
     alignment: Callable[[ir.Operation], int] | None = None
-    """Computes the bytes of which every lane's address must be a multiple in every layout, if any."""
+    """Computes the bytes of which each lane's address must be a multiple in every layout."""
     source: str = ""
     """Where the alignment is said."""
     why_fixed: str = ""
