@@ -13,52 +13,8 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from ..bank_model.layout_counts import LayoutCount
-from .conflict_report import AccessGroup, AllocationReport
-from .contents import Contents, NumberedAccess, NumberedAllocation, short_location
-
-
-@dataclass(frozen=True, eq=False)
-class AllocationRow:
-    """An allocation of a report."""
-
-    numbered: NumberedAllocation
-    contents: Contents
-
-    @property
-    def number(self) -> int:
-        """Returns the number of the row in the report."""
-        return self.numbered.number
-
-    @property
-    def report(self) -> AllocationReport:
-        """Returns what is known of it."""
-        return self.numbered.report
-
-    allocation = report
-
-    @property
-    def accesses(self) -> list[AccessRow]:
-        """Returns the accesses of it that are shown."""
-        return [AccessRow(each, self.report, self.contents) for each in self.numbered.accesses]
-
-
-@dataclass(frozen=True, eq=False)
-class AccessRow:
-    """A group of alike accesses to an allocation of a report."""
-
-    numbered: NumberedAccess
-    allocation: AllocationReport
-    contents: Contents
-
-    @property
-    def number(self) -> int:
-        """Returns the number of the row in the report."""
-        return self.numbered.number
-
-    @property
-    def group(self) -> AccessGroup:
-        """Returns what is known of it."""
-        return self.numbered.group
+from .conflict_report import AllocationReport
+from .contents import AccessRow, AllocationRow, short_location
 
 
 class Unit(Enum):
@@ -229,7 +185,7 @@ ALLOCATION_COLUMNS: tuple[Column[AllocationRow], ...] = (
     ),
     Column(
         "at",
-        lambda row: short_location(row.report.location, row.contents.inputs),
+        lambda row: short_location(row.report.location, row.inputs),
         data=lambda row: {"location": row.report.location},
         place=Place.SIDE,
     ),
@@ -250,7 +206,7 @@ ALLOCATION_COLUMNS: tuple[Column[AllocationRow], ...] = (
 def _place(row: AccessRow) -> str:
     """Returns the first place of the accesses, and how many more there are."""
     locations = row.group.locations
-    first = short_location(locations[0], row.contents.inputs) if locations else ""
+    first = short_location(locations[0], row.inputs) if locations else ""
     more = len(locations) - 1
     return f"{first} +{more}" if more else first
 

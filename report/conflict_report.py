@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -42,6 +42,8 @@ from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
 from ..passes.swizzle_lds_allocs import swizzle_refusals
+
+LAYOUTS = ("before", "padded", "standing", "chosen")
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,12 @@ class AllocationReport:
     """Whether one of our passes has chosen, or would choose, the layout that is shown as chosen."""
     proof: CheckedProof | None = None
     """None where nobody asked for the check, or nothing could be counted."""
+
+    @property
+    def layouts(self) -> Mapping[str, LayoutCount | None]:
+        """Returns the counts of the four layouts by their names, which are `LAYOUTS`."""
+        counts = (self.before, self.padded, self.standing, self.chosen)
+        return dict(zip(LAYOUTS, counts, strict=True))
 
     @property
     def chosen(self) -> LayoutCount | None:

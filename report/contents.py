@@ -4,32 +4,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bank_model.layout_counts import LayoutCount
-from .conflict_report import AccessGroup, AllocationReport, FunctionReport
+from .conflict_report import LAYOUTS, AccessGroup, AllocationReport, FunctionReport
 from .sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
 
 NO_ALLOCATIONS = "no workgroup allocations"
 
 
 @dataclass(frozen=True, eq=False)
-class NumberedAccess:
-    """A group of alike accesses and its number in the report."""
+class AccessRow:
+    """A group of alike accesses to an allocation, and its number in the report."""
 
     number: int
     group: AccessGroup
+    allocation: AllocationReport
+    inputs: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class NumberedAllocation:
-    """An allocation and its number in the report."""
+class AllocationRow:
+    """An allocation, its number in the report, and its accesses that are shown.
+
+    `inputs` are those of the whole report.
+    """
 
     number: int
     report: AllocationReport
-    accesses: tuple[NumberedAccess, ...]
+    accesses: tuple[AccessRow, ...]
+    inputs: Sequence[str]
+
+    @property
+    def allocation(self) -> AllocationReport:
+        """Returns the allocation that the row is about, as that of an access row."""
+        return self.report
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +48,7 @@ class ReportedFunction:
 
     report: FunctionReport
     file: str
-    allocations: tuple[NumberedAllocation, ...]
+    allocations: tuple[AllocationRow, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +65,7 @@ class Contents:
     bank_maps: bool
 
     @property
-    def allocations(self) -> Iterator[NumberedAllocation]:
+    def allocations(self) -> Iterator[AllocationRow]:
         """Yields the allocations of all functions."""
         for function in self.functions:
             yield from function.allocations
@@ -82,6 +92,7 @@ class SelectionError(ValueError):
 
 def number_report(
     reports: Sequence[tuple[str, FunctionReport]],
+    inputs: Sequence[str],
     allocations: frozenset[int] = frozenset(),
     accesses: frozenset[int] = frozenset(),
 ) -> tuple[ReportedFunction, ...]:
@@ -96,17 +107,17 @@ def number_report(
     allocation_count = access_count = 0
     selected = bool(allocations or accesses)
     for file, report in reports:
-        kept: list[NumberedAllocation] = []
+        kept: list[AllocationRow] = []
         for allocation in report.allocations:
             allocation_count += 1
-            numbered: list[NumberedAccess] = []
+            numbered: list[AccessRow] = []
             for group in allocation.groups:
                 access_count += 1
                 if not accesses or access_count in accesses:
-                    numbered.append(NumberedAccess(access_count, group))
+                    numbered.append(AccessRow(access_count, group, allocation, inputs))
             chosen = not allocations or allocation_count in allocations
             if chosen and (numbered or not accesses):
-                kept.append(NumberedAllocation(allocation_count, allocation, tuple(numbered)))
+                kept.append(AllocationRow(allocation_count, allocation, tuple(numbered), inputs))
         if kept or not selected:
             functions.append(ReportedFunction(report, file, tuple(kept)))
     for flag, numbers, count in (
@@ -126,35 +137,28 @@ def number_report(
 class Sums:
     """Conflict cycles and LDS bytes of several allocations under the four layouts.
 
-    `complete` is False where something is not known and the sums are lower bounds.
+    Attributes:
+        of_layouts: (conflict cycles, LDS bytes) by the names of `AllocationReport.layouts`.
+        complete: False where something is not known and the sums are lower bounds.
+        nothing_known: whether no allocation could be counted.
     """
 
-    before: tuple[int, int]
-    padded: tuple[int, int]
-    standing: tuple[int, int]
-    chosen: tuple[int, int]
+    of_layouts: Mapping[str, tuple[int, int]]
     complete: bool
-    nothing_known: bool = False
-    """No allocation could be counted."""
+    nothing_known: bool
 
     @staticmethod
     def of(allocations: Sequence[AllocationReport]) -> Sums:
         """Adds up what is known."""
 
-        def total(count_of: Callable[[AllocationReport], LayoutCount | None]) -> tuple[int, int]:
-            counts = [count_of(each) for each in allocations]
-            cycles = sum(count.conflict_cycles for count in counts if count is not None)
-            size = sum(
-                each.lds_bytes or 0 if count is None else count.lds_bytes
-                for each, count in zip(allocations, counts, strict=True)
-            )
-            return cycles, size
+        def total(layout: str) -> tuple[int, int]:
+            counts = [(each, each.layouts[layout]) for each in allocations]
+            cycles = sum(0 if count is None else count.conflict_cycles for _, count in counts)
+            sizes = (each.lds_bytes or 0 if c is None else c.lds_bytes for each, c in counts)
+            return cycles, sum(sizes)
 
         return Sums(
-            total(lambda a: a.before),
-            total(lambda a: a.padded),
-            total(lambda a: a.standing),
-            total(lambda a: a.chosen),
+            {layout: total(layout) for layout in LAYOUTS},
             all(not a.unknown and a.lds_bytes is not None for a in allocations),
             bool(allocations) and all(a.before is None for a in allocations),
         )
@@ -168,7 +172,7 @@ def why_failed(reports: Sequence[FunctionReport], *, compiled: bool) -> str:
     if not compiled and not any(report.is_device_code for report in reports):
         return f"nothing was compiled and the input holds no kernel; {ASK_FOR_A_COMPILE}"
     allocations = [each for report in reports for each in report.allocations]
-    cycles = Sums.of(allocations).standing[0]
+    cycles = Sums.of(allocations).of_layouts["standing"][0]
     nameless = [report for report in reports if report.allocations and not report.arch]
     unknown = sum(bool(a.unknown) for report in reports if report.arch for a in report.allocations)
     unread = sum(report.unread for report in reports)
@@ -246,11 +250,11 @@ def heading(contents: Contents) -> str:
 def sums_lines(function: ReportedFunction) -> tuple[str, str]:
     """Returns conflict cycles and LDS bytes of its allocations in a line each."""
     sums = Sums.of([each.report for each in function.allocations])
+    shown = {name: sums.of_layouts[name] for name in ("before", "padded", "chosen")}
     if sums.nothing_known:
-        return "conflict cycles of a workgroup: not known", f"LDS bytes: {sums.standing[1]:,}"
+        size = sums.of_layouts["standing"][1]
+        return "conflict cycles of a workgroup: not known", f"LDS bytes: {size:,}"
     least = "" if sums.complete else "at least "
-    names = ("before", "padded", "chosen")
-    counts = (sums.before, sums.padded, sums.chosen)
-    cycles = ", ".join(f"{c[0]:,} {name}" for c, name in zip(counts, names, strict=True))
-    sizes = ", ".join(f"{c[1]:,} {name}" for c, name in zip(counts, names, strict=True))
+    cycles = ", ".join(f"{count:,} {name}" for name, (count, _) in shown.items())
+    sizes = ", ".join(f"{size:,} {name}" for name, (_, size) in shown.items())
     return f"conflict cycles of a workgroup: {least}{cycles}", f"LDS bytes: {sizes}"

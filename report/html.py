@@ -14,8 +14,6 @@ from html import escape
 from .. import __version__
 from . import columns
 from .columns import (
-    AccessRow,
-    AllocationRow,
     Column,
     PerLayout,
     Row,
@@ -27,6 +25,8 @@ from .columns import (
 from .conflict_report import AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
+    AccessRow,
+    AllocationRow,
     Contents,
     ReportedFunction,
     function_heading,
@@ -107,7 +107,7 @@ def _body(contents: Contents, gallery: Gallery) -> Iterator[str]:
     yield from (f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     yield "</dl>"
     for function in contents.functions:
-        yield from _function(function, contents, gallery)
+        yield from _function(function, gallery)
     if contents.is_empty:
         yield f"<p>{NO_ALLOCATIONS.capitalize()}.</p>"
     yield (
@@ -119,7 +119,7 @@ def _body(contents: Contents, gallery: Gallery) -> Iterator[str]:
     )
 
 
-def _function(function: ReportedFunction, contents: Contents, gallery: Gallery) -> Iterator[str]:
+def _function(function: ReportedFunction, gallery: Gallery) -> Iterator[str]:
     report = function.report
     yield f"<h2><code>@{escape(report.name)}</code></h2>"
     yield f"<p>{escape(function_heading(function))}</p>"
@@ -127,7 +127,7 @@ def _function(function: ReportedFunction, contents: Contents, gallery: Gallery) 
         return
     cycles, sizes = sums_lines(function)
     yield f"<p>{escape(cycles.capitalize())}; {escape(sizes)}.</p>"
-    rows = [AllocationRow(each, contents) for each in function.allocations]
+    rows = function.allocations
     titles: list[str] = []
     for column in columns.ALLOCATION_COLUMNS:
         cycles = column.unit is Unit.CONFLICT_CYCLES
@@ -174,7 +174,7 @@ def _allocation(row: AllocationRow, gallery: Gallery) -> Iterator[str]:
     if row.accesses:
         titles = [column.heading(report) for column in columns.ACCESS_COLUMNS]
         yield from _table(columns.ACCESS_COLUMNS, titles, row.accesses)
-    notes = notes_of(report, row.contents.inputs)
+    notes = notes_of(report, row.inputs)
     if notes:
         yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
     for access in row.accesses:

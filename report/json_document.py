@@ -11,9 +11,8 @@ from ..bank_model.bank_map import BankMap
 from ..bank_model.layout_counts import LayoutCount
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from . import columns
-from .columns import AccessRow, AllocationRow, Column, Row
-from .conflict_report import AllocationReport
-from .contents import Contents, ReportedFunction, Sums
+from .columns import Column, Row
+from .contents import AccessRow, AllocationRow, Contents, ReportedFunction, Sums
 
 SCHEMA_VERSION = 1
 
@@ -35,7 +34,6 @@ def json_report(contents: Contents) -> str:
 def _function(function: ReportedFunction, contents: Contents) -> dict[str, object]:
     report = function.report
     launch = report.launch
-    rows = [AllocationRow(each, contents) for each in function.allocations]
     return {
         "name": report.name,
         "file": function.file,
@@ -45,7 +43,7 @@ def _function(function: ReportedFunction, contents: Contents) -> dict[str, objec
         "subgroup_size": launch.subgroup_size if launch else None,
         "note": report.note or None,
         "has_conflicts": report.has_conflicts,
-        "allocations": [_allocation(row) for row in rows],
+        "allocations": [_allocation(row, contents.bank_maps) for row in function.allocations],
     }
 
 
@@ -53,17 +51,17 @@ def _data(table: Sequence[Column[Row]], row: Row) -> dict[str, object]:
     return {key: value for column in table for key, value in column.data(row).items()}
 
 
-def _allocation(row: AllocationRow) -> dict[str, object]:
+def _allocation(row: AllocationRow, bank_maps: bool) -> dict[str, object]:
     report = row.report
     return {
         **_data(columns.ALLOCATION_COLUMNS, row),
         "proposed": report.is_proposed,
         "has_conflicts": report.has_conflicts,
         "layouts": {
-            **{name: _layout(count) for name, count in _counts(report)},
+            **{name: _layout(count) for name, count in report.layouts.items()},
             "proposal": _layout(report.proposal),
         },
-        "accesses": [_access(each) for each in row.accesses],
+        "accesses": [_access(each, bank_maps) for each in row.accesses],
         "unknown": [{"reason": u.reason, "location": u.location} for u in report.unknown],
         "assumptions": list(report.assumptions),
         "remarks": list(report.remarks),
@@ -91,10 +89,10 @@ def _layout_data(layout: Layout) -> dict[str, object]:
     return {"swizzles": swizzles, "padding_elements": layout.padding_elements}
 
 
-def _access(row: AccessRow) -> dict[str, object]:
+def _access(row: AccessRow, bank_maps: bool) -> dict[str, object]:
     group, allocation = row.group, row.allocation
     data = _data(columns.ACCESS_COLUMNS, row)
-    for name, count in _counts(allocation):
+    for name, count in allocation.layouts.items():
         data[name] = None
         if count is not None:
             costs = group.costs(count)
@@ -103,21 +101,12 @@ def _access(row: AccessRow) -> dict[str, object]:
                 "wavefronts": group.weight * sum(cost.wavefronts for cost in costs),
                 "instructions": dict(allocation.instructions(group, count.layout)),
             }
-    if row.contents.bank_maps:
+    if bank_maps:
         data["bank_maps"] = {
             name: None if count is None else _bank_map(allocation.bank_map(group, count.layout))
-            for name, count in _counts(allocation)
+            for name, count in allocation.layouts.items()
         }
     return data
-
-
-def _counts(allocation: AllocationReport) -> tuple[tuple[str, LayoutCount | None], ...]:
-    return (
-        ("before", allocation.before),
-        ("padded", allocation.padded),
-        ("standing", allocation.standing),
-        ("chosen", allocation.chosen),
-    )
 
 
 def _bank_map(found: BankMap | None) -> dict[str, object] | None:
@@ -139,11 +128,6 @@ def _bank_map(found: BankMap | None) -> dict[str, object] | None:
 def _sums(sums: Sums) -> dict[str, object]:
     data: dict[str, object] = {
         name: {"conflict_cycles": cycles, "lds_bytes": size}
-        for name, (cycles, size) in (
-            ("before", sums.before),
-            ("padded", sums.padded),
-            ("standing", sums.standing),
-            ("chosen", sums.chosen),
-        )
+        for name, (cycles, size) in sums.of_layouts.items()
     }
     return data | {"complete": sums.complete}

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from . import columns
-from .columns import AllocationRow, Column, Row, Unit, chosen_word, shown_type
+from .columns import Column, Row, Unit, chosen_word, shown_type
 from .conflict_report import AccessGroup, AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
+    AllocationRow,
     Contents,
     ReportedFunction,
     function_heading,
@@ -49,11 +50,11 @@ def _function(function: ReportedFunction, contents: Contents) -> Iterator[str]:
     cycles, sizes = sums_lines(function)
     yield f"{cycles.capitalize()}; {sizes}."
     yield ""
-    rows = [AllocationRow(each, contents) for each in function.allocations]
+    rows = function.allocations
     titles = [_allocation_title(column) for column in columns.ALLOCATION_COLUMNS]
     yield from _table(columns.ALLOCATION_COLUMNS, titles, rows)
     for row in rows:
-        yield from _accesses(row)
+        yield from _accesses(row, contents.bank_maps)
 
 
 def _allocation_title(column: Column[AllocationRow]) -> str:
@@ -77,19 +78,19 @@ def _cell(column: Column[Row], row: Row) -> str:
     return _escaped(shown) if column.unit is Unit.WORDS else shown
 
 
-def _accesses(row: AllocationRow) -> Iterator[str]:
-    report, contents = row.report, row.contents
+def _accesses(row: AllocationRow, bank_maps: bool) -> Iterator[str]:
+    report = row.report
     if row.accesses:
         yield ""
         yield f"{row.number}. {_code(shown_type(report))}"
         yield ""
         titles = [column.heading(report) for column in columns.ACCESS_COLUMNS]
         yield from _table(columns.ACCESS_COLUMNS, titles, row.accesses)
-    notes = notes_of(report, contents.inputs)
+    notes = notes_of(report, row.inputs)
     if notes:
         yield ""
         yield from (f"* {row.number}. {_escaped(note)}" for note in notes)
-    if contents.bank_maps:
+    if bank_maps:
         for access in row.accesses:
             yield from _bank_maps(access.number, report, access.group)
 

@@ -16,8 +16,6 @@ from rich.text import Text
 from ..bank_model.bank_map import BankMap
 from . import columns
 from .columns import (
-    AccessRow,
-    AllocationRow,
     Column,
     PerLayout,
     Place,
@@ -30,6 +28,8 @@ from .columns import (
 from .conflict_report import AccessGroup, AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
+    AccessRow,
+    AllocationRow,
     Contents,
     ReportedFunction,
     function_heading,
@@ -82,14 +82,14 @@ def _print_function(console: Console, function: ReportedFunction, contents: Cont
         return
     for line in sums_lines(function):
         console.print(f"  {line}")
-    for allocation in function.allocations:
+    for row in function.allocations:
         console.print()
-        _print_allocation(console, AllocationRow(allocation, contents))
+        _print_allocation(console, row, contents.bank_maps)
     console.print()
 
 
-def _print_allocation(console: Console, row: AllocationRow) -> None:
-    report, contents = row.report, row.contents
+def _print_allocation(console: Console, row: AllocationRow, bank_maps: bool) -> None:
+    report = row.report
     console.print(_first_line(columns.ALLOCATION_COLUMNS, row, ". "))
     for _, text in _lines(columns.ALLOCATION_COLUMNS, row, Place.LINE):
         console.print(Padding(Text(text), _INDENT))
@@ -97,10 +97,10 @@ def _print_allocation(console: Console, row: AllocationRow) -> None:
         console.print(f"   {title}: {text}")
     if row.accesses:
         console.print(Padding(_access_table(row), _INDENT))
-    for note in notes_of(report, contents.inputs):
+    for note in notes_of(report, row.inputs):
         style = "yellow" if report.unknown else ""
         console.print(Padding(Text(note, style=style), _INDENT))
-    if contents.bank_maps:
+    if bank_maps:
         for access in row.accesses:
             _print_bank_maps(console, access.number, report, access.group)
 

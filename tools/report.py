@@ -64,7 +64,9 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
             inputs=settings.inputs,
             command=(PROGRAM, *arguments),
             mitigation=settings.compile.mitigation if settings.compile else "",
-            functions=number_report(reports, settings.allocations, settings.accesses),
+            functions=number_report(
+                reports, settings.inputs, settings.allocations, settings.accesses
+            ),
             bank_maps=settings.bank_map,
         )
         write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))

@@ -52,7 +52,7 @@ def report() -> FunctionReport:
 
 
 def shown(report: FunctionReport) -> Contents:
-    functions = number_report([("a.mlir", report)])
+    functions = number_report([("a.mlir", report)], ["a.mlir"])
     return Contents(("a.mlir",), ("bankwise-report", "a.mlir"), "", functions, False)
 
 

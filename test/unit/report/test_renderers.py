@@ -19,9 +19,15 @@ from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
 from bankwise.bank_model.targets import target
 from bankwise.report import columns
-from bankwise.report.columns import AccessRow, AllocationRow, Column, Unit
+from bankwise.report.columns import Column, Unit
 from bankwise.report.conflict_report import functions_in, report_function
-from bankwise.report.contents import Contents, SelectionError, number_report
+from bankwise.report.contents import (
+    AccessRow,
+    AllocationRow,
+    Contents,
+    SelectionError,
+    number_report,
+)
 from bankwise.report.html import html_report
 from bankwise.report.json_document import json_report
 from bankwise.report.markdown import markdown_report
@@ -54,7 +60,7 @@ def contents() -> Contents:
     with Session().context, ir.Location.unknown():
         module = ir.Module.parse(source("kernel"))
         reports = [report_function(f, "gfx942") for f in functions_in(module.operation)]
-    functions = number_report([("dir/a.mlir", report) for report in reports])
+    functions = number_report([("dir/a.mlir", report) for report in reports], ["dir/a.mlir"])
     return Contents(("dir/a.mlir",), ("bankwise-report", "dir/a.mlir"), "", functions, True)
 
 
@@ -183,14 +189,14 @@ def test_an_empty_report_says_so(contents: Contents) -> None:
 
 def test_numbers_select(contents: Contents) -> None:
     reports = [(f.file, f.report) for f in contents.functions]
-    (function,) = number_report(reports, frozenset({2}))
+    (function,) = number_report(reports, [], frozenset({2}))
     assert [a.number for a in function.allocations] == [2]
-    (function,) = number_report(reports, frozenset(), frozenset({3}))
+    (function,) = number_report(reports, [], frozenset(), frozenset({3}))
     assert [[a.number for a in b.accesses] for b in function.allocations] == [[3]]
     with pytest.raises(SelectionError, match="--access=9: the report has 3"):
-        number_report(reports, frozenset(), frozenset({9}))
+        number_report(reports, [], frozenset(), frozenset({9}))
     with pytest.raises(SelectionError, match="have none of these accesses"):
-        number_report(reports, frozenset({1}), frozenset({3}))
+        number_report(reports, [], frozenset({1}), frozenset({3}))
 
 
 def test_a_map_in_text_shows_sharing_and_conflicts() -> None:
