@@ -20,25 +20,26 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.layouts import Layout, PlainLayout
+from ..bank_model.layouts import PlainLayout
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.memory.hint_emission import emit_hints
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
-from ..dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_layouts
+from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import is_hint
 from .base import PassContext
 from .decisions import HINT_PASS
-from .layout_policy import KnownTile, LayoutPolicy
+from .layout_policy import KnownTile, LayoutPolicy, PaddingBudget
 from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
@@ -63,39 +64,30 @@ class HintVectorAllocs(SwizzlingPass):
     ) -> list[SwizzlePlan]:
         """Emits the hints of `allocations`, and returns the decision on each of them."""
         layouts = infer_vector_layouts(function)
-        planner = _Planner(policy, launch, layouts, self.defer_to_padding)
+        plans: dict[ir.Operation, SwizzlePlan] = {}
+        known: dict[ir.Operation, tuple[LdsTile, tuple[LdsAccess, ...]]] = {}
+        for alloc in allocations:
+            lds_bytes = None
+            try:
+                if any(is_hint(use.owner) for use in alloc.results[0].uses):
+                    raise Refusal("it has a swizzle hint already")
+                tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
+                lds_bytes = PlainLayout().size_bytes(tile)
+                known[alloc] = tile, accesses_of(alloc, tile, layouts, launch)
+            except (Refusal, InvalidParameterError) as error:
+                plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)
+        budget = PaddingBudget(policy.lds, tuple(known.values()))
+        for number, (alloc, (tile, accesses)) in enumerate(known.items()):
+            known_tile = KnownTile(tile, accesses)
+            if self.defer_to_padding:
+                known_tile = replace(known_tile, padded=partial(budget.rows, number))
+            lds_bytes = PlainLayout().size_bytes(tile)
+            try:
+                plans[alloc] = SwizzlePlan.of(policy.choose(known_tile), lds_bytes)
+            except InvalidParameterError as error:
+                plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)
         # The layouts of all allocations are read before the first of them is touched.
-        plans = [planner.plan(alloc) for alloc in allocations]
-        for alloc, plan in zip(allocations, plans, strict=True):
+        for alloc, plan in plans.items():
             if plan.swizzles:
                 emit_hints(alloc.results[0], plan.swizzles)
-        return plans
-
-
-@dataclass(frozen=True)
-class _Planner:
-    """Decides on one allocation at a time, without changing the function."""
-
-    policy: LayoutPolicy
-    launch: Launch
-    layouts: VectorLayouts
-    defer_to_padding: bool
-
-    def plan(self, alloc: ir.Operation) -> SwizzlePlan:
-        """Returns the decision on `alloc`, with its reason."""
-        if any(is_hint(use.owner) for use in alloc.results[0].uses):
-            return SwizzlePlan.kept("it has a swizzle hint already")
-        try:
-            tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
-        except Refusal as error:
-            return SwizzlePlan.kept(str(error))
-        lds_bytes = PlainLayout().size_bytes(tile)
-        try:
-            accesses = accesses_of(alloc, tile, self.layouts, self.launch)
-            known = KnownTile(tile, accesses, padded=lambda: self._padded(tile, accesses))
-            return SwizzlePlan.of(self.policy.choose(known), lds_bytes)
-        except (Refusal, InvalidParameterError) as error:
-            return SwizzlePlan.kept(str(error), lds_bytes)
-
-    def _padded(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout | None:
-        return self.policy.stock_rows(tile, accesses) if self.defer_to_padding else None
+        return [plans[alloc] for alloc in allocations]

@@ -23,6 +23,7 @@ from functools import cached_property
 from itertools import chain
 
 from ..bank_model.accesses import LdsAccess, LdsTile
+from ..bank_model.errors import InvalidParameterError
 from ..bank_model.issue import LayoutCosts, layout_cost
 from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import (
@@ -32,7 +33,7 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     layout_conflicts,
 )
-from ..bank_model.paddings import padding_choices
+from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.proof import Optimality
 from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
@@ -143,16 +144,47 @@ class LayoutPolicy:
         left += self.gathered_conflicts(known.tile, known.gathers)
         return LayoutChoice(rows, choice.reason, choice.before, left)
 
-    def stock_rows(self, tile: LdsTile, accesses: Sequence[LdsAccess]) -> Layout:
-        """Returns the best rows of a tile whose padding takes no more bytes than stock's."""
-        budget = min(stock_padding(tile).size_bytes(tile), self.lds.lds_bytes)
-        *_, best = padding_choices(self.lds, tile, accesses, budget)
-        return PaddedLayout(best.padding_elements) if best.padding_elements else PlainLayout()
-
     def gathered_conflicts(self, tile: LdsTile, gathers: Sequence[Gather]) -> int:
         """Returns the conflict cycles of what gathers store, which no layout changes."""
         accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
         return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+
+
+@dataclass(frozen=True, eq=False)
+class PaddingBudget:
+    """The LDS that stock's padding of some tiles would take, which the best rows of them share.
+
+    The padding pass shares it in the same way (`padding_plan.py`), but knows more: which tiles are
+    swizzled in the end, which users take padded rows, and what the backend joins.
+
+    Attributes:
+        tiles: those of a function that may be padded, each with its accesses.
+    """
+
+    lds: Target
+    tiles: Sequence[tuple[LdsTile, Sequence[LdsAccess]]]
+
+    def rows(self, number: int) -> Layout:
+        """Returns the rows of the tile that has this number among `tiles`."""
+        padding = self._paddings.get(number, 0)
+        return PaddedLayout(padding) if padding else PlainLayout()
+
+    @cached_property
+    def _paddings(self) -> dict[int, int]:
+        """Returns the padding of the tiles whose accesses can be counted, in elements."""
+        plain = sum(PlainLayout().size_bytes(tile) for tile, _ in self.tiles)
+        stock = sum(stock_padding(tile).size_bytes(tile) for tile, _ in self.tiles)
+        budget = min(stock, self.lds.lds_bytes)
+        room = budget - plain
+        choices: dict[int, Sequence[PaddingChoice]] = {}
+        for number, (tile, accesses) in enumerate(self.tiles):
+            most = PlainLayout().size_bytes(tile) + room
+            try:
+                choices[number] = padding_choices(self.lds, tile, accesses, most)
+            except InvalidParameterError:
+                budget -= stock_padding(tile).size_bytes(tile)
+        shares = share_lds(list(choices.values()), budget)
+        return {n: share.padding_elements for n, share in zip(choices, shares, strict=True)}
 
 
 class _Choosing:

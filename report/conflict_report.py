@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -40,7 +40,7 @@ from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
-from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy
+from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
 from ..passes.swizzle_lds_allocs import swizzle_refusals
 
 LAYOUTS = ("before", "padded", "standing", "chosen")
@@ -265,8 +265,9 @@ def report_function(
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
             pads = _stock_bytes(read) <= (limit or chip.lds_bytes)
             refused = swizzle_refusals(function)
+            padded = _padded_rows(read, chip)
             reports = [
-                _report(each, chip, launch, pads, decided, refused.get(each.operation))
+                _report(each, chip, launch, pads, decided, refused.get(each.operation), padded)
                 for each in read
             ]
     name, place = symbol_of(function), function_location(function)
@@ -289,6 +290,20 @@ def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Ta
             f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
         )
     return chip
+
+
+Padded = Mapping[ReadAllocation, Callable[[], Layout]]
+"""Tells the rows that padding would give those allocations that have no layout yet."""
+
+
+def _padded_rows(allocations: Sequence[ReadAllocation], chip: Target) -> Padded:
+    tiles: dict[ReadAllocation, tuple[LdsTile, tuple[LdsAccess, ...]]] = {
+        each: (each.tile, each.accesses)
+        for each in allocations
+        if each.tile is not None and isinstance(each.layout, PlainLayout) and not each.unknown
+    }
+    budget = PaddingBudget(chip, tuple(tiles.values()))
+    return {each: partial(budget.rows, number) for number, each in enumerate(tiles)}
 
 
 def _stock_bytes(allocations: Sequence[ReadAllocation]) -> int:
@@ -318,6 +333,7 @@ def _report(
     stock_pads: bool,
     decided: bool,
     refusal: Refusal | None,
+    padded: Padded,
 ) -> AllocationReport:
     """Counts one allocation.
 
@@ -327,7 +343,7 @@ def _report(
     if read.tile is None or launch is None:
         return _unreadable(read)
     try:
-        return _counted(read, read.tile, chip, launch, stock_pads, decided, refusal)
+        return _counted(read, read.tile, chip, launch, stock_pads, decided, refusal, padded)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
         return _unreadable(replace(read, unknown=(reason, *read.unknown)))
@@ -341,6 +357,7 @@ def _counted(
     stock_pads: bool,
     decided: bool,
     refusal: Refusal | None,
+    padded: Padded,
 ) -> AllocationReport:
     accesses = read.accesses
 
@@ -353,7 +370,7 @@ def _counted(
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
-        choice = _proposed(read, tile, chip, refusal)
+        choice = _proposed(read, tile, chip, refusal, padded[read])
         proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
     groups = group_accesses(tile, accesses, launch)
     report = AllocationReport(
@@ -377,13 +394,16 @@ def _counted(
 
 
 def _proposed(
-    read: ReadAllocation, tile: LdsTile, chip: Target, refusal: Refusal | None
+    read: ReadAllocation,
+    tile: LdsTile,
+    chip: Target,
+    refusal: Refusal | None,
+    padded: Callable[[], Layout],
 ) -> LayoutChoice:
     """Returns what a compile would make of an allocation that lies plain now."""
     policy = LayoutPolicy(chip)
     stored = {id(access) for gather in read.gathers for access in gather.accesses}
     ordinary = tuple(access for access in read.accesses if id(access) not in stored)
-    padded = partial(policy.stock_rows, tile, read.accesses)
     known = KnownTile(tile, ordinary, read.gathers, padded, read.emitted)
     return policy.propose(known, refusal)
 
