@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs that are read here rather than by the compiler: their parts, and how it gets them.
+"""Inputs that are read here rather than by the compiler: their parts, and what is wrong in them.
 
 Text that is split into parts is padded with newlines, so that every diagnostic points into the file
 that the user wrote.
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iree.compiler.api import Session, Source
+
+from ..dialect_utils.diagnostics import Diagnostic
 
 SPLIT_MARKER = "// -----"
 STDIN_NAME = "<stdin>"
@@ -46,6 +48,20 @@ class InputText:
         if marker is None or self.is_bytecode:
             return [self]
         return [InputText(part, self.file) for part in split_text(self.text, marker.encode())]
+
+    def show(self, diagnostic: Diagnostic) -> None:
+        """Prints to stderr as the compiler does: the message, the source line and a caret."""
+        location = diagnostic.location
+        if location is None:
+            print(f"<unknown>:0: {diagnostic}", file=sys.stderr)
+            return
+        print(diagnostic, file=sys.stderr)
+        lines = self.text.split(b"\n")
+        if location.file == self.file and 0 < location.line <= len(lines):
+            line = lines[location.line - 1].decode(errors="replace").rstrip("\r")
+            before = line[: max(location.column - 1, 0)]
+            indent = "".join("\t" if character == "\t" else " " for character in before)
+            print(f"{line}\n{indent}^", file=sys.stderr)
 
     def source(self, session: Session) -> Source:
         """Returns what the compiler parses."""

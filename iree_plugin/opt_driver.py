@@ -117,9 +117,7 @@ class _Run:
         """Returns the printed result of one part, or None after a diagnostic."""
         if self.settings.verify_diagnostics:
             return self._process_expecting(part)
-        self.context.sink = DiagnosticSink(
-            lambda diagnostic: _print_diagnostic(diagnostic, part), self.settings.remarks
-        )
+        self.context.sink = DiagnosticSink(part.show, self.settings.remarks)
         text = self._run_passes(part)
         self.failed |= text is None
         return text
@@ -139,7 +137,7 @@ class _Run:
             text = self._run_passes(part)
         errors = expected.finish()
         for error in errors:
-            _print_diagnostic(error, part)
+            part.show(error)
         self.failed |= bool(errors)
         return text
 
@@ -242,21 +240,6 @@ def _is_function(op: ir.Operation) -> bool:
     return "function_type" in op.attributes
 
 
-def _print_diagnostic(diagnostic: Diagnostic, part: InputText) -> None:
-    """Prints to stderr as the compiler does: the message, the source line and a caret."""
-    location = diagnostic.location
-    if location is None:
-        print(f"<unknown>:0: {diagnostic}", file=sys.stderr)
-        return
-    print(diagnostic, file=sys.stderr)
-    lines = part.text.split(b"\n")
-    if location.file == part.file and 0 < location.line <= len(lines):
-        line = lines[location.line - 1].decode(errors="replace").rstrip("\r")
-        before = line[: max(location.column - 1, 0)]
-        indent = "".join("\t" if character == "\t" else " " for character in before)
-        print(f"{line}\n{indent}^", file=sys.stderr)
-
-
 def _read_parts(settings: OptSettings) -> list[InputText]:
     try:
         whole = InputText.read(settings.input)
@@ -275,4 +258,4 @@ def _warn_of_near_misses(whole: InputText) -> None:
         column = match.end() - text.rfind(b"\n", 0, match.end())
         place = SourceLocation(whole.file, line, column)
         message = "near miss with file split marker"
-        _print_diagnostic(Diagnostic(Severity.WARNING, message, place), whole)
+        whole.show(Diagnostic(Severity.WARNING, message, place))

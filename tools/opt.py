@@ -12,9 +12,10 @@ from typing import get_type_hints
 
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError
+from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError
-from ..iree_plugin.input_text import SPLIT_MARKER
+from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.native_passes import (
     NativePassError,
     is_native_pass,
@@ -150,11 +151,10 @@ def _library_flags(line: _CommandLine) -> list[str]:
 def print_in_pipeline(text: str, error: PipelineTextError) -> None:
     """Prints an error with its place in the pipeline, as the compiler does for a source file."""
     before = text[: error.position]
-    line = before.count("\n")
-    column = len(before) - (before.rfind("\n") + 1)
-    print(f"<pass-pipeline>:{line + 1}:{column + 1}: error: {error}", file=sys.stderr)
-    if text:
-        print(f"{text.splitlines()[line]}\n{' ' * column}^", file=sys.stderr)
+    column = len(before) - before.rfind("\n")
+    place = SourceLocation("<pass-pipeline>", before.count("\n") + 1, column)
+    shown = InputText(text.encode(), place.file if text else "")
+    shown.show(Diagnostic(Severity.ERROR, str(error), place))
 
 
 _VALUES = {
