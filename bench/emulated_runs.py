@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import EmulatedRun, run_emulated
-from ..runtime.host_program import DispatchCommand, HostProgramError
+from ..runtime.host_values import DispatchCommand, HostProgramError
 from ..sweep.kernels import Mask
 
 Array = npt.NDArray[Any]

@@ -228,13 +228,9 @@ def _is_access(instruction: Instruction) -> bool:
     return name.startswith(_MEMORY_PREFIXES) and name not in lds_instructions.EXCHANGE_MNEMONICS
 
 
-def _no_effect(group: WaveGroup) -> None:
-    pass
-
-
 def _build(context: BuildContext, instruction: Instruction) -> Step:
     if instruction.mnemonic in _NO_EFFECT or instruction.mnemonic in _CONDITIONS:
-        return _no_effect
+        return lambda group: None
     for family in _FAMILIES:
         step = family.build(context, instruction)
         if step is not None:

@@ -209,12 +209,8 @@ def _accessor(
     except targets.UnknownInstructionError:
         hardware = context.target.instruction(kind, width)
     if offsets is None:
-        offsets = (_offset(instruction),)
+        offsets = (instruction.integer("offset"),)
     return _Accessor(vector_source(address, "u32"), offsets, width, hardware, {})
-
-
-def _offset(instruction: Instruction) -> int:
-    return instruction.integer("offset")
 
 
 # -- loads and stores ----------------------------------------------------------------------------
@@ -497,7 +493,7 @@ def _atomic(
 
 def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
     """Returns the lane that each lane names by 4 times its number, as a byte address."""
-    where, offset = vector_source(address, "u32"), np.uint32(_offset(instruction))
+    where, offset = vector_source(address, "u32"), np.uint32(instruction.integer("offset"))
     return lambda group: (where(group) + offset >> np.uint32(2) & np.uint32(LANES - 1)).astype(
         np.intp
     )

@@ -72,12 +72,9 @@ def _vector_memory(
     return None
 
 
-def _dword_widths() -> dict[str, int]:
-    return {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
-
-
+_DWORDS: Mapping[str, int] = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 _LOADS: Mapping[str, Load] = {
-    **{f"load_{name}": Load(width) for name, width in _dword_widths().items()},
+    **{f"load_{name}": Load(width) for name, width in _DWORDS.items()},
     "load_ubyte": Load(1),
     "load_sbyte": Load(1, NarrowLoad(True)),
     "load_ushort": Load(2),
@@ -94,7 +91,7 @@ _LOADS: Mapping[str, Load] = {
 }
 # Bytes, and how far the value lies up in its register.
 _STORES: Mapping[str, tuple[int, int]] = {
-    **{f"store_{name}": (width, 0) for name, width in _dword_widths().items()},
+    **{f"store_{name}": (width, 0) for name, width in _DWORDS.items()},
     "store_byte": (1, 0),
     "store_short": (2, 0),
     "store_byte_d16_hi": (1, 16),

@@ -105,20 +105,12 @@ def _pad() -> list[PipelineEdit]:
     ]
 
 
-def _none() -> list[PipelineEdit]:
-    return _instead_of_padding()
-
-
-def _stock() -> list[PipelineEdit]:
-    return []
-
-
 MODES: dict[str, Callable[[], Sequence[PipelineEdit]]] = {
     "auto": _auto,
     "swizzle": _swizzle,
     "pad": _pad,
-    "none": _none,
-    "stock": _stock,
+    "none": lambda: _instead_of_padding(),
+    "stock": list,
 }
 """The edits of every mode, in the order in which they are made."""
 

@@ -18,7 +18,7 @@ from ..emulator.assembly import Kernel, KernelArgument
 from ..emulator.counters import Counters
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
-from .host_program import DispatchCommand, HostProgramError
+from .host_values import DispatchCommand, HostProgramError
 
 Workgroup = tuple[int, int, int]
 
@@ -128,9 +128,6 @@ def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] |
     return [(n % x, n // x % y, n // (x * y)) for n in sorted(flat)]
 
 
-_POINTER_KINDS = frozenset({"global_buffer"})
-
-
 def kernel_arguments(kernel: Kernel, command: DispatchCommand) -> bytes:
     """Returns the kernarg segment of a dispatch: bindings, then constants, then hidden arguments.
 
@@ -141,7 +138,7 @@ def kernel_arguments(kernel: Kernel, command: DispatchCommand) -> bytes:
     bindings, constants = iter(command.bindings), iter(command.constants)
     hidden = _hidden_values(kernel, command)
     for argument in kernel.arguments:
-        if argument.kind in _POINTER_KINDS:
+        if argument.kind == "global_buffer":
             binding = next(bindings, None)
             if binding is None:
                 raise HostProgramError(

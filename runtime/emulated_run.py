@@ -17,7 +17,8 @@ from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
 from .emulated_device import DispatchRecord, EmulatedDevice
 from .emulated_module import compile_for_emulation
-from .host_program import HostProgram, HostProgramError
+from .host_program import HostProgram
+from .host_values import HostProgramError
 
 Array = npt.NDArray[Any]
 

@@ -29,24 +29,13 @@ from .host_interpreter import HostModule, Interpreter
 from .host_values import (
     TIMEPOINT,
     Array,
-    Binding,
     BufferView,
     Device,
-    DispatchCommand,
     HostProgramError,
     host_dtype,
     plain_value,
 )
 from .parameters import Parameters
-
-__all__ = [
-    "Binding",
-    "Device",
-    "DispatchCommand",
-    "FunctionSignature",
-    "HostProgram",
-    "HostProgramError",
-]
 
 
 @dataclass(frozen=True)

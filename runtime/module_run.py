@@ -174,7 +174,8 @@ def _run_on_emulator(
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from .emulated_device import EmulatedDevice
     from .emulated_module import compile_as_set
-    from .host_program import HostProgram, HostProgramError
+    from .host_program import HostProgram
+    from .host_values import HostProgramError
     from .parameters import Parameters
 
     defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")

@@ -17,7 +17,7 @@ from ..runtime.emulated_device import (
     sampled_workgroups,
 )
 from ..runtime.emulated_run import EmulatedRun, run_emulated
-from ..runtime.host_program import DispatchCommand, HostProgramError
+from ..runtime.host_values import DispatchCommand, HostProgramError
 from ..runtime.values import parse_values
 from .cases import Case, target_flags
 from .rows import Row, empty_row, installed_versions, swept_counters

@@ -10,7 +10,7 @@ import pytest
 from bankwise.emulator.assembly import KernelArgument
 from bankwise.emulator.errors import UndefinedReadError
 from bankwise.runtime.emulated_device import EmulatedDevice
-from bankwise.runtime.host_program import Binding, DispatchCommand
+from bankwise.runtime.host_values import Binding, DispatchCommand
 
 from ..emulator.small_kernels import kernel
 

@@ -7,7 +7,8 @@ import pytest
 from iree.compiler.api import Session, Source
 
 from bankwise.iree_plugin.embedding import SteppedInvocation
-from bankwise.runtime.host_program import HostProgram, HostProgramError
+from bankwise.runtime.host_program import HostProgram
+from bankwise.runtime.host_values import HostProgramError
 
 
 class RecordingDevice:
