@@ -52,7 +52,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Returns what is equal for the same kernel and target."""
+        """Returns a key that rows of the same kernel and target share."""
         return self.kernel, self.target
 
     @property

@@ -125,7 +125,7 @@ class EmulatedRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Returns what is equal for the same measurement."""
+        """Returns a key that rows of the same measurement share."""
         return self.kernel, self.chip, self.source, self.code
 
     @property

@@ -61,7 +61,7 @@ class Problem:
 
     @property
     def key(self) -> bytes:
-        """Returns what is equal for equal problems."""
+        """Returns a key that equal problems share."""
         digest = sha256(repr((self.arch, self.tile)).encode())
         for a in self.accesses:
             active = None if a.active is None else a.active.tobytes()

@@ -65,7 +65,7 @@ class WaitRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Returns what is equal for the same measurement."""
+        """Returns a key that rows of the same measurement share."""
         return self.kernel, self.chip, self.mitigation, self.code
 
     @property

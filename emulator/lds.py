@@ -511,7 +511,7 @@ class LdsState:
     def _is_current(self, offsets: Offsets, generation: int) -> npt.NDArray[np.bool_]:
         """Returns for each place in `bytes` whether an access of `generation` to it still counts.
 
-        It is not once the workgroup of the place has come to a barrier.
+        It counts no longer once the workgroup of the place has come to a barrier.
         """
         return self._since[offsets // self.stride] <= generation
 

@@ -561,9 +561,10 @@ def _swizzle(instruction: Instruction) -> Step:
 def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
     """Returns the lane [64] that each lane reads under the `offset` of `ds_swizzle_b32`.
 
-    If bit 15 is set, each lane of a quad has 2 bits that name the lane that it reads. Otherwise
-    lane i of each 32 reads lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and 14:10.
-    Worked example: 0x041F has and = 31, or = 0 and xor = 1, so that neighbours change places.
+    `code` is that offset, of 16 bits. If bit 15 is set, each lane of a quad has 2 bits that name
+    the lane that it reads. Otherwise lane i of each 32 reads lane ((i & and) | or) ^ xor, with the
+    masks in bits 4:0, 9:5 and 14:10. Worked example: 0x041F has and = 31, or = 0 and xor = 1, so
+    that neighbours change places.
 
     Raises:
         AssemblyError: the pattern is a rotating or an FFT one, which begin at 0xC000.

@@ -117,7 +117,7 @@ class Row:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Returns what is equal for rows of the same measurement."""
+        """Returns a key that rows of the same measurement share."""
         return tuple(getattr(self, field.name) for field in fields(self)[:_KEY_FIELDS])
 
     @property

@@ -24,7 +24,7 @@ class KeptRow(Protocol):
 
     @property
     def key(self) -> Hashable:
-        """Returns what is equal for rows of the same measurement."""
+        """Returns a key that rows of the same measurement share."""
         ...
 
     @property

@@ -43,7 +43,10 @@ class Group:
         return BASELINE if BASELINE in self.mitigations else self.mitigations[0]
 
     def complete(self) -> list[str]:
-        """Returns the kernels with grid totals under every mitigation: sums over them compare."""
+        """Returns the kernels with grid totals under every mitigation.
+
+        Their sums can be compared.
+        """
 
         def known(kernel: str, mitigation: str) -> bool:
             row = self.rows.get((kernel, mitigation))

@@ -247,7 +247,7 @@ EVERYWHERE = np.array([True, True])
 
 
 def filled_lds() -> LdsState:
-    """Returns the LDS of two workgroups of three waves, to all of which something is written."""
+    """Returns the LDS of two workgroups of three waves, all of whose bytes are written."""
     lds = LdsState(2, LDS_BYTES, waves_per_workgroup=3)
     for wave in (0, 3):
         perform(lds, Touch("store", wave, 0, LDS_BYTES, 999))
