@@ -18,7 +18,7 @@ from .encodings import base_name, encoded_source, encoded_sources
 from .errors import UnknownInstructionError
 from .machine import WaveGroup
 from .operands import ResultForm, vector_destination
-from .select_bits import select
+from .select_bits import merge_half, select
 from .small_floats import SmallFloat, fp8_formats
 from .step import BuildContext, Step
 
@@ -91,8 +91,6 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     selects = instruction.integers("op_sel", (0, 0, 0))
     if len(selects) != 3 or any(selects[:2]):
         raise UnknownInstructionError(instruction, "no model of this op_sel")
-    shift = np.uint32(16 * selects[2])
-    kept = np.uint32(0x0000FFFF if selects[2] else 0xFFFF0000)
     plain = Instruction(
         instruction.mnemonic, instruction.operands, {}, instruction.line, instruction.text
     )
@@ -102,8 +100,8 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     def step(group: WaveGroup) -> None:
         low, high = (round_to_small(source(group), form) for source in (first, second))
         index = group.machine.vector_index(register)
-        codes = (low | high << np.uint32(8)) << shift
-        group.set_v(index, codes | group.v(index) & kept)
+        codes = low | high << np.uint32(8)
+        group.set_v(index, merge_half(group.v(index), codes, selects[2]))
 
     return step
 

@@ -29,12 +29,13 @@ from ..bank_model.conflicts import phase_costs, wavefront_floor
 from ..bank_model.targets import AccessKind, LdsInstruction
 from . import atomics
 from .assembly import AssemblyError, Instruction, Operand
-from .byte_access import Words
+from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
 from .lds import LdsAccess, LdsCycles
 from .machine import LaneMask, WaveGroup
-from .operands import Source, register_bits, vector_source
+from .operands import Source, register_bits, vector_registers, vector_source
+from .select_bits import merge_half
 from .step import BuildContext, Step
 from .undefined import Undefined, never_written
 
@@ -66,41 +67,30 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
 
 
 @dataclass(frozen=True)
-class NarrowLoad:
-    """How a load of less than 4 bytes fills its register.
+class Load:
+    """A load of `width` bytes per lane.
 
     Attributes:
-        signed: whether the value is extended by its sign.
+        signed: whether a value of less than 4 bytes is extended by its sign.
         half: the half of the register that is written, 0 or 1, while the other one stays; None if
             the whole register is written.
     """
 
+    width: int
     signed: bool = False
     half: int | None = None
 
 
-@dataclass(frozen=True)
-class Load:
-    """A load of `width` bytes per lane."""
-
-    width: int
-    narrow: NarrowLoad = NarrowLoad()
-
-
-def _narrow_names(prefix: str) -> dict[str, Load]:
-    table: dict[str, Load] = {}
-    for width, number in ((1, "8"), (2, "16")):
-        for letter, signed in (("u", False), ("i", True)):
-            table[f"{prefix}{letter}{number}"] = Load(width, NarrowLoad(signed))
-    for half, suffix in enumerate(("d16", "d16_hi")):
-        table[f"{prefix}u8_{suffix}"] = Load(1, NarrowLoad(False, half))
-        table[f"{prefix}i8_{suffix}"] = Load(1, NarrowLoad(True, half))
-        table[f"{prefix}u16_{suffix}"] = Load(2, NarrowLoad(False, half))
-    return table
-
-
 _LOADS: Mapping[str, Load] = {
-    **_narrow_names("ds_read_"),
+    "ds_read_u8": Load(1),
+    "ds_read_i8": Load(1, signed=True),
+    "ds_read_u16": Load(2),
+    "ds_read_i16": Load(2, signed=True),
+    **{
+        f"ds_read_{name}_{suffix}": Load(width, signed, half)
+        for half, suffix in enumerate(("d16", "d16_hi"))
+        for name, width, signed in (("u8", 1, False), ("i8", 1, True), ("u16", 2, False))
+    },
     **{f"ds_read_b{8 * width}": Load(width) for width in (4, 8, 12, 16)},
 }
 # Bytes, and how far the value lies up in its register.
@@ -237,8 +227,7 @@ def _in_lanes(
 def _load(context: BuildContext, instruction: Instruction, load: Load) -> Step:
     destination, address = instruction.operands
     accessor = _accessor(context, instruction, address, AccessKind.READ, load.width)
-    register = destination.register
-    _expect_words(register.count, load.width)
+    register = vector_registers(destination, words_of(load.width))
     origin = partial(never_written, kernel=context.kernel, instruction=instruction)
 
     def step(group: WaveGroup) -> None:
@@ -259,7 +248,7 @@ def deliver(
         words = extend(words, load)
         if undefined is not None:
             undefined = Undefined(extend(undefined.bits, load), undefined.origins)
-        half = load.narrow.half
+        half = load.half
         if half is not None:
             old, old_undefined = group.block_or_undefined(index, 1)
             words = merge_half(old, words, half)
@@ -279,16 +268,9 @@ def _merge_undefined(
 
 def extend(values: U32, load: Load) -> U32:
     """Extends a loaded byte or 16-bit value to 32 bits by zeros or by its sign."""
-    if not load.narrow.signed:
+    if not load.signed:
         return values
     return values.astype(np.int8 if load.width == 1 else np.int16).astype(np.int32).view(np.uint32)
-
-
-def merge_half(old: U32, values: U32, half: int) -> U32:
-    """Replaces the low (0) or the high (1) half of `old`."""
-    if half:
-        return old & np.uint32(0xFFFF) | values << np.uint32(16)
-    return old & np.uint32(0xFFFF0000) | values & np.uint32(0xFFFF)
 
 
 def _expect_alignment(access: LdsAccess, needed: int, what: str) -> None:
@@ -296,24 +278,15 @@ def _expect_alignment(access: LdsAccess, needed: int, what: str) -> None:
         raise EmulationError(f"{what} is not aligned to {needed} bytes")
 
 
-def _expect_words(count: int, width: int) -> None:
-    if count != max(1, width // 4):
-        raise AssemblyError(f"{count} data registers for {width} bytes")
-
-
 def _data(
     operand: Operand, width: int
 ) -> Callable[[WaveGroup, LdsAccess], tuple[Words, Undefined | None]]:
     """Reads the data of the lanes that take part, [words, n, 64], or [words, m] if not all do."""
-    register = operand.register
-    if register.file == "s":
-        raise AssemblyError(f"{register} where a vector register is expected")
-    count = max(1, width // 4)
-    _expect_words(register.count, width)
+    register = vector_registers(operand, words_of(width))
 
     def read(group: WaveGroup, access: LdsAccess) -> tuple[Words, Undefined | None]:
         index = group.machine.vector_index(register)
-        return taking_part(*group.block_or_undefined(index, count), access.active)
+        return taking_part(*group.block_or_undefined(index, register.count), access.active)
 
     return read
 
@@ -372,8 +345,7 @@ def _pair(
             group.machine.lds.store(access, words, undefined)
 
         return write
-    register = instruction.operands[0].register
-    _expect_words(register.count, 2 * width)
+    register = vector_registers(instruction.operands[0], words_of(2 * width))
     origin = partial(never_written, kernel=context.kernel, instruction=instruction)
 
     def in_order(words: U32) -> U32:
@@ -402,8 +374,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
         raise UnknownInstructionError(instruction, f"{context.target.arch} has no transposing load")
     destination, address = instruction.operands
     accessor = _accessor(context, instruction, address, AccessKind.READ, 8)
-    register = destination.register
-    _expect_words(register.count, 8)
+    register = vector_registers(destination, words_of(8))
     elements = 64 // bits
     lane, element = np.indices((16, elements))
     source_lane = 16 // elements * element + lane // elements

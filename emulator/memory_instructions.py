@@ -21,7 +21,7 @@ from .assembly import M0, AssemblyError, Instruction, Literal, Name, Operand, Re
 from .byte_access import Offsets, Words
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
-from .lds_instructions import Load, NarrowLoad, deliver, shifted_down, taking_part
+from .lds_instructions import Load, deliver, shifted_down, taking_part
 from .machine import LaneMask, WaveGroup
 from .operands import Source, scalar_source, vector_registers
 from .step import BuildContext, Step
@@ -76,17 +76,13 @@ _DWORDS: Mapping[str, int] = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4"
 _LOADS: Mapping[str, Load] = {
     **{f"load_{name}": Load(width) for name, width in _DWORDS.items()},
     "load_ubyte": Load(1),
-    "load_sbyte": Load(1, NarrowLoad(True)),
+    "load_sbyte": Load(1, signed=True),
     "load_ushort": Load(2),
-    "load_sshort": Load(2, NarrowLoad(True)),
+    "load_sshort": Load(2, signed=True),
     **{
-        f"load_{name}_{suffix}": Load(width, NarrowLoad(signed, half))
+        f"load_{name}_{suffix}": Load(width, signed, half)
         for half, suffix in enumerate(("d16", "d16_hi"))
-        for name, width, signed in (
-            ("ubyte", 1, False),
-            ("sbyte", 1, True),
-            ("short", 2, False),
-        )
+        for name, width, signed in (("ubyte", 1, False), ("sbyte", 1, True), ("short", 2, False))
     },
 }
 # Bytes, and how far the value lies up in its register.

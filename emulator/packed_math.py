@@ -35,6 +35,7 @@ from .operands import (
     vector_destination,
     vector_source,
 )
+from .select_bits import merge_half
 from .step import BuildContext, Step
 from .vector_alu import saturating, sources_of
 
@@ -299,13 +300,11 @@ def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destin
     if form.kind == "f32":
         return vector_destination(operand, form)
     register = operand.register
-    shift = np.uint32(16 if high else 0)
-    kept = np.uint32(0x0000FFFF if high else 0xFFFF0000)
 
     def write(group: WaveGroup, values: Array) -> None:
         (bits,) = form.words(group, values)
         index = group.machine.vector_index(register)
-        group.set_v(index, bits << shift | group.v(index) & kept)
+        group.set_v(index, merge_half(group.v(index), bits, int(high)))
 
     return write
 

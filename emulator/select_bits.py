@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Choosing between arrays lane by lane.
+"""Choosing between arrays lane by lane, and between halves of words.
 
 `np.where` branches per element, which costs up to ten times an addition when the mask is irregular.
 On the bits it is arithmetic: no ^ ((no ^ yes) & mask).
@@ -26,3 +26,10 @@ def select(mask: npt.NDArray[np.bool_], yes: Array, no: Array) -> Array:
     yes_bits, no_bits = bits_view(yes), bits_view(no)
     ones = np.negative(mask.view(np.int8)).astype(f"i{yes_bits.itemsize}").view(yes_bits.dtype)
     return (no_bits ^ ((no_bits ^ yes_bits) & ones)).view(yes.dtype)
+
+
+def merge_half(old: Array, values: Array, half: int) -> Array:
+    """Returns u32 `old`, whose low (0) or high (1) half becomes the low half of `values`."""
+    if half:
+        return old & np.uint32(0xFFFF) | values << np.uint32(16)
+    return old & np.uint32(0xFFFF0000) | values & np.uint32(0xFFFF)
