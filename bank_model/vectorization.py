@@ -62,9 +62,7 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
             if access.kind is not kind:
                 continue
             # Masked lanes may point anywhere.
-            active = (
-                np.ones(access.elements.shape, bool) if access.active is None else access.active
-            )
+            active = access.running
             if not active.any():
                 continue
             origin = int(access.elements[active][0])

@@ -65,10 +65,7 @@ class AccessRewriter:
         """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
         allocations = _allocations(group)
         done = RewrittenAccesses()
-        for access in group.accesses:
-            chain = group.chain(access.buffer)
-            if access.is_gather or not chain:
-                continue
+        for access, chain in group.swizzled:
             run = contiguous_run(chain)
             asked = asked_length(group, access, self.known.bits)
             condition = None if asked is None else self._fills(asked)
