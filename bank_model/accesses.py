@@ -65,11 +65,6 @@ class LdsAccess:
     alignment: int = 1
     segment: int = -1
 
-    @property
-    def running(self) -> npt.NDArray[np.bool_]:
-        """Returns which lanes take part, [issues, wave_size]."""
-        return np.ones(self.elements.shape, bool) if self.active is None else self.active
-
     def __post_init__(self) -> None:
         require_positive("count", self.count)
         require_positive("alignment", self.alignment)

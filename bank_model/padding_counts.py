@@ -38,7 +38,9 @@ class PaddedCounts:
         self.tile = tile
         merged: dict[tuple[object, ...], _Pattern] = {}
         for index, access in enumerate(accesses):
-            active = access.running
+            active = (
+                np.ones(access.elements.shape, bool) if access.active is None else access.active
+            )
             if not active.any():
                 continue
             columns = access.elements[active] % tile.row_elements

@@ -62,7 +62,9 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
             if access.kind is not kind:
                 continue
             # Masked lanes may point anywhere.
-            active = access.running
+            active = (
+                np.ones(access.elements.shape, bool) if access.active is None else access.active
+            )
             if not active.any():
                 continue
             origin = int(access.elements[active][0])
