@@ -16,8 +16,8 @@ from ..index.index_bits import Congruence, IndexBits
 from ..operations import defining_operation, mixed_operands
 from ..swizzle_hint import is_hint
 from .flow import ways_to
-from .lds_ops import ALLOCATIONS, SUBVIEW, displacement_of, is_view_in_order, view_row
-from .memref_types import type_of
+from .lds_ops import ALLOCATIONS, SUBVIEW, is_view_in_order, view_row
+from .memref_types import strides_and_offset, type_of
 
 
 def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence]:
@@ -54,14 +54,16 @@ def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence
 def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
     """Returns how far behind its source `value` starts, if it is a view; 0 otherwise."""
     view = defining_operation(value)
-    if view is None or view_row(view) is None:
+    row = view_row(view)
+    if view is None or row is None or row.same_start:
         return _ZERO
-    try:
-        parts = displacement_of(view)
-    except Refusal:
+    if view.name != SUBVIEW:
+        return _UNKNOWN
+    strides, _ = strides_and_offset(type_of(view.operands[0]))
+    if strides is None:
         return _UNKNOWN
     total = _ZERO
-    for number, stride in parts:
+    for number, stride in zip(mixed_operands(view, "static_offsets", 1), strides, strict=True):
         known = _congruence(number, bits)
         if stride == DYNAMIC:
             total = _sum(total, _ZERO if known == _ZERO else _UNKNOWN)

@@ -33,16 +33,15 @@ from iree.compiler.dialects import arith
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.swizzles import Swizzle, chain_period
 from ..diagnostics import PassFailure, Refusal
-from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch
 from ..index.index_builder import EmittedIndex, IndexBuilder
 from ..index.index_ops import compute_after_operands, dimension_of
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..index.swizzle_arithmetic import xor_terms
-from ..operations import attributes_of, defining_operation, parents_of, segments_of
+from ..operations import attributes_of, defining_operation, mixed_operands, parents_of, segments_of
 from .flow import FOR_BOUNDS, ways_to
 from .lds_accesses import Gather
-from .lds_ops import Displacement, displacement_of, view_row
+from .lds_ops import SUBVIEW, view_row
 from .memref_types import static_strides, type_of
 
 _LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
@@ -303,7 +302,7 @@ def _first_element(gather: Gather) -> ir.Value:
     return _constant(0) if total is None else total
 
 
-def _displacements(memref: ir.Value) -> Displacement:
+def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]]:
     """Returns how far behind its allocation a memref starts.
 
     The distance is a sum of products of a number or value and a factor. What loops and choices
@@ -312,17 +311,22 @@ def _displacements(memref: ir.Value) -> Displacement:
     Raises:
         Refusal: names what is in the way.
     """
-    found: Displacement = []
+    found: list[tuple[ir.Value | int, int]] = []
     value = memref
     while True:
         view = defining_operation(value)
-        if view is None or view_row(view) is None:
+        row = view_row(view)
+        if view is None or row is None:
             if not _is_whole(value):
                 raise Refusal("a part of memory that is carried or chosen")
             return found
-        found += displacement_of(view)
-        if any(stride == DYNAMIC for _, stride in found):
-            raise Refusal("memory without static strides")
+        if view.name == SUBVIEW:
+            strides = static_strides(type_of(view.operands[0]))
+            if strides is None:
+                raise Refusal("memory without static strides")
+            found += zip(mixed_operands(view, "static_offsets", 1), strides, strict=True)
+        elif not row.same_start:
+            raise Refusal(f"the result of {view.name}")
         value = view.operands[0]
 
 

@@ -50,7 +50,10 @@ def check_resolvable(group: BufferGroup, known: KnownOffsets) -> None:
         Refusal: one of them cannot.
     """
     must = group.is_permuted_by_gathers
-    for access, chain in group.swizzled:
+    for access in group.accesses:
+        chain = group.chain(access.buffer)
+        if access.is_gather or not chain:
+            continue
         run = contiguous_run(chain)
         _check_layout(access.buffer.type)
         _check_shape(access, run)

@@ -100,12 +100,6 @@ class BufferGroup:
         found = dict.fromkeys(self.chain(access.buffer) for access in self.accesses)
         return tuple(chain for chain in found if chain)
 
-    @property
-    def swizzled(self) -> list[tuple[BufferAccess, Chain]]:
-        """Returns the loads and stores through hints, each with its swizzles."""
-        each = [(a, self.chain(a.buffer)) for a in self.accesses if not a.is_gather]
-        return [(access, chain) for access, chain in each if chain]
-
     def is_permuted(self, access: BufferAccess) -> bool:
         """Returns whether an access is a gather_to_lds through hints, with permuted data."""
         if not access.is_gather:

@@ -28,9 +28,9 @@ from iree.compiler import ir
 from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal
 from ..element_types import element_bits
-from ..operations import mixed_operands, segments_of
+from ..operations import segments_of
 from ..swizzle_hint import HINT_NAME
-from .memref_types import strides_and_offset, type_of, whole_element_bits
+from .memref_types import type_of, whole_element_bits
 from .view_types import cast_type, collapse_type, expand_type, subview_type
 
 ALLOC = "memref.alloc"
@@ -111,10 +111,6 @@ class Access:
         return self.buffer(operation) if callable(self.buffer) else self.buffer
 
 
-Displacement = list[tuple[ir.Value | int, int]]
-"""Elements by which a view begins behind its operand: the sum of numbers, each times a stride."""
-
-
 @dataclass(frozen=True)
 class View:
     """A row of an operation whose result is the memory of its operand 0."""
@@ -123,8 +119,6 @@ class View:
     """It shows all elements of a row-major memref in their order."""
     same_start: bool = True
     """It begins at the element at which its operand begins."""
-    displacement: Callable[[ir.Operation], Displacement] | None = None
-    """Tells where it begins otherwise, or raises a `Refusal`; None where that is never known."""
     is_traced: bool = True
     """The strides of its result tell where its elements lie in the allocation."""
     folds: bool = False
@@ -162,18 +156,6 @@ def view_row(operation: ir.Operation | None) -> View | None:
     """Returns the row of an operation, if it is one of a view."""
     row = None if operation is None else row_of(operation)
     return row if isinstance(row, View) else None
-
-
-def displacement_of(view: ir.Operation) -> Displacement:
-    """Returns how far behind its operand a view begins; a stride may be dynamic.
-
-    Raises:
-        Refusal: the table does not tell it.
-    """
-    row = view_row(view)
-    if row is None or (row.displacement is None and not row.same_start):
-        raise Refusal(f"the result of {view.name}")
-    return [] if row.displacement is None else row.displacement(view)
 
 
 def is_view_in_order(operation: ir.Operation | None) -> bool:
@@ -231,13 +213,6 @@ def in_elements(alignment_bytes: int, bits: int) -> int:
     8 elements of 16 bits fill 16 bytes; with elements of 24 bits only every 16th begins at one.
     """
     return alignment_bytes * 8 // gcd(alignment_bytes * 8, bits)
-
-
-def _subview_displacement(view: ir.Operation) -> Displacement:
-    strides, _ = strides_and_offset(type_of(view.operands[0]))
-    if strides is None:
-        raise Refusal("memory without static strides")
-    return list(zip(mixed_operands(view, "static_offsets", 1), strides, strict=True))
 
 
 # Footprints.
@@ -534,9 +509,7 @@ TABLE: dict[str, Row] = {
     "memref.memory_space_cast": replace(_IN_ORDER, keeps_space=False),
     HINT_NAME: View(),
     "memref.transpose": View(),
-    SUBVIEW: View(
-        same_start=False, displacement=_subview_displacement, folds=True, retyped=subview_type
-    ),
+    SUBVIEW: View(same_start=False, folds=True, retyped=subview_type),
     "memref.reinterpret_cast": View(same_start=False),
     "memref.view": View(same_start=False, is_traced=False),
     "amdgpu.fat_raw_buffer_cast": View(same_start=False, is_traced=False, keeps_space=False),

@@ -85,36 +85,41 @@ def read_allocations(
 
     Without a `launch` they are only listed, each with the reason `unreadable`.
     """
-    layouts = infer_vector_layouts(function) if launch is not None else None
-    operations = operations_in(function)
     evaluator = LaneEvaluator(launch) if launch is not None else None
-    reason = unreadable
-    if launch is not None and any(op.name == _TO_LAYOUT for op in operations):
-        evaluator, reason = None, _UNDISTRIBUTED
+    layouts = infer_vector_layouts(function) if launch is not None else None
     tensors: list[ReadAllocation] = []
     memrefs: list[ReadAllocation] = []
+    operations = operations_in(function)
+    if evaluator is not None and any(op.name == _TO_LAYOUT for op in operations):
+        evaluator, unreadable = None, _UNDISTRIBUTED
     for op in operations:
-        is_tensor = is_workgroup_alloc(op)
-        if not is_tensor and not _makes_workgroup_memory(op):
-            continue
-        place = str(SourceLocation.of(op.location) or "")
-        size = _tensor_bytes(op) if is_tensor else lds_bytes(type_of(op))
-        read = ReadAllocation(shown_type(op.results[0].type), place, size)
-        try:
-            if is_tensor:
-                if launch is None or layouts is None:
-                    raise Refusal(unreadable)
-                read = _read_tensor(op, read, layouts, launch)
+        if is_workgroup_alloc(op):
+            read = _listed(op, _tensor_bytes(op))
+            if launch is None or layouts is None:
+                read = _with_reason(read, unreadable)
             else:
-                if not is_lds_allocation(op):
-                    raise Refusal(f"made by {op.name}, which is not followed")
-                if evaluator is None:
-                    raise Refusal(reason)
+                read = _read_tensor(op, read, layouts, launch)
+            tensors.append(read)
+        elif is_lds_allocation(op):
+            read = _listed(op, lds_bytes(type_of(op)))
+            if evaluator is None:
+                read = _with_reason(read, unreadable)
+            else:
                 read = _read_memref(op, read, function, evaluator)
-        except (Refusal, InvalidParameterError) as error:
-            read = replace(read, unknown=(Refusal(str(error)),))
-        (tensors if is_tensor else memrefs).append(read)
+            memrefs.append(read)
+        elif _makes_workgroup_memory(op):
+            read = _listed(op, lds_bytes(type_of(op)))
+            memrefs.append(_with_reason(read, f"made by {op.name}, which is not followed"))
     return tensors + memrefs
+
+
+def _listed(op: ir.Operation, size: int | None) -> ReadAllocation:
+    place = str(SourceLocation.of(op.location) or "")
+    return ReadAllocation(shown_type(op.results[0].type), place, size)
+
+
+def _with_reason(listed: ReadAllocation, reason: str) -> ReadAllocation:
+    return replace(listed, unknown=(Refusal(reason),))
 
 
 # On tensors.
@@ -130,16 +135,19 @@ def _tensor_bytes(alloc: ir.Operation) -> int | None:
 def _read_tensor(
     alloc: ir.Operation, listed: ReadAllocation, layouts: VectorLayouts, launch: Launch
 ) -> ReadAllocation:
-    tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
-    chain = []
-    last = alloc
-    while any(is_hint(use.owner) for use in last.results[0].uses):
-        uses = list(last.results[0].uses)
-        if len(uses) != 1:
-            raise Refusal("it is used beside its swizzle hint")
-        last = uses[0].owner.operation
-        chain.append(hint_swizzle(last))
-    accesses = accesses_of(last, tile, layouts, launch)
+    try:
+        tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
+        chain = []
+        last = alloc
+        while any(is_hint(use.owner) for use in last.results[0].uses):
+            uses = list(last.results[0].uses)
+            if len(uses) != 1:
+                raise Refusal("it is used beside its swizzle hint")
+            last = uses[0].owner.operation
+            chain.append(hint_swizzle(last))
+        accesses = accesses_of(last, tile, layouts, launch)
+    except (Refusal, InvalidParameterError) as error:
+        return _with_reason(listed, str(error))
     layout = SwizzledLayout(tuple(chain)) if chain else PlainLayout()
     return _lying(replace(listed, accesses=accesses), tile, layout)
 
@@ -160,8 +168,11 @@ def _read_memref(
     function: ir.Operation,
     evaluator: LaneEvaluator,
 ) -> ReadAllocation:
-    traced = trace_allocation(allocation, function, evaluator)
-    stands = standing_layout(allocation)
+    try:
+        traced = trace_allocation(allocation, function, evaluator)
+        stands = standing_layout(allocation)
+    except Refusal as refusal:
+        return _with_reason(listed, refusal.reason)
     tile = LdsTile(stands.shape, traced.tile.element_bits)
     accesses = traced.accesses
     if isinstance(stands.layout, PaddedLayout):

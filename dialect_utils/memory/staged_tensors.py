@@ -147,7 +147,7 @@ def _transfer_accesses(
     origin = [_constant(op.operands[first + d]) for d in range(len(tile.shape))]
     if None in origin:
         raise Refusal(f"a {role}'s index is not constant")
-    memory_dims = _memory_dims(op)
+    memory_dims = transfer_dims(op)
     if memory_dims is None:
         raise Refusal(f"a {role} has the permutation map {op.attributes['permutation_map']}")
     found = layouts.candidates(transfer.vector)
@@ -168,11 +168,11 @@ def _transfer_accesses(
         found = layout.accesses(part, kind, threads=launch.threads, wave_size=launch.subgroup_size)
     except NestedLayoutError as error:
         raise Refusal(f"{role} layout cannot be distributed: {error}") from error
-    weight, location = _executions(op), str(SourceLocation.of(op.location) or role)
+    weight, location = executions_of(op), str(SourceLocation.of(op.location) or role)
     return tuple(replace(access, weight=weight, location=location) for access in found)
 
 
-def _memory_dims(transfer: ir.Operation) -> list[int | None] | None:
+def transfer_dims(transfer: ir.Operation) -> list[int | None] | None:
     """Returns the tile dimension of each vector dimension, None for one that is broadcast."""
     affine_map = ir.AffineMapAttr(transfer.attributes["permutation_map"]).value
     dims: list[int | None] = []
@@ -192,7 +192,7 @@ def _constant(index: ir.Value) -> int | None:
     return ir.IntegerAttr(index.owner.operation.attributes["value"]).value
 
 
-def _executions(op: ir.Operation) -> int:
+def executions_of(op: ir.Operation) -> int:
     """Returns the trip counts of the loops around `op` multiplied, of those that are constant."""
     count = 1
     parent = op.parent

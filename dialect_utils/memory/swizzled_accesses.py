@@ -65,7 +65,10 @@ class AccessRewriter:
         """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
         allocations = _allocations(group)
         done = RewrittenAccesses()
-        for access, chain in group.swizzled:
+        for access in group.accesses:
+            chain = group.chain(access.buffer)
+            if access.is_gather or not chain:
+                continue
             run = contiguous_run(chain)
             asked = asked_length(group, access, self.known.bits)
             condition = None if asked is None else self._fills(asked)

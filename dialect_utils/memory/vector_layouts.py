@@ -14,7 +14,7 @@ L. Backwards, to_layout gives it to %m and the multiplication gives it to %r (an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -52,6 +52,10 @@ class VectorLayouts:
     def candidates(self, value: ir.Value) -> tuple[NestedLayout, ...]:
         """Returns all layouts that `value` could get: none, one, or contradicting ones."""
         return tuple(self._candidates.get(value, ()))
+
+    def with_layouts(self, known: Mapping[ir.Value, NestedLayout]) -> VectorLayouts:
+        """Returns the same layouts, but for some vectors other ones."""
+        return VectorLayouts(self._candidates | {v: [layout] for v, layout in known.items()})
 
     def _spread(self, function: ir.Operation) -> None:
         for op in operations_in(function, "iree_vector_ext.to_layout"):
