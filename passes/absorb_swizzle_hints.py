@@ -50,24 +50,28 @@ class AbsorbSwizzleHints(HintPass):
     name: ClassVar[str] = "bankwise-absorb-swizzle-hints"
     summary: ClassVar[str] = "stow swizzle hints on their allocations before prefetching"
 
-    def treat(self, function: ir.Operation, context: PassContext) -> None:
+    def run(self, function: ir.Operation, context: PassContext) -> None:
         """Absorbs all hints of `function`, or fails before the first is touched.
 
         Raises:
             PassFailure: a hint that is not on a whole allocation, or accesses to one allocation
                 that do not all go through the same hints.
         """
-        order = {hint: number for number, hint in enumerate(hints_in(function))}
-        plans = [_plan(allocation, order) for allocation in operations_in(function, ALLOC)]
-        absorbed = {hint for plan in plans for hint in plan.hints}
-        for hint in order:
-            if hint not in absorbed:
-                raise PassFailure(
-                    hint.location,
-                    "expected swizzle_hint operand to be defined by a memref.alloc",
-                )
-        for plan in plans:
-            plan.apply()
+        function = function.operation
+        if not self.is_for(function):
+            return
+        with function.context:
+            order = {hint: number for number, hint in enumerate(hints_in(function))}
+            plans = [_plan(allocation, order) for allocation in operations_in(function, ALLOC)]
+            absorbed = {hint for plan in plans for hint in plan.hints}
+            for hint in order:
+                if hint not in absorbed:
+                    raise PassFailure(
+                        hint.location,
+                        "expected swizzle_hint operand to be defined by a memref.alloc",
+                    )
+            for plan in plans:
+                plan.apply()
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,9 @@ class FunctionPass(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    later_passes_may_refuse: ClassVar[bool] = False
+    """Whether the pass makes what the compiler's own passes may fail on. If one does, the function
+    is compiled again without it."""
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether the pass may change `function` where the pass stands in a pipeline.

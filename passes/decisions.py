@@ -20,6 +20,8 @@ class Action(Enum):
     """The hints of the allocation were dropped; its layout stays plain."""
     PAD = "pad"
     """The rows of the allocation were padded."""
+    RENAME = "rename"
+    """The indices by which it is accessed were renamed."""
     KEEP = "keep"
     """The allocation was left as it is."""
 
@@ -52,6 +54,7 @@ class Decision:
         return data | {"action": self.action.value}
 
 
+RENAME_PASS = "bankwise-rename-registers"
 HINT_PASS = "bankwise-hint-vector-allocs"
 SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
 PAD_PASS = "bankwise-pad-unhinted-allocs"
@@ -76,9 +79,9 @@ class DecisionLog:
 
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
-        resolving of a hint only carries out what was decided.
+        resolving of a hint only carries out what was decided, and a renaming decides on no layout.
         """
-        if decision.action is Action.RESOLVE:
+        if decision.action in (Action.RESOLVE, Action.RENAME):
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             later = {PAD_PASS, WARN_PASS}

@@ -8,14 +8,13 @@ hints are ours; those that we have treated have nothing left for stock's.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 
 from iree.compiler import ir
 
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
-from .base import FunctionPass, PassContext
+from .base import FunctionPass
 
 _MARK = "bankwise.hints"
 """Unit attribute of a function with our hints, from emitting to resolving them."""
@@ -52,21 +51,6 @@ class HintPass(FunctionPass):
     def is_for(self, function: ir.Operation) -> bool:
         """Returns whether the pass may treat the hints of `function`, by whose hints they are."""
         return not self.only_own or are_hints_marked(function)
-
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Treats the hints of `function`; raises as `treat` does."""
-        function = function.operation
-        if self.is_for(function):
-            with function.context:
-                self.treat(function, context)
-
-    @abstractmethod
-    def treat(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites `function`, whose hints the pass may treat.
-
-        Raises:
-            PassFailure: the hints cannot be treated.
-        """
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has hints that the pass may treat."""

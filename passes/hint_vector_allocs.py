@@ -19,6 +19,7 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -29,15 +30,17 @@ from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import PlainLayout
 from ..dialect_utils.diagnostics import Refusal
+from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.memory.hint_emission import emit_hints
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import is_hint
+from .base import PassContext
 from .decisions import HINT_PASS
 from .layout_policy import KnownTile, LayoutPolicy, PaddingBudget
-from .swizzle_plan import SwizzlePlan, SwizzlingPass, Tiles
+from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
 @dataclass(frozen=True)
@@ -51,19 +54,26 @@ class HintVectorAllocs(SwizzlingPass):
         """Returns the tiles in workgroup memory that are tensors."""
         return list(filter(is_workgroup_alloc, operations_in(function)))
 
-    def swizzle(self, tiles: Tiles, policy: LayoutPolicy) -> list[SwizzlePlan]:
-        """Emits the hints of all allocations, and returns the decision on each of them."""
-        layouts = infer_vector_layouts(tiles.function)
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
+        layouts = infer_vector_layouts(function)
         plans: dict[ir.Operation, SwizzlePlan] = {}
         known: dict[ir.Operation, tuple[LdsTile, tuple[LdsAccess, ...]]] = {}
-        for alloc in tiles.allocations:
+        for alloc in allocations:
             lds_bytes = None
             try:
                 if any(is_hint(use.owner) for use in alloc.results[0].uses):
                     raise Refusal("it has a swizzle hint already")
                 tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
                 lds_bytes = PlainLayout().size_bytes(tile)
-                known[alloc] = tile, accesses_of(alloc, tile, layouts, tiles.launch)
+                known[alloc] = tile, accesses_of(alloc, tile, layouts, launch)
             except (Refusal, InvalidParameterError) as error:
                 plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)
         budget = PaddingBudget(policy.lds, tuple(known.values()))
@@ -80,4 +90,4 @@ class HintVectorAllocs(SwizzlingPass):
         for alloc, plan in plans.items():
             if plan.swizzles:
                 emit_hints(alloc.results[0], plan.swizzles)
-        return [plans[alloc] for alloc in tiles.allocations]
+        return [plans[alloc] for alloc in allocations]

@@ -12,12 +12,16 @@ from .flatten_swizzle_hints import FlattenSwizzleHints
 from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
+from .rename_registers import RenameRegisters
 from .resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzle_lds_allocs import SwizzleLdsAllocs
+from .transpose_products import TransposeProducts
 from .verify_lds_conflicts import VerifyLdsConflicts
 from .warn_unhinted_allocs import WarnUnhintedAllocs
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    TransposeProducts,
+    RenameRegisters,
     HintVectorAllocs,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,

@@ -89,31 +89,35 @@ class ReinsertSwizzleHints(HintPass):
     name: ClassVar[str] = "bankwise-reinsert-swizzle-hints"
     summary: ClassVar[str] = "turn swizzles stowed on allocations into hints again"
 
-    def treat(self, function: ir.Operation, context: PassContext) -> None:
+    def run(self, function: ir.Operation, context: PassContext) -> None:
         """Reinserts the hints of every allocation, or fails before the first is touched.
 
         Raises:
             PassFailure: an allocation cannot be flattened, or its memory meets memory with another
                 swizzle, or with none, in one value.
         """
-        stowed: dict[ir.Value, _Stowed] = {}
-        for allocation in operations_in(function, ALLOC):
-            if STOWED_SWIZZLE in allocation.attributes:
-                stowed[allocation.results[0]] = _stowed(allocation)
-        bits = IndexBits(function)
-        reaches = {allocated: reach_of(allocated) for allocated in stowed}
-        for reach in reaches.values():
-            _check_reach(reach, stowed)
-        framed = _framed(reaches)
-        plans = [
-            _plan_frames(allocated, reaches[allocated], stowed[allocated], bits)
-            if allocated in framed
-            else _plan_whole(allocated, stowed[allocated])
-            for allocated in stowed
-        ]
-        wrapped: dict[ir.Value, ir.Value] = {}
-        for plan in plans:
-            plan.apply(wrapped)
+        function = function.operation
+        if not self.is_for(function):
+            return
+        with function.context:
+            stowed: dict[ir.Value, _Stowed] = {}
+            for allocation in operations_in(function, ALLOC):
+                if STOWED_SWIZZLE in allocation.attributes:
+                    stowed[allocation.results[0]] = _stowed(allocation)
+            bits = IndexBits(function)
+            reaches = {allocated: reach_of(allocated) for allocated in stowed}
+            for reach in reaches.values():
+                _check_reach(reach, stowed)
+            framed = _framed(reaches)
+            plans = [
+                _plan_frames(allocated, reaches[allocated], stowed[allocated], bits)
+                if allocated in framed
+                else _plan_whole(allocated, stowed[allocated])
+                for allocated in stowed
+            ]
+            wrapped: dict[ir.Value, ir.Value] = {}
+            for plan in plans:
+                plan.apply(wrapped)
 
 
 def _stowed(allocation: ir.Operation) -> _Stowed:

@@ -52,36 +52,40 @@ class ResolveSwizzleHints(HintPass):
     one_layout: bool = False
     """Drop the hints of memory with more than one layout, which hints of ours never give it."""
 
-    def treat(self, function: ir.Operation, context: PassContext) -> None:
+    def run(self, function: ir.Operation, context: PassContext) -> None:
         """Resolves or drops every hint in `function`.
 
         Raises:
             PassFailure: hints of an allocation that gather_to_lds writes cannot be resolved.
         """
-        hints = hints_in(function)
-        fold_expansions_into_ldmatrix(function)
-        launch = launch_of(function)
-        lanes = None if launch is None else LaneEvaluator(launch)
-        bits = IndexBits(function, lanes)
-        known = KnownOffsets(bits, lanes)
-        groups = group_hinted_buffers(_layout_hints(hints), function)
-        refusals = [self._refusal(group, known) for group in groups]
-        builder = IndexBuilder(function)
-        offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
-        rewriter = AccessRewriter(known, offsets)
-        replaced: list[ir.Operation] = []
-        for group, refusal in zip(groups, refusals, strict=True):
-            if refusal is not None:
-                self._report_dropped(function, context, group, refusal.reason)
-                continue
-            self._warn_of_mixtures(context, group)
-            done = rewriter.rewrite(group)
-            replaced += done.replaced
-            self._report_resolved(function, context, group, done)
-        for operation in replaced:
-            operation.erase()
-        remove_hints(hints)
-        unmark_hints(function)
+        function = function.operation
+        if not self.is_for(function):
+            return
+        with function.context:
+            hints = hints_in(function)
+            fold_expansions_into_ldmatrix(function)
+            launch = launch_of(function)
+            lanes = None if launch is None else LaneEvaluator(launch)
+            bits = IndexBits(function, lanes)
+            known = KnownOffsets(bits, lanes)
+            groups = group_hinted_buffers(_layout_hints(hints), function)
+            refusals = [self._refusal(group, known) for group in groups]
+            builder = IndexBuilder(function)
+            offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
+            rewriter = AccessRewriter(known, offsets)
+            replaced: list[ir.Operation] = []
+            for group, refusal in zip(groups, refusals, strict=True):
+                if refusal is not None:
+                    self._report_dropped(function, context, group, refusal.reason)
+                    continue
+                self._warn_of_mixtures(context, group)
+                done = rewriter.rewrite(group)
+                replaced += done.replaced
+                self._report_resolved(function, context, group, done)
+            for operation in replaced:
+                operation.erase()
+            remove_hints(hints)
+            unmark_hints(function)
 
     def _refusal(self, group: BufferGroup, known: KnownOffsets) -> Refusal | None:
         """Returns why the group's hints must be dropped; None if all accesses can be rewritten."""

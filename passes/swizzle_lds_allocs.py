@@ -40,6 +40,7 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.swizzle_legality import HintRules, behind_swizzles
 from ..dialect_utils.diagnostics import Refusal
+from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.allocation_layout import standing_layout
 from ..dialect_utils.memory.flat_allocations import assume_no_alignment, carry_flat
@@ -63,11 +64,12 @@ from ..dialect_utils.memory.lds_ops import GATHER, Offset, access_row, view_row
 from ..dialect_utils.memory.memref_types import check_flat, type_of
 from ..dialect_utils.operations import defining_operation, segments_of
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
+from .base import PassContext
 from .decisions import SWIZZLE_PASS
 from .hint_ownership import mark_hints
 from .layout_policy import KnownTile, LayoutPolicy
 from .padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
-from .swizzle_plan import SwizzlePlan, SwizzlingPass, Tiles
+from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,16 @@ class SwizzleLdsAllocs(SwizzlingPass):
             if not (self.unhinted_only and is_hinted(each))
         ]
 
-    def swizzle(self, tiles: Tiles, policy: LayoutPolicy) -> list[SwizzlePlan]:
-        """Emits the hints of all allocations, and returns the decision on each of them."""
-        function, evaluator = tiles.function, LaneEvaluator(tiles.launch)
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
+        evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
         unrolled = unrolled_tracer(function, evaluator)
 
@@ -98,12 +107,12 @@ class SwizzleLdsAllocs(SwizzlingPass):
         def paddings() -> Mapping[ir.Operation, PaddingPlan]:
             if not self.defer_to_padding:
                 return {}
-            plans = plan_paddings(function, tiles.test_target, unrolled=unrolled)
+            plans = plan_paddings(function, context.test_target, unrolled=unrolled)
             return {plan.allocation: plan for plan in plans}
 
         planner = _Planner(function, policy, evaluator, unrolled, permuter, paddings)
         # All allocations are read before the first of them is touched.
-        planned = [planner.plan(group) for group in _groups(tiles.allocations)]
+        planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
         for each in swizzled:
             for gather in _merged_gathers(each.traces):
@@ -120,7 +129,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
             for each in planned
             for member, share in zip(each.group.allocations, planner.shares(each), strict=True)
         }
-        return [shares[allocation] for allocation in tiles.allocations]
+        return [shares[allocation] for allocation in allocations]
 
 
 @dataclass(frozen=True)

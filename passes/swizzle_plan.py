@@ -65,17 +65,6 @@ class SwizzlePlan:
 
 
 @dataclass(frozen=True)
-class Tiles:
-    """The allocations of a function that a swizzling pass decides on."""
-
-    function: ir.Operation
-    allocations: Sequence[ir.Operation]
-    launch: Launch
-    test_target: str | None
-    """The architecture that a test names for functions without a target."""
-
-
-@dataclass(frozen=True)
 class SwizzlingPass(FunctionPass):
     """A pass that decides on LDS allocations and hints them: its options, and how it reports."""
 
@@ -106,7 +95,7 @@ class SwizzlingPass(FunctionPass):
                 self._log(function, allocation, SwizzlePlan.kept(refusal.reason), context)
             return
         policy = LayoutPolicy(lds, self.max_chain)
-        plans = self.swizzle(Tiles(function, allocations, launch, context.test_target), policy)
+        plans = self.swizzle(function, allocations, policy, launch, context)
         for allocation, plan in zip(allocations, plans, strict=True):
             kind = shown_type(allocation.results[0].type)
             context.sink.remark(allocation.location, plan.remark(kind))
@@ -117,8 +106,15 @@ class SwizzlingPass(FunctionPass):
         """Returns the allocations that the pass decides on, in the order of the text."""
 
     @abstractmethod
-    def swizzle(self, tiles: Tiles, policy: LayoutPolicy) -> list[SwizzlePlan]:
-        """Emits the hints of all allocations, and returns the decision on each of them."""
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
 
     def _log(
         self,
