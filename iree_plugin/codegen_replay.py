@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
@@ -117,7 +117,7 @@ class CodegenReplay:
     def _edits(self) -> list[PipelineEdit]:
         return [
             *(verifying_edits() if self.settings.verify_lds else []),
-            *mitigation_edits(self.settings.mitigation),
+            *mitigation_edits(self.settings.mitigation, self.settings.level),
             *installed_plugins(),
             *self.more_edits,
         ]
@@ -143,21 +143,34 @@ class CodegenReplay:
             for step in (step for edit in edits for step in edit.passes):
                 if isinstance(step, FunctionPass):
                     step.forget(function.op)
-            hinted = has_hints(function.op)
-            if hinted and not drop_hints(function.op):
-                failed.failure.location.emit_error(failed.failure.message)
-                raise ReplayError(str(failed)) from None
-            what = (
-                f"the swizzle hints of function @{function.name} are dropped"
-                if hinted
-                else f"function @{function.name} is compiled as iree-compile would compile it"
-            )
+            what, rest = self._without(failed, function, edits)
             self.runner.context.sink.warning(
                 failed.failure.location,
                 f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
             )
-            rest = edits if hinted else [edit for edit in edits if not edit.optional]
             self._replay(function, recording, rest)
+
+    def _without(
+        self, failed: RecoverableFailure, function: DeviceFunction, edits: Sequence[PipelineEdit]
+    ) -> tuple[str, Sequence[PipelineEdit]]:
+        """Returns what a function is compiled without, and the edits to compile it with.
+
+        Raises:
+            ReplayError: the hints that the function came with cannot be dropped.
+        """
+        if failed.step.later_passes_may_refuse:
+            rest = [
+                replace(edit, passes=tuple(step for step in edit.passes if step != failed.step))
+                for edit in edits
+            ]
+            return f"function @{function.name} keeps its register layouts", rest
+        if not has_hints(function.op):
+            what = f"function @{function.name} is compiled as iree-compile would compile it"
+            return what, [edit for edit in edits if not edit.optional]
+        if not drop_hints(function.op):
+            failed.failure.location.emit_error(failed.failure.message)
+            raise ReplayError(str(failed)) from None
+        return f"the swizzle hints of function @{function.name} are dropped", edits
 
     def _run_edited(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]

@@ -12,7 +12,7 @@ from pathlib import Path
 from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
-from .compile_settings import MITIGATIONS, CompileSettings
+from .compile_settings import CompileSettings, mitigation_and_level, mode_flags
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
 from .stepped_compile import CompileError, SteppedCompile
@@ -32,7 +32,8 @@ def compile(
     Args:
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
-        mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`.
+        mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`; a level may follow it, as in
+            `auto/layout`, `auto/exact` or `auto/fast`.
         edits: further passes to splice into the codegen pipelines, beside those of the installed
             plugins.
         decisions: filled with what each LDS allocation got, and why.
@@ -43,7 +44,7 @@ def compile(
     Raises:
         CompileError: the input does not compile.
         TypeError: a flag that is no text, one text for all flags, an edit that is no PipelineEdit.
-        ValueError: an unknown mitigation.
+        ValueError: an unknown mitigation or level.
         OSError: the source file cannot be read.
         PipelineEditError: an edit's anchor does not fit a pipeline.
     """
@@ -64,12 +65,10 @@ def compile(
         session.close()
 
 
-def settings_of(flags: Sequence[str], mitigation: str) -> CompileSettings:
+def settings_of(flags: Sequence[str], mode: str) -> CompileSettings:
     """Returns the settings of a compile from Python; raises ValueError for an unknown mode."""
-    if mitigation not in MITIGATIONS:
-        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
-        raise ValueError(f"mitigation is {mitigation!r}; it can be {known}")
-    return CompileSettings(mitigation=mitigation, process_flags=tuple(flags))
+    mitigation, level = mitigation_and_level(mode)
+    return CompileSettings(mitigation=mitigation, level=level, process_flags=tuple(flags))
 
 
 def takes_flags(session: Session, flags: Sequence[str], *, alone: bool) -> bool:
@@ -146,12 +145,13 @@ def _compile_in_child(
 def compile_in_child(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: str,
+    mode: str,
     output: Path,
 ) -> None:
     """Compiles into a file, in a process of its own, which takes all flags of `iree-compile`.
 
     Args:
+        mode: a mitigation, and a level if there is one, as in `compile`.
         output: a path in an existing directory, where the source's text may be put too.
 
     Raises:
@@ -161,7 +161,7 @@ def compile_in_child(
     if _is_text(source):
         path.write_text(str(source))
     command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
-    command += [f"--bankwise-mitigation={mitigation}", *flags]
+    command += [*mode_flags(mode), *flags]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if run.returncode != 0:
         raise CompileError(run.stderr.strip())

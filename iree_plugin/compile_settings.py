@@ -16,6 +16,14 @@ MITIGATIONS = {
 """How bank conflicts can be dealt with, as the tools' helps say it. What each mode splices into the
 codegen pipelines stands in `mitigation.MODES`."""
 
+LEVELS = {
+    "layout": "the memory layouts of tiles only (default)",
+    "exact": "register layouts too, as far as outputs stay the same bits",
+    "fast": "the order of sums too: outputs are right to rounding",
+}
+"""What a compile may change besides the layouts in memory, as the tools' helps say it. The levels
+are those of the mitigations `auto` and `swizzle`; the others change no register layout."""
+
 OUTPUT_FORMATS = ("vm-bytecode", "vm-asm", "vm-c")
 COMPILE_MODES = ("std", "vm", "precompile")
 
@@ -58,6 +66,7 @@ class CompileSettings:
     input: str | None = None
     output: str = "-"
     mitigation: str = "auto"
+    level: str = "layout"
     remarks: bool = False
     decisions: str | None = None
     dump_ir: str | None = None
@@ -78,6 +87,33 @@ class CompileSettings:
     print_before: tuple[str, ...] = ()
     print_after: tuple[str, ...] = ()
     process_flags: tuple[str, ...] = ()
+
+
+def modes() -> tuple[str, ...]:
+    """Returns every mitigation, and those that have levels with each of them, as `auto/fast`."""
+    return (*MITIGATIONS, *(f"{name}/{level}" for name in ("auto", "swizzle") for level in LEVELS))
+
+
+def mitigation_and_level(mode: str) -> tuple[str, str]:
+    """Returns the mitigation and the level of a mode, such as `auto`, `auto/fast` or `stock`.
+
+    Raises:
+        ValueError: one of them does not exist.
+    """
+    mitigation, separator, level = mode.partition("/")
+    if mitigation not in MITIGATIONS:
+        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
+        raise ValueError(f"mitigation is {mitigation!r}; it can be {known}")
+    if separator and level not in LEVELS:
+        known = ", ".join(f"'{name}'" for name in LEVELS)
+        raise ValueError(f"level is {level!r}; it can be {known}")
+    return mitigation, level or CompileSettings.level
+
+
+def mode_flags(mode: str) -> list[str]:
+    """Returns the flags of `bankwise-compile` that ask for a mode."""
+    mitigation, level = mitigation_and_level(mode)
+    return [f"--bankwise-mitigation={mitigation}", f"--bankwise-level={level}"]
 
 
 def joined_flags(flags: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ entry in each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.align_lds_accesses import AlignLdsAccesses
@@ -18,14 +18,17 @@ from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.rename_registers import RenameRegisters
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzle_lds_allocs import SwizzleLdsAllocs
+from ..passes.transpose_products import TransposeProducts
 from ..passes.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+_FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
 _DISTRIBUTE = "iree-llvmgpu-vector-distribute"
@@ -39,16 +42,30 @@ _TILE_AND_FUSE = frozenset({"TileAndFuse"})
 _LOWERED = frozenset({LOWERED})
 _EVERY = CODEGEN_PIPELINES | _LOWERED
 
+
+@dataclass(frozen=True)
+class Level:
+    """What a mode that swizzles may do besides.
+
+    Attributes:
+        configuring: passes on the configured function, before its pipeline runs.
+        renaming: passes that change register layouts, right before memory layouts are chosen.
+    """
+
+    configuring: tuple[FunctionPass, ...] = ()
+    renaming: tuple[FunctionPass, ...] = ()
+
+
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 
 
-def mitigation_edits(mitigation: str) -> list[PipelineEdit]:
+def mitigation_edits(mitigation: str, level: str) -> list[PipelineEdit]:
     """Returns the edits of a mode, in the order in which they are made.
 
     Raises:
-        KeyError: `mitigation` is no mode.
+        KeyError: `mitigation` is no mode, or `level` no level.
     """
-    return list(MODES[mitigation]())
+    return list(MODES[mitigation](_LEVELS[level]))
 
 
 def verifying_edits() -> list[PipelineEdit]:
@@ -73,12 +90,13 @@ def _edit(
     )
 
 
-def _auto() -> list[PipelineEdit]:
+def _auto(level: Level) -> list[PipelineEdit]:
     edits = [
+        *_configured(level),
         *_aligned(),
         # A kernel may have the padding switched off; then nothing can be left to it.
-        *_swizzled_early(defer_to_padding=True, beside=STOCK_PAD_PASS),
-        *_swizzled_early(defer_to_padding=False, without=STOCK_PAD_PASS),
+        *_swizzled_early(level, defer_to_padding=True, beside=STOCK_PAD_PASS),
+        *_swizzled_early(level, defer_to_padding=False, without=STOCK_PAD_PASS),
         *_swizzled_late(defer_to_padding=True),
         *_instead_of_padding(PadUnhintedAllocs()),
         *_hints_resolved(),
@@ -87,17 +105,18 @@ def _auto() -> list[PipelineEdit]:
     return [replace(edit, optional=True) for edit in edits]
 
 
-def _swizzle() -> list[PipelineEdit]:
+def _swizzle(level: Level) -> list[PipelineEdit]:
     return [
+        *_configured(level),
         *_aligned(),
-        *_swizzled_early(defer_to_padding=False),
+        *_swizzled_early(level, defer_to_padding=False),
         *_swizzled_late(defer_to_padding=False),
         *_instead_of_padding(WarnUnhintedAllocs()),
         *_hints_resolved(),
     ]
 
 
-def _pad() -> list[PipelineEdit]:
+def _pad(level: Level) -> list[PipelineEdit]:
     return [
         *_aligned(),
         _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs()),
@@ -105,17 +124,31 @@ def _pad() -> list[PipelineEdit]:
     ]
 
 
-MODES: dict[str, Callable[[], Sequence[PipelineEdit]]] = {
+MODES: dict[str, Callable[[Level], Sequence[PipelineEdit]]] = {
     "auto": _auto,
     "swizzle": _swizzle,
     "pad": _pad,
-    "none": lambda: _instead_of_padding(),
-    "stock": list,
+    "none": lambda level: _instead_of_padding(),
+    "stock": lambda level: [],
 }
-"""The edits of every mode, in the order in which they are made."""
+"""The edits of every mode, in the order in which they are made. The modes that swizzle get what
+else the level lets them do."""
+
+_LEVELS: dict[str, Level] = {
+    "layout": Level(),
+    "exact": Level(renaming=(RenameRegisters(),)),
+    "fast": Level((TransposeProducts(),), (RenameRegisters(reductions=True),)),
+}
+"""What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
 
 
 # What the modes are made of.
+
+
+def _configured(level: Level) -> list[PipelineEdit]:
+    if not level.configuring:
+        return []
+    return [_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring)]
 
 
 def _aligned() -> list[PipelineEdit]:
@@ -128,7 +161,7 @@ def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:
 
 
 def _swizzled_early(
-    *, defer_to_padding: bool, beside: str = "", without: str = ""
+    level: Level, *, defer_to_padding: bool, beside: str = "", without: str = ""
 ) -> list[PipelineEdit]:
     """Returns edits that swizzle what a pipeline allocates at first, before it prefetches.
 
@@ -138,7 +171,14 @@ def _swizzled_early(
     # Right before the loop-invariant code motion that precedes the padding.
     swizzle = (SwizzleLdsAllocs(defer_to_padding=defer_to_padding), FlattenSwizzleHints())
     return [
-        _edit(_VECTOR_DISTRIBUTE, _AFTER, _VECTOR_ALLOC, hint, beside=beside, without=without),
+        _edit(
+            _VECTOR_DISTRIBUTE,
+            _AFTER,
+            _VECTOR_ALLOC,
+            *(*level.renaming, hint),
+            beside=beside,
+            without=without,
+        ),
         _edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without),
     ]
 

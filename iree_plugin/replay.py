@@ -14,9 +14,10 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
-from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..passes.base import FunctionPass, PassContext
 from .device_functions import children
+from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import function_passes
 from .native_callbacks import AROUND_NATIVE_PASS
 from .pipeline_edit import NativePass, PipelineStep
@@ -106,22 +107,42 @@ class PassRunner:
 
         Raises:
             ReplayError: a pass failed; the compiler or the pass has said why.
-            RecoverableFailure: one of the passes `optional` cannot process the function.
+            RecoverableFailure: one of the passes `optional` cannot process the function, or the
+                compiler cannot go on with what it made.
         """
+        blamed: FunctionPass | None = None
         for step in _segments(steps):
             if isinstance(step, FunctionPass):
                 self.run_python_pass(function, step, recoverable=step in optional)
+                if step.later_passes_may_refuse and step in optional:
+                    blamed = step
             elif isinstance(step, _PatternSet):
                 _apply_patterns(function, step.name)
             else:
-                self.run_native_passes(function, step)
+                self.run_native_passes(function, step, blamed)
 
-    def run_native_passes(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
-        """Runs adjacent passes of the compiler, of which one with callbacks is alone."""
+    def run_native_passes(
+        self,
+        function: ir.Operation,
+        passes: Sequence[NativePass],
+        blamed: FunctionPass | None = None,
+    ) -> None:
+        """Runs adjacent passes of the compiler, of which one with callbacks is alone.
+
+        Args:
+            blamed: the pass of ours without which the caller tries again after a failure.
+
+        Raises:
+            ReplayError: a pass failed, and has said why.
+            RecoverableFailure: a pass failed, and `blamed` may be the reason.
+        """
         around = AROUND_NATIVE_PASS.get(passes[0].name)
         try:
             with nullcontext() if around is None else around(function):
-                self._run_natively(function, passes)
+                if blamed is None:
+                    self._run_natively(function, passes)
+                else:
+                    self._run_refusable(function, passes, blamed)
         except PassFailure as error:
             error.location.emit_error(error.message)
             raise ReplayError(f"{passes[0].name} failed") from error
@@ -130,6 +151,25 @@ class PassRunner:
         with function_passes(self.session, function) as invocation:
             if not invocation.run_passes(",".join(map(str, passes))):
                 raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+
+    def _run_refusable(
+        self, function: ir.Operation, passes: Sequence[NativePass], blamed: FunctionPass
+    ) -> None:
+        """Runs passes of the compiler, and prints no error of theirs if one fails."""
+        said: list[Diagnostic] = []
+        invocation = CapturedInvocation(self.session)
+        try:
+            invocation.import_op(function)
+            with captured_diagnostics(function.context, said.append):
+                passed = invocation.run_passes(",".join(map(str, passes)))
+        finally:
+            invocation.close()
+            function.context.enable_multithreading(True)
+        if not passed:
+            reason = next((each.message for each in said), "the compiler gives no reason")
+            raise RecoverableFailure(blamed, PassFailure(function.location, reason))
+        for each in said:
+            self.context.sink.consume(each)
 
     def run_python_pass(
         self, function: ir.Operation, step: FunctionPass, *, recoverable: bool = False

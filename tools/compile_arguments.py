@@ -7,12 +7,13 @@ LLVM's option parser knows iree-compile's flags; it gets them untouched. Those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..iree_plugin.compile_settings import (
     COMPILE_MODES,
+    LEVELS,
     MITIGATIONS,
     OUTPUT_FORMATS,
     CompileSettings,
@@ -28,6 +29,8 @@ BANKWISE OPTIONS:
 
   --bankwise-mitigation=<value>   How to deal with bank conflicts:
 {modes}
+  --bankwise-level=<value>        What auto and swizzle may change:
+{levels}
   --bankwise-remarks              Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>     Write the same as JSON
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
@@ -51,14 +54,17 @@ IREE AND LLVM OPTIONS:
 
 def help_text() -> str:
     """Returns what `--help` prints above the compiler's own help."""
-    return HELP.format(
-        modes="\n".join(f"    {'=' + name:<32}{what}" for name, what in MITIGATIONS.items())
-    )
+    return HELP.format(modes=_listed(MITIGATIONS), levels=_listed(LEVELS))
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return "\n".join(f"    {'=' + name:<32}{what}" for name, what in values.items())
 
 
 _OWN_VALUES = {
     "o": "output",
     "bankwise-mitigation": "mitigation",
+    "bankwise-level": "level",
     "bankwise-decisions": "decisions",
     "bankwise-dump-ir": "dump_ir",
     "output-format": "output_format",
@@ -81,6 +87,7 @@ _OWN_SWITCHES = {
 }
 _CHOICES = {
     "mitigation": MITIGATIONS,
+    "level": LEVELS,
     "output_format": OUTPUT_FORMATS,
     "compile_mode": COMPILE_MODES,
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ..bank_model.targets import known_targets
-from ..iree_plugin.compile_settings import MITIGATIONS, CompileSettings
+from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, CompileSettings
 from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
@@ -37,6 +37,7 @@ OPTIONS:
   --split-input-file            Read the parts between '// -----' separately
   --compile                     Compile, also without a compiler flag
   --bankwise-mitigation=<value> What to compile with: {modes}
+  --bankwise-level=<value>      What the compile may change: {levels}
   --help, --version
 
 A compile also takes iree-compile's flags: bankwise-compile --help lists them.
@@ -47,7 +48,10 @@ def help_text() -> str:
     """Returns what `--help` prints."""
     usual = CompileSettings.mitigation
     modes = ", ".join(f"{mode} (default)" if mode == usual else mode for mode in MITIGATIONS)
-    return HELP.format(targets=", ".join(known_targets()), modes=modes)
+    levels = ", ".join(
+        f"{level} (default)" if level == CompileSettings.level else level for level in LEVELS
+    )
+    return HELP.format(targets=", ".join(known_targets()), modes=modes, levels=levels)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ _VALUES = {"o": "output", "output": "output", "format": "format", "target": "tar
 _NUMBERS = {"allocation": "allocations", "access": "accesses"}
 _COMPILE = "compile"
 # Flags of bankwise-compile that a report can honour; the others change or name its outputs.
-_HONOURED = ("input", "mitigation", "compile_from", "verify", "process_flags")
+_HONOURED = ("input", "mitigation", "level", "compile_from", "verify", "process_flags")
 
 
 @dataclass

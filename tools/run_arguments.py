@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..iree_plugin.compile_settings import MITIGATIONS
+from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, CompileSettings
 from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
@@ -16,7 +16,8 @@ from .usage import UsageError, check_choice, flag_of, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
-    *("input", "mitigation", "remarks", "decisions", "dump_ir", "verify_lds", "compile_from"),
+    *("input", "mitigation", "level", "remarks", "decisions", "dump_ir", "verify_lds"),
+    "compile_from",
     *("verify", "dump_phases_to", "remarks_filter", "remarks_file", "print_before", "print_after"),
     "process_flags",
 )
@@ -36,7 +37,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
     # A module that stands first cannot be taken for the value of a flag.
     compiled = compile_arguments.parse_arguments([*named, *rest])
-    compiled = replace(compiled, mitigation=known.bankwise_mitigation)
+    compiled = replace(compiled, mitigation=known.bankwise_mitigation, level=known.bankwise_level)
     module = compiled.input
     if module is None and known.list_devices is None and not known.list_drivers:
         raise UsageError("no module; name one with --module=FILE")
@@ -135,6 +136,17 @@ def _check(settings: RunSettings) -> None:
             raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
 
 
+def _add_tolerances(parser: ArgumentParser) -> None:
+    """Adds the flags that say how outputs are compared with what is expected."""
+    add = parser.add_argument
+    for name, value in _THRESHOLDS.items():
+        add(f"--expected_{name}_threshold", type=float, default=value, metavar="X",
+            help=f"absolute tolerance of {name} ({value:g})")  # fmt: skip
+    add("--equality_mode", default="approximate", choices=("approximate", "exact"),
+        help="exact compares bits, approximate as the tolerances say")  # fmt: skip
+    add("--expected_rtol", type=float, default=1e-5, metavar="X", help="relative tolerance")
+
+
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         "bankwise-run",
@@ -170,6 +182,8 @@ examples:
     add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
     add("--bankwise-mitigation", default="auto", choices=tuple(MITIGATIONS),
         help="how an .mlir module is compiled")  # fmt: skip
+    add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
+        help="what the compile may change")  # fmt: skip
     add("--counters", action="store_true", help="print the emulator's counters")
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",
@@ -177,10 +191,5 @@ examples:
     add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
     add("--output_max_element_count", type=int, default=1024, metavar="N",
         help="elements of an output to print")  # fmt: skip
-    for name, value in _THRESHOLDS.items():
-        add(f"--expected_{name}_threshold", type=float, default=value, metavar="X",
-            help=f"absolute tolerance of {name} ({value:g})")  # fmt: skip
-    add("--equality_mode", default="approximate", choices=("approximate", "exact"),
-        help="exact compares bits, approximate as the tolerances say")  # fmt: skip
-    add("--expected_rtol", type=float, default=1e-5, metavar="X", help="relative tolerance")
+    _add_tolerances(parser)
     return parser

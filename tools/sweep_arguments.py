@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
-from ..iree_plugin.compile_settings import MITIGATIONS
+from ..iree_plugin.compile_settings import modes
 from ..sweep.cases import DTYPES
 from ..sweep.settings import KERNEL_SETS, SweepSettings
 from .argument_parser import ArgumentParser
@@ -27,7 +27,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
         kernels=known.kernels,
         dtypes=_listed("--dtypes", known.dtypes, DTYPES),
         targets=_listed("--targets", known.targets, EMULATED_CHIPS),
-        mitigations=_listed("--mitigations", known.mitigations, MITIGATIONS),
+        mitigations=_listed("--mitigations", known.mitigations, modes()),
         output=Path(known.output),
         jobs=known.jobs,
         every=known.every,
@@ -89,7 +89,7 @@ examples:
         help=f"of {', '.join(EMULATED_CHIPS)} (gfx942)",
     )
     add("--mitigations", default="none,stock,auto", metavar="LIST",
-        help=f"of {', '.join(MITIGATIONS)} (none,stock,auto)")  # fmt: skip
+        help=f"of {', '.join(modes())} (none,stock,auto)")  # fmt: skip
     add("-o", "--output", default=".", metavar="DIR", help="where files go; made if need be (.)")
     add("--jobs", type=int, default=-1, metavar="N", help="cases at a time (-1: one per core)")
     add("--every", type=int, default=1, metavar="N", help="take every Nth kernel only")

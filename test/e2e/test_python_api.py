@@ -128,7 +128,7 @@ def test_a_mistake_in_a_pass_is_an_error_with_its_place() -> None:
 
 def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     edit = bankwise.PipelineEdit.replace(STOCK_PAD_PASS, Mistaken())
-    monkeypatch.setitem(MODES, "fake", lambda: [edit])
+    monkeypatch.setitem(MODES, "fake", lambda level: [edit])
     monkeypatch.setitem(MITIGATIONS, "fake", "fails")
     with pytest.raises(bankwise.CompileError, match="mistaken raised KeyError"):
         bankwise.compile(ATTENTION, GFX942, "fake")

@@ -107,7 +107,7 @@ def test_model_and_counters_agree_by_kind_of_instruction(
     edit = PipelineEdit(place.anchor, place.position, (count,), place.pipelines, required=True)
     flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
     # Before the mitigation's own edits, which put another pass in the anchor's place.
-    edits = [edit, *mitigation_edits(mitigation)]
+    edits = [edit, *mitigation_edits(mitigation, "layout")]
     with compile_for_emulation(source, flags, "stock", edits=edits) as module:
         device = EmulatedDevice(module.kernels)
         HostProgram(module.host, device).call(function, values)

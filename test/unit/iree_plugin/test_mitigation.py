@@ -29,7 +29,9 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
 ) -> None:
     seen = set[bool]()
     for recording in recordings:
-        steps, more = splice(recording, mitigation_edits(mitigation), recording.key.pipeline)
+        steps, more = splice(
+            recording, mitigation_edits(mitigation, "exact"), recording.key.pipeline
+        )
         passes = [step for step in (*steps, *more) if isinstance(step, SwizzlingPass)]
         # What vector distribution allocates is swizzled by a pass of its own.
         assert len(passes) == (2 if recording.key.pipeline == "VectorDistribute" else 1)
@@ -44,7 +46,7 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
 def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     kinds = set[str]()
     for recording in recordings:
-        stages = splice(recording, mitigation_edits("pad"), recording.key.pipeline)
+        stages = splice(recording, mitigation_edits("pad", "exact"), recording.key.pipeline)
         if any(isinstance(step, PadUnhintedAllocs) for stage in stages for step in stage):
             kinds.add(recording.key.pipeline)
     assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}

@@ -11,14 +11,11 @@ from iree.compiler.api import Session
 
 from bankwise.bank_model.targets import AccessKind
 from bankwise.dialect_utils.gpu_target import launch_of
-from bankwise.dialect_utils.index.index_bits import IndexBits
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.memory import lds_ops
-from bankwise.dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from bankwise.dialect_utils.memory.lds_ops import Access, Footprint, Offset, View
-from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.base import PassContext
 from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzle_lds_allocs import SwizzleLdsAllocs
@@ -115,19 +112,3 @@ def test_a_row_is_all_that_a_view_needs(monkeypatch: pytest.MonkeyPatch) -> None
     module = parse(view, "%v")
     assert decided(module, PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
     assert f"-> memref<64x32xf32, strided<[33, 1]>, {LDS}>" in str(module)
-
-
-def test_a_row_says_where_a_view_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = f'%v = "fake.second_row"(%m) : ({TILE}) -> {TILE}'
-    module = parse(view, "%v")
-    function = module.body.operations[0].operation
-    (read,) = (op for op in operations_in(function) if op.name == "fake.read_pair")
-
-    def starts() -> int:
-        return begins_at_multiple_of(read.operands[0], IndexBits(function))
-
-    monkeypatch.setitem(lds_ops.TABLE, "fake.second_row", View(same_start=False))
-    assert starts() == 1
-    known = View(same_start=False, displacement=lambda _: [(1, 32)])
-    monkeypatch.setitem(lds_ops.TABLE, "fake.second_row", known)
-    assert starts() == 32

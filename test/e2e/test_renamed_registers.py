@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions whose indices are renamed, compiled and run on the emulated chips."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bankwise.dialect_utils.vectors import renamed_transfers
+from bankwise.emulator.counters import Counted
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.renaming_choice import RenamedMeeting, RenamingSearch
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Attention, dtype_of
+from bankwise.sweep.measure import SamplingDevice
+
+Array = npt.NDArray[Any]
+
+
+def operands(attention: Attention) -> list[Array]:
+    random = np.random.default_rng(7)
+    shape = (attention.batch, attention.seq, attention.head_dim)
+    values = [random.standard_normal(shape) for _ in range(3)]
+    return [value.astype(dtype_of(attention.dtype)) for value in values]
+
+
+def run(attention: Attention, mode: str, target: str = "gfx942", **options: Any) -> EmulatedRun:
+    return run_emulated(
+        attention.source(), target_flags(target), mode, operands(attention), **options
+    )
+
+
+def exact_result(attention: Attention) -> Array:
+    q, k, v = (each.astype(np.float64) for each in operands(attention))
+    scores = q @ k.transpose(0, 2, 1) * attention.head_dim**-0.5
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights @ v / weights.sum(-1, keepdims=True)
+
+
+def error(run: EmulatedRun, attention: Attention) -> float:
+    return float(np.abs(run.outputs[0].astype(np.float64) - exact_result(attention)).max())
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+def test_exact_gives_the_same_bits_with_fewer_lds_instructions(dtype: str, target: str) -> None:
+    attention = Attention(1, 128, 64, dtype)
+    modes = ("stock", "auto/layout", "auto/exact")
+    stock, layout, exact = (run(attention, mode, target) for mode in modes)
+    assert stock.outputs[0].tobytes() == exact.outputs[0].tobytes()
+    assert exact.counters[Counted.LDS] < layout.counters[Counted.LDS]
+    assert exact.counters[Counted.CONFLICTS] == 0
+    assert exact.lds_bytes <= stock.lds_bytes
+    blocks = Counted.TRANSACTIONS
+    assert exact.counters[blocks] <= stock.counters[blocks]
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_fast_is_as_near_to_the_exact_result_as_stock(dtype: str) -> None:
+    attention = Attention(1, 128, 64, dtype)
+    stock, exact, fast = (run(attention, m) for m in ("stock", "auto/exact", "auto/fast"))
+    assert error(fast, attention) <= 1.1 * error(stock, attention)
+    assert fast.counters[Counted.LDS] <= exact.counters[Counted.LDS]
+    assert fast.counters[Counted.CONFLICTS] == 0
+
+
+def test_the_counters_of_a_whole_attention() -> None:
+    attention = Attention(1, 1024, 128, "f16")
+    log = DecisionLog()
+    sampled = run(attention, "auto/exact", device=partial(SamplingDevice, sample=2), decisions=log)
+    (record,) = sampled.records
+    grid = {name: value * 32 // 2 for name, value in sampled.counters.items()}
+    assert record.total == 32 and record.emulated == 2
+    assert grid[Counted.LDS] == 74_752
+    assert grid[Counted.LDS_CYCLES] == 499_712
+    assert grid[Counted.CONFLICTS] == 0
+    assert sampled.lds_bytes == 40_960
+    (renamed,) = [decision for decision in log if decision.action is Action.RENAME]
+    assert renamed.allocation == "tensor<64x64xf16>"
+
+
+def test_renaming_one_side_only_gives_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Breaks the pass on purpose, to see that the comparisons above can fail."""
+    found = RenamingSearch.renamed_meetings
+
+    def first_only(search: RenamingSearch, renaming: dict[int, int]) -> list[RenamedMeeting]:
+        return found(search, renaming)[:1]
+
+    attention = Attention(1, 128, 64, "f16")
+    stock = run(attention, "stock")
+    monkeypatch.setattr(RenamingSearch, "renamed_meetings", first_only)
+    broken = run(attention, "auto/exact")
+    assert stock.outputs[0].tobytes() != broken.outputs[0].tobytes()
+    assert error(broken, attention) > 100 * error(stock, attention)
+
+
+def test_what_the_compiler_cannot_distribute_keeps_its_registers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A renamed read without its registers put in order is a conversion that IREE refuses."""
+
+    def unordered(builder: Any, value: Any, source: Any, order: Any, target: Any) -> Any:
+        return builder._to_layout(builder._to_layout(value, source), target)
+
+    attention = Attention(1, 128, 64, "f16")
+    layout = run(attention, "auto/layout")
+    monkeypatch.setattr(renamed_transfers._Builder, "converted", unordered)
+    log = DecisionLog()
+    kept = run(attention, "auto/exact", decisions=log)
+    assert kept.counters == layout.counters
+    assert kept.outputs[0].tobytes() == layout.outputs[0].tobytes()
+    assert not any(decision.action is Action.RENAME for decision in log)
