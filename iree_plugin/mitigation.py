@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.align_lds_accesses import AlignLdsAccesses
 from ..passes.base import FunctionPass
+from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
@@ -137,7 +138,7 @@ else the level lets them do."""
 _LEVELS: dict[str, Level] = {
     "layout": Level(),
     "exact": Level(renaming=(RenameRegisters(),)),
-    "fast": Level((TransposeProducts(),), (RenameRegisters(reductions=True),)),
+    "fast": Level((TransposeProducts(),), (RenameRegisters(reductions=True), DeferLaneSums())),
 }
 """What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
 

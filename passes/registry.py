@@ -8,6 +8,7 @@ import difflib
 from .absorb_swizzle_hints import AbsorbSwizzleHints
 from .align_lds_accesses import AlignLdsAccesses
 from .base import FunctionPass
+from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
@@ -22,6 +23,7 @@ from .warn_unhinted_allocs import WarnUnhintedAllocs
 PASSES: tuple[type[FunctionPass], ...] = (
     TransposeProducts,
     RenameRegisters,
+    DeferLaneSums,
     HintVectorAllocs,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,

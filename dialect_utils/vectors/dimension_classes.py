@@ -132,7 +132,7 @@ class _Digits:
         if value not in self.of:
             shape = ir.VectorType(value.type).shape
             digits = [[self._new(base) for base in digits_of(size)] for size in shape]
-            if _has_equal_elements(value):
+            if has_equal_elements(value):
                 return digits
             self.of[value] = digits
         return self.of[value]
@@ -243,7 +243,7 @@ class _Walk:
 
     def _constant(self, op: ir.Operation) -> str | None:
         value = op.results[0]
-        equal = not _is_vector(value) or _has_equal_elements(value)
+        equal = not _is_vector(value) or has_equal_elements(value)
         return None if equal else "a constant has different elements"
 
     def _elementwise(self, op: ir.Operation) -> str | None:
@@ -451,7 +451,8 @@ def _class_of(
     return DimensionClass(frozenset(digits), kind, why)
 
 
-def _has_equal_elements(value: ir.Value) -> bool:
+def has_equal_elements(value: ir.Value) -> bool:
+    """Returns whether a vector is a constant all of whose elements are equal, or undefined."""
     op = defining_operation(value)
     if op is None or op_name(op) != "arith.constant":
         return op is not None and op_name(op) == "ub.poison"

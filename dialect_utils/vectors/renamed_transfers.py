@@ -20,8 +20,6 @@ left. A written vector goes the same way from L to P.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import RegisterOrder
@@ -30,6 +28,7 @@ from ...bank_model.targets import AccessKind
 from ..memory.vector_layouts import op_name
 from ..operations import defining_operation
 from .dimension_classes import Meeting
+from .register_moves import RegisterMoves
 
 
 def rename_transfer(
@@ -45,13 +44,13 @@ def rename_transfer(
     if meeting.kind is AccessKind.READ:
         vector = op.results[0]
         uses = [(use.owner.operation, use.operand_number) for use in vector.uses]
-        builder = _Builder(ir.InsertionPoint.after(op), op.location, vector.type)
+        builder = RegisterMoves(ir.InsertionPoint.after(op), op.location)
         new = builder.converted(vector, physical, order, logical)
         for user, number in uses:
             user.operands[number] = new
     else:
         vector = op.operands[0]
-        builder = _Builder(ir.InsertionPoint(op), op.location, vector.type)
+        builder = RegisterMoves(ir.InsertionPoint(op), op.location)
         op.operands[0] = builder.converted(vector, logical, order.inverse(), physical)
 
 
@@ -68,7 +67,7 @@ def hand_over(
         written, wanted: the layouts of the vector that is written and of the one that is read.
         order: how the registers of `written` become those of `wanted`.
     """
-    builder = _Builder(ir.InsertionPoint(write.op), read.op.location, write.vector.type)
+    builder = RegisterMoves(ir.InsertionPoint(write.op), read.op.location)
     new = builder.converted(write.vector, written, order, wanted)
     read.op.results[0].replace_all_uses_with(new)
     tile: ir.Value | None = read.memory
@@ -87,43 +86,3 @@ _STAGING = {
     "bufferization.alloc_tensor": 0,
 }
 """The operations between an allocation and its reader, with their operand that is the tile."""
-
-
-class _Builder:
-    """Builds the operations behind a read or before a write."""
-
-    def __init__(self, point: ir.InsertionPoint, location: ir.Location, vector: ir.Type) -> None:
-        self.point, self.location = point, location
-        self.vector = ir.VectorType(vector)
-
-    def converted(
-        self, value: ir.Value, source: NestedLayout, order: RegisterOrder, target: NestedLayout
-    ) -> ir.Value:
-        """Returns `value` with its registers, those of `source`, in the order of `target`."""
-        value = self._to_layout(value, source)
-        value = self._create("iree_vector_ext.to_simt", value, order.held)
-        value = self._create("vector.shape_cast", value, order.expanded)
-        permutation = ir.DenseI64ArrayAttr.get(order.permutation, self.location.context)
-        shape = [order.expanded[axis] for axis in order.permutation]
-        value = self._create("vector.transpose", value, shape, permutation=permutation)
-        value = self._create("vector.shape_cast", value, order.wanted)
-        value = self._create("iree_vector_ext.to_simd", value, self.vector.shape)
-        return self._to_layout(value, target)
-
-    def _to_layout(self, value: ir.Value, layout: NestedLayout) -> ir.Value:
-        attribute = ir.Attribute.parse(str(layout), self.location.context)
-        return self._create("iree_vector_ext.to_layout", value, self.vector.shape, layout=attribute)
-
-    def _create(
-        self, name: str, operand: ir.Value, shape: Sequence[int], **attributes: ir.Attribute
-    ) -> ir.Value:
-        kind = ir.VectorType.get(shape, self.vector.element_type, loc=self.location)
-        op = ir.Operation.create(
-            name,
-            results=[kind],
-            operands=[operand],
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        )
-        return op.results[0]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.dialect_utils.vectors import renamed_transfers
+from bankwise.dialect_utils.vectors import register_moves
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.renaming_choice import RenamedMeeting, RenamingSearch
@@ -84,6 +84,19 @@ def test_the_counters_of_a_whole_attention() -> None:
     assert renamed.allocation == "tensor<64x64xf16>"
 
 
+def test_fast_keeps_the_probabilities_of_f32_in_registers() -> None:
+    attention = Attention(1, 1024, 128, "f32")
+    device = partial(SamplingDevice, sample=2)
+    stock, layout, fast = (
+        run(attention, mode, device=device) for mode in ("stock", "auto/layout", "auto/fast")
+    )
+    assert fast.counters[Counted.LDS] <= 0.5 * stock.counters[Counted.LDS]
+    assert fast.counters[Counted.LDS_CYCLES] * 16 == 999_424
+    assert fast.counters[Counted.CONFLICTS] == 0
+    assert fast.counters[Counted.VALU] < 0.6 * stock.counters[Counted.VALU]
+    assert fast.lds_bytes == layout.lds_bytes - 64 * 16 * 4
+
+
 def test_renaming_one_side_only_gives_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Breaks the pass on purpose, to see that the comparisons above can fail."""
     found = RenamingSearch.renamed_meetings
@@ -105,11 +118,11 @@ def test_what_the_compiler_cannot_distribute_keeps_its_registers(
     """A renamed read without its registers put in order is a conversion that IREE refuses."""
 
     def unordered(builder: Any, value: Any, source: Any, order: Any, target: Any) -> Any:
-        return builder._to_layout(builder._to_layout(value, source), target)
+        return builder.laid_out(builder.laid_out(value, source), target)
 
     attention = Attention(1, 128, 64, "f16")
     layout = run(attention, "auto/layout")
-    monkeypatch.setattr(renamed_transfers._Builder, "converted", unordered)
+    monkeypatch.setattr(register_moves.RegisterMoves, "converted", unordered)
     log = DecisionLog()
     kept = run(attention, "auto/exact", decisions=log)
     assert kept.counters == layout.counters

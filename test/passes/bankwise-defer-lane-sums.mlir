@@ -1,0 +1,207 @@
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-defer-lane-sums))' --mlir-print-local-scope | FileCheck %s
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// The sum of an attention: it is scaled by what is the same for a whole row.
+
+// CHECK-LABEL: func.func @scaled
+// CHECK:         %[[ZEROS:.+]] = arith.constant dense<0.000000e+00> : vector<64x4xf32>
+// CHECK:         %[[LOOP:.+]]:2 = scf.for {{.+}} iter_args(%[[OWN:.+]] = %[[ZEROS]], %{{.+}} = %{{.+}}) -> (vector<64x4xf32>, vector<64xf32>)
+// CHECK:           %[[SOFAR:.+]] = iree_vector_ext.to_layout %[[OWN]] to layout(#iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 1], subgroup_strides = [1, 0], thread_strides = [1, 16]>)
+// CHECK:           %[[WIDE:.+]] = vector.broadcast %{{.+}} : vector<64xf32> to vector<4x64xf32>
+// CHECK:           %[[TURNED:.+]] = vector.transpose %[[WIDE]], [1, 0]
+// CHECK:           %[[SCALED:.+]] = arith.mulf %[[SOFAR]], %[[TURNED]] : vector<64x4xf32>
+// CHECK:           %[[CUT:.+]] = iree_vector_ext.to_simd %{{.+}} : vector<1x1x1x1x1x1x1x1x16xf32> -> vector<64x4x16xf32>
+// CHECK:           %[[TERMS:.+]] = iree_vector_ext.to_layout %[[CUT]]
+// CHECK:           vector.multi_reduction <add>, %[[TERMS]], %[[SCALED]] [2] : vector<64x4x16xf32> to vector<64x4xf32>
+// CHECK:         %[[LANES:.+]] = iree_vector_ext.to_layout %[[LOOP]]#0
+// CHECK:         vector.multi_reduction <add>, %[[LANES]], %{{.+}} [1] : vector<64x4xf32> to vector<64xf32>
+func.func @scaled(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// A sum that is not scaled.
+
+// CHECK-LABEL: func.func @plain
+// CHECK:         vector.multi_reduction <add>, %{{.+}} [2] : vector<64x4x16xf32> to vector<64x4xf32>
+// CHECK:         vector.multi_reduction <add>, %{{.+}} [1] : vector<64x4xf32> to vector<64xf32>
+func.func @plain(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %next = vector.multi_reduction <add>, %y, %sum [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// Another operation sees the sum of all lanes in the loop.
+
+// CHECK-LABEL: func.func @seen
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @seen(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    %o = arith.addf %other, %sum : vector<64xf32>
+    scf.yield %next, %o : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// Another operation uses what the loop carries on.
+
+// CHECK-LABEL: func.func @used
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @used(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    %o = arith.addf %other, %next : vector<64xf32>
+    scf.yield %next, %o : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// The lanes would add the initial value four times.
+
+// CHECK-LABEL: func.func @from_one
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @from_one(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<1.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// A maximum is needed in every iteration, and is no sum.
+
+// CHECK-LABEL: func.func @maximum
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @maximum(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <maximumf>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// The sum is multiplied by itself.
+
+// CHECK-LABEL: func.func @square
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @square(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.mulf %sum, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
+
+// The sum is shifted, not scaled.
+
+// CHECK-LABEL: func.func @shifted
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @shifted(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#terms) : vector<64x64xf32>
+    %scaled = arith.addf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
+
+// -----
+
+#rows = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [64, 1], element_tile = [1, 64], subgroup_strides = [0, 0], thread_strides = [1, 0]>
+
+// One lane holds a whole row.
+
+// CHECK-LABEL: func.func @one_lane
+// CHECK-NOT:     to_simt
+// CHECK:         return
+func.func @one_lane(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vector<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = arith.constant dense<0.000000e+00> : vector<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %init, %other = %init) -> (vector<64xf32>, vector<64xf32>) {
+    %y = iree_vector_ext.to_layout %x to layout(#rows) : vector<64x64xf32>
+    %scaled = arith.mulf %scale, %sum : vector<64xf32>
+    %next = vector.multi_reduction <add>, %y, %scaled [1] : vector<64x64xf32> to vector<64xf32>
+    scf.yield %next, %other : vector<64xf32>, vector<64xf32>
+  }
+  return %r#0 : vector<64xf32>
+}
