@@ -13,6 +13,7 @@ from .flatten_swizzle_hints import FlattenSwizzleHints
 from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
+from .rename_contractions import RenameContractions
 from .rename_registers import RenameRegisters
 from .resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzle_lds_allocs import SwizzleLdsAllocs
@@ -25,6 +26,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,
+    RenameContractions,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,
     PadUnhintedAllocs,

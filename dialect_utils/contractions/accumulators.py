@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the rows or columns of an accumulator come from, and where they go.
+
+An accumulator starts as a constant, goes around loops and through matrix products, and is stored in
+the end, often after elementwise operations. All values on that way have the same rows and columns.
+They are followed from one of them, each with the two of its dimensions that hold one index: the
+steps, and the lane's part of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ..diagnostics import Refusal
+from ..index.index_ops import block_owner
+from ..operations import defining_operation, terminator
+from .lane_products import INNER_TILED
+from .lane_transfers import READ, WRITE
+
+Dims = tuple[int, int]
+"""The dimension of the steps, and the one within a step."""
+
+
+@dataclass
+class AccumulatorFlow:
+    """Everything that has the rows, or the columns, of one accumulator.
+
+    Attributes:
+        products: the matrix products that add to it, with the dimensions in their results.
+        transfers: the transfers of it and of what is combined with it.
+    """
+
+    products: dict[ir.Operation, Dims] = field(default_factory=dict)
+    transfers: dict[ir.Operation, Dims] = field(default_factory=dict)
+    _seen: dict[ir.Value, Dims] = field(default_factory=dict)
+
+    @staticmethod
+    def of(value: ir.Value, dims: Dims) -> AccumulatorFlow:
+        """Follows `value` forwards and backwards.
+
+        Raises:
+            Refusal: an operation is met that is not understood.
+        """
+        flow = AccumulatorFlow()
+        pending = [(value, dims)]
+        while pending:
+            value, dims = pending.pop()
+            if value in flow._seen:
+                if flow._seen[value] != dims:
+                    raise Refusal("an accumulator meets itself transposed")
+                continue
+            flow._seen[value] = dims
+            pending += flow._neighbours(value, dims)
+        return flow
+
+    def _neighbours(self, value: ir.Value, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
+        yield from self._through_definition(value, dims)
+        for use in value.uses:
+            yield from self._through_use(use.owner.operation, use.operand_number, dims)
+
+    def _through_definition(self, value: ir.Value, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
+        if isinstance(value, ir.BlockArgument):
+            loop = block_owner(value)
+            if loop.name != "scf.for":
+                raise Refusal(f"an accumulator is an argument of {loop.name}", loop.location)
+            yield from _around_loop(loop, value.arg_number - 1, dims)
+            return
+        operation = defining_operation(value)
+        assert operation is not None
+        if operation.name == "arith.constant":
+            if not ir.DenseElementsAttr(operation.attributes["value"]).is_splat:
+                raise Refusal("a constant differs between elements", operation.location)
+        elif operation.name == "scf.for":
+            yield from _around_loop(operation, ir.OpResult(value).result_number, dims)
+        elif operation.name == READ:
+            self.transfers[operation] = dims
+        elif operation.name == "vector.broadcast":
+            yield from _before_broadcast(operation, dims)
+        else:
+            yield from self._through(operation, value, dims)
+
+    def _through_use(
+        self, user: ir.Operation, number: int, dims: Dims
+    ) -> Iterator[tuple[ir.Value, Dims]]:
+        if user.name == WRITE and number == 0:
+            self.transfers[user] = dims
+        elif user.name == "scf.for":
+            yield from _around_loop(user, number - 3, dims)
+        elif user.name == "scf.yield" and user.parent.name == "scf.for":
+            yield from _around_loop(user.parent.operation, number, dims)
+        else:
+            yield from self._through(user, user.operands[number], dims)
+
+    def _through(
+        self, operation: ir.Operation, value: ir.Value, dims: Dims
+    ) -> Iterator[tuple[ir.Value, Dims]]:
+        """Yields the other values of an operation one of whose values has these dimensions."""
+        if operation.name == INNER_TILED:
+            if value in list(operation.operands)[:2]:
+                raise Refusal("an accumulator is multiplied again", operation.location)
+            self.products[operation] = dims
+            yield operation.operands[2], dims
+            yield operation.results[0], dims
+        elif operation.name == "vector.transpose":
+            order = list(ir.DenseI64ArrayAttr(operation.attributes["permutation"]))
+            if value == operation.results[0]:
+                yield operation.operands[0], (order[dims[0]], order[dims[1]])
+            else:
+                yield operation.results[0], (order.index(dims[0]), order.index(dims[1]))
+        elif _is_elementwise(operation):
+            yield from ((each, dims) for each in (*operation.operands, *operation.results))
+        else:
+            raise Refusal(f"an accumulator meets {operation.name}", operation.location)
+
+
+def _around_loop(loop: ir.Operation, number: int, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
+    if number < 0:
+        raise Refusal("an accumulator bounds a loop", loop.location)
+    body = loop.regions[0]
+    yield loop.operands[3 + number], dims
+    yield body.blocks[0].arguments[1 + number], dims
+    yield terminator(body).operands[number], dims
+    yield loop.results[number], dims
+
+
+def _before_broadcast(operation: ir.Operation, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
+    """Yields what is broadcast, which must be a constant or have both dimensions.
+
+    Anything else may differ between lanes, as an index that is computed from the thread does.
+    """
+    source = operation.operands[0]
+    definition = defining_operation(source)
+    if definition is not None and definition.name == "arith.constant":
+        if not isinstance(source.type, ir.VectorType):
+            return
+    elif not isinstance(source.type, ir.VectorType):
+        raise Refusal("an accumulator meets a number of each lane", operation.location)
+    kind, result = ir.VectorType(source.type), ir.VectorType(operation.results[0].type)
+    missing = result.rank - kind.rank
+    if any(d < missing or kind.shape[d - missing] != result.shape[d] for d in dims):
+        raise Refusal("an accumulator meets vector.broadcast along its rows", operation.location)
+    yield source, (dims[0] - missing, dims[1] - missing)
+
+
+def _is_elementwise(operation: ir.Operation) -> bool:
+    values = [*operation.operands, *operation.results]
+    if operation.name.split(".")[0] not in ("arith", "math") or not operation.results:
+        return False
+    if not all(isinstance(each.type, ir.VectorType) for each in values):
+        return False
+    return len({tuple(ir.VectorType(each.type).shape) for each in values}) == 1

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls and a convolution with renamed indices: the same bits, or right to rounding."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bankwise import PipelineEdit
+from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.matmul_table import TOLERANCE, largest_error
+from bankwise.emulator.counters import Counted
+from bankwise.passes import contraction_renaming
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.rename_contractions import RenameContractions
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Convolution, Matmul, Product, random_operands
+
+ANCHOR = "iree-codegen-vectorize-memref-copy"
+
+Array = npt.NDArray[Any]
+
+
+def emulate(
+    source: str,
+    chip: str,
+    operands: list[Array],
+    reductions: bool | None,
+    decisions: DecisionLog | None = None,
+) -> EmulatedRun:
+    """Runs a module as stock compiles it, or with renamed indices."""
+    edits = [
+        PipelineEdit.after(
+            ANCHOR,
+            RenameContractions(reductions=bool(reductions)),
+            pipelines=frozenset({"TileAndFuse"}),
+            required=True,
+        )
+    ]
+    stock = reductions is None
+    return run_emulated(
+        source,
+        target_flags(chip),
+        "stock" if stock else "auto",
+        operands,
+        edits=[] if stock else edits,
+        decisions=decisions,
+        device=partial(MarkingDevice, whole_grid=64),
+    )
+
+
+def name_of(case: object) -> str:
+    return case.name if isinstance(case, Matmul | Convolution) else str(case)
+
+
+def check_fewer_instructions(stock: EmulatedRun, ours: EmulatedRun, most: float) -> None:
+    assert ours.counters[Counted.LDS] <= most * stock.counters[Counted.LDS]
+    assert ours.counters[Counted.CONFLICTS] == 0
+    assert ours.lds_bytes <= stock.lds_bytes
+    assert ours.counters[Counted.TRANSACTIONS] <= stock.counters[Counted.TRANSACTIONS]
+    assert ours.counters[Counted.LDS_CYCLES] == ours.counters[Counted.LDS_FLOOR_CYCLES]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "chip", "exact", "fast"),
+    [
+        (Matmul(128, 128, 128, "f16"), "gfx942", 0.3, 0.28),
+        (Matmul(128, 128, 128, "f32"), "gfx942", 0.75, 0.6),
+        (Matmul(128, 128, 128, "f32"), "gfx950", 0.75, 0.6),
+        (Matmul(128, 128, 128, "i8"), "gfx942", 0.2, 0.2),
+        (Convolution(1, 18, 18, 64, 128, 3, "f16"), "gfx942", 0.4, 0.4),
+    ],
+    ids=name_of,
+)
+def test_outputs_stay(kernel: Product, chip: str, exact: float, fast: float) -> None:
+    operands = random_operands(kernel)
+    runs = [emulate(kernel.source(), chip, operands, each) for each in (None, False, True)]
+    outputs = [run.outputs[0] for run in runs]
+    assert all(written(output).all() for output in outputs)
+    assert outputs[1].tobytes() == outputs[0].tobytes()
+    assert largest_error(kernel, operands, outputs[2]) <= TOLERANCE[kernel.accumulator]
+    check_fewer_instructions(runs[0], runs[1], exact)
+    check_fewer_instructions(runs[0], runs[2], fast)
+
+
+def test_wide_reads_that_stock_pairs_stay_as_few() -> None:
+    kernel = Matmul(128, 128, 128, "f16", transposed=True)
+    operands = random_operands(kernel)
+    stock, ours = (emulate(kernel.source(), "gfx942", operands, each) for each in (None, True))
+    assert largest_error(kernel, operands, ours.outputs[0]) <= TOLERANCE["f32"]
+    check_fewer_instructions(stock, ours, 1)
+
+
+LEFT_TRANSPOSED = """
+func.func @f(%a: tensor<128x128xf32>, %b: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x128xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %out = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : tensor<128x128xf32>, tensor<128x128xf32>)
+    outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %out : tensor<128x128xf32>
+}
+"""
+
+
+def test_rows_and_columns_of_one_result_are_renamed() -> None:
+    operands = random_operands(Matmul(128, 128, 128, "f32"))
+    log = DecisionLog()
+    runs = [emulate(LEFT_TRANSPOSED, "gfx942", operands, each, log) for each in (None, False)]
+    assert sum(each.action is Action.RENAME for each in log) == 2
+    outputs = [run.outputs[0] for run in runs]
+    assert outputs[1].tobytes() == outputs[0].tobytes()
+    np.testing.assert_allclose(outputs[1], operands[0].T @ operands[1], rtol=1e-4, atol=1e-4)
+    check_fewer_instructions(runs[0], runs[1], 0.75)
+
+
+@pytest.mark.parametrize("site", [0, 1])
+@pytest.mark.parametrize("reductions", [False, True])
+def test_one_transfer_that_is_left_out_makes_the_result_wrong(
+    monkeypatch: pytest.MonkeyPatch, site: int, reductions: bool
+) -> None:
+    """The two reads of an index that is summed over, or a read of columns and their write."""
+    kernel = Matmul(128, 128, 128, "f32", transposed=reductions)
+    operands = random_operands(kernel)
+    right = emulate(kernel.source(), "gfx942", operands, reductions).outputs[0]
+    assert largest_error(kernel, operands, right) <= TOLERANCE["f32"]
+
+    class Forgetful(contraction_renaming.ContractionSearch):
+        def finish(self, decisions: Any) -> None:
+            merges = tuple(decision.merged for decision in decisions)
+            renamed = [
+                each for each in self._sites if each.chosen(merges) != each.transfer.operation
+            ]
+            assert len(renamed) == 2
+            for each in self._sites:
+                each.finish((1,) * len(merges) if each is renamed[site] else merges)
+
+    monkeypatch.setattr("bankwise.passes.rename_contractions.ContractionSearch", Forgetful)
+    wrong = emulate(kernel.source(), "gfx942", operands, reductions).outputs[0]
+    assert largest_error(kernel, operands, wrong) > 1000 * TOLERANCE["f32"]
