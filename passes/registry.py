@@ -10,6 +10,7 @@ from .align_lds_accesses import AlignLdsAccesses
 from .base import FunctionPass
 from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
+from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -31,6 +32,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     FlattenSwizzleHints,
     PadUnhintedAllocs,
     WarnUnhintedAllocs,
+    FormLdmatrix,
     AbsorbSwizzleHints,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,

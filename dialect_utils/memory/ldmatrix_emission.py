@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emitting `nvgpu.ldmatrix` for loads that have been proven to read matrices.
+
+Every lane computes the address of one row. It does so as the lane that reads there computes it now
+(`dialect_utils/index/other_lane.py`), plus what lies between the matrices. Groups of loads that are
+the same distance apart in all lanes share this base, and differ by constants:
+
+    %u = affine.apply affine_map<(t) -> (t floordiv 32 * 32 + t mod 8 * 4)>(%t)
+    %i = ... the row index of the first load, of %u ...
+    %j = affine.apply affine_map<(c, t) -> (c + t floordiv 8 mod 2 * 8)>(%column, %t)
+    nvgpu.ldmatrix %a[%i, %j] numTiles = 4
+    %j16 = arith.addi %j, %c16
+    nvgpu.ldmatrix %a[%i, %j16] numTiles = 4
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from iree.compiler import ir
+
+from ..diagnostics import Refusal
+from ..element_types import element_bits
+from ..index.index_builder import IndexBuilder
+from ..index.index_ops import dimension_of
+from ..index.lane_values import LaneValues, Unknown, combine
+from ..index.other_lane import THREAD_ID, OtherLane
+from ..operations import operations_in
+from .lds_ops import LDMATRIX
+from .matrix_fragments import LANES, ROWS, FragmentProver, MatrixAddresses, Steps
+from .memref_types import type_of
+from .mma_operands import REGISTER_BITS
+
+
+@dataclass(frozen=True)
+class _Base:
+    """Indices that each lane computes once, for all groups of loads alike."""
+
+    addresses: MatrixAddresses
+    indices: tuple[ir.Value, ...]
+
+    def serves(self, addresses: MatrixAddresses) -> bool:
+        """Returns whether the rows of other matrices are as far apart, of whatever memref."""
+        mine, theirs = self.addresses, addresses
+        return (mine.transposed, mine.parity, mine.low, mine.high) == (
+            theirs.transposed,
+            theirs.parity,
+            theirs.low,
+            theirs.high,
+        ) and mine.origin.block == theirs.origin.block
+
+
+@dataclass
+class LdmatrixEmitter:
+    """Emits the `nvgpu.ldmatrix` of one function, those of a block in the order of its text."""
+
+    prover: FragmentProver
+    builder: IndexBuilder
+    _bases: list[_Base] = field(default_factory=list)
+
+    def emit(self, addresses: MatrixAddresses) -> ir.Value:
+        """Emits one right before the first of the loads, and returns its result.
+
+        The result is a vector with a row per register: matrices x elements of a register.
+
+        Raises:
+            Refusal: no lane can compute where another one reads.
+        """
+        before, constants = self._base(addresses)
+        load = addresses.origin
+        indices = [
+            self.builder.add_constant_before(load, index, constant, no_unsigned_wrap=False)
+            for index, constant in zip(before.indices, constants, strict=True)
+        ]
+        self._check(addresses, indices)
+        return _ldmatrix(addresses, indices)
+
+    def _base(self, addresses: MatrixAddresses) -> tuple[_Base, Steps]:
+        """Returns indices for the lanes, and the constants to be added to them."""
+        for base in self._bases:
+            if base.serves(addresses):
+                try:
+                    away = self.prover.distance(addresses.origin, base.addresses.origin)
+                except Refusal:
+                    continue
+                steps = zip(away, addresses.first, base.addresses.first, strict=True)
+                return base, tuple(a + mine - theirs for a, mine, theirs in steps)
+        base = _Base(addresses, self._lane_indices(addresses))
+        self._bases.append(base)
+        return base, (0,) * len(base.indices)
+
+    def _lane_indices(self, addresses: MatrixAddresses) -> tuple[ir.Value, ...]:
+        load = addresses.origin
+        thread = _thread_x(self.prover.function)
+        row = "mod 8 floordiv 2" if addresses.transposed else "mod 8 * 4"
+        with ir.InsertionPoint(load), load.location:
+            warp = f"d0 floordiv {LANES} * {LANES}"
+            other = OtherLane(_apply(f"(d0) -> ({warp} + (d0 {row}))", thread))
+            return tuple(
+                _moved(other.index(index), thread, dimension, addresses)
+                for dimension, index in enumerate(list(load.operands)[1:])
+            )
+
+    def _check(self, addresses: MatrixAddresses, indices: list[ir.Value]) -> None:
+        """Makes sure that every lane has the indices of its row, in all warps and trips."""
+        evaluator = self.prover.evaluator
+        lanes = ROWS * addresses.matrices
+        for index, expected in zip(indices, self.prover.expected(addresses), strict=True):
+            value = evaluator.evaluate(index)
+            if isinstance(value, Unknown):
+                raise Refusal(f"an index depends on the {value.reason}")
+            given = LaneValues(value.full(self.prover.launch)[..., :lanes], value.loops)
+            away = combine(lambda a, b: a - b, given, expected)
+            if isinstance(away, Unknown) or away.values.any():
+                raise Refusal("no lane can compute where another one reads")
+
+
+def _moved(
+    index: ir.Value, thread: ir.Value, dimension: int, addresses: MatrixAddresses
+) -> ir.Value:
+    """Emits an index of row 0 or 1 and so on moved to the matrix of the lane."""
+    first, parity, low, high = (
+        steps[dimension]
+        for steps in (addresses.first, addresses.parity, addresses.low, addresses.high)
+    )
+    terms = [(parity, "d1 mod 2"), (low, "d1 floordiv 8 mod 2"), (high, "d1 floordiv 16 mod 2")]
+    moves = "".join(f" + {step} * ({bit})" for step, bit in terms if step)
+    if not moves and not first:
+        return index
+    return _apply(f"(d0, d1) -> (d0 + {first}{moves})", index, thread)
+
+
+def _apply(text: str, *operands: ir.Value) -> ir.Value:
+    created = ir.Operation.create(
+        "affine.apply",
+        results=[ir.IndexType.get()],
+        operands=list(operands),
+        attributes={"map": ir.Attribute.parse(f"affine_map<{text}>")},
+    )
+    return created.results[0]
+
+
+def _thread_x(function: ir.Operation) -> ir.Value:
+    """Returns the thread id along x, at the entry of the function."""
+    entry = function.regions[0].blocks[0]
+    known = [each for each in operations_in(function, THREAD_ID) if dimension_of(each) == 0]
+    for each in known:
+        if each.block == entry:
+            return each.results[0]
+    with ir.InsertionPoint.at_block_begin(entry), function.location:
+        created = known[0].clone() if known else _thread_id()
+        return created.operation.results[0]
+
+
+def _thread_id() -> ir.Operation:
+    attributes = {"dimension": ir.Attribute.parse("#gpu.dim<x>")}
+    return ir.Operation.create(THREAD_ID, results=[ir.IndexType.get()], attributes=attributes)
+
+
+def _ldmatrix(addresses: MatrixAddresses, indices: list[ir.Value]) -> ir.Value:
+    load = addresses.origin
+    buffer = load.operands[0]
+    element = type_of(buffer).element_type
+    bits = element_bits(element)
+    assert bits is not None
+    with ir.InsertionPoint(load), load.location:
+        kind = ir.VectorType.get([addresses.matrices, REGISTER_BITS // bits], element)
+        created = ir.Operation.create(
+            LDMATRIX,
+            results=[kind],
+            operands=[buffer, *indices],
+            attributes={
+                "transpose": ir.BoolAttr.get(addresses.transposed),
+                "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), addresses.matrices),
+            },
+        )
+    return created.results[0]
+
+
+# What takes the place of the loads.
+
+
+def replace_load(load: ir.Operation, matrices: ir.Value, register: int, element: int) -> None:
+    """Gives the users of a load its elements of a register, from `element` on.
+
+    The load stays, without users. `matrices` must come before it.
+    """
+    result = load.results[0]
+    with ir.InsertionPoint(load), load.location:
+        kind = result.type
+        if not isinstance(kind, ir.VectorType):
+            result.replace_all_uses_with(_extract(matrices, [register, element], kind))
+        elif prod(kind.shape) == 1:
+            scalar = _extract(matrices, [register, element], kind.element_type)
+            result.replace_all_uses_with(_made("vector.from_elements", kind, scalar))
+        else:
+            count = ir.VectorType(matrices.type).shape[1]
+            row = _extract(matrices, [register], ir.VectorType.get([count], kind.element_type))
+            is_same = row.type == kind
+            result.replace_all_uses_with(row if is_same else _made("vector.shape_cast", kind, row))
+
+
+def _extract(vector: ir.Value, position: list[int], kind: ir.Type) -> ir.Value:
+    static = ir.DenseI64ArrayAttr.get(position)
+    return _made("vector.extract", kind, vector, static_position=static)
+
+
+def _made(name: str, kind: ir.Type, operand: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    created = ir.Operation.create(name, results=[kind], operands=[operand], attributes=attributes)
+    return created.results[0]
