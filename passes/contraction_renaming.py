@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which indices of distributed products are renamed, and how many steps become neighbours.
+"""Which indices of distributed products are renamed: those that save cycles or instructions.
 
 A renaming (`bank_model/step_renaming.py`) changes how wide the transfers of its block are, and with
 that what the best layout of every LDS tile is that they touch. So every possible transfer is put
@@ -144,7 +144,7 @@ class ContractionSearch:
         self.policy, self.evaluator, self.blocks = policy, evaluator, blocks
         self._allocations = lds_allocations(function)
         self._roots: dict[ir.Operation, ir.Operation | None] = {}
-        self._merges = [self._possible(block) for block in blocks]
+        self._widest = [self._widest_merge(block) for block in blocks]
         self._sites = self._make_sites()
         self._traces: dict[ir.Operation, AllocationAccesses] = {}
         self._why_not: dict[ir.Operation, str] = {}
@@ -172,9 +172,13 @@ class ContractionSearch:
 
     # What is possible.
 
-    def _possible(self, block: IndexBlock) -> tuple[int, ...]:
-        """Returns the merges that make some access to the LDS wider."""
-        found: set[int] = set()
+    def _widest_merge(self, block: IndexBlock) -> int:
+        """Returns the most steps that some access to the LDS can take at once; 1 for none.
+
+        Fewer steps are not tried: an access of half the width takes as many cycles, and two of them
+        take two instructions unless the backend pairs them.
+        """
+        found: set[int] = {1}
         for end in block.ends:
             if self._root(end.transfer) is None or not _runs_along_rows(end):
                 continue
@@ -182,9 +186,9 @@ class ContractionSearch:
             if not block.summed and self._is_read_transposed(bits):
                 continue
             found.update(possible_merges(block.steps, block.unit, bits))
-        return tuple(
+        return max(
             merged
-            for merged in sorted(found)
+            for merged in found
             if block.aligned % merged == 0
             and all(self._keeps_transactions(end, block, merged) for end in block.ends)
         )
@@ -199,7 +203,7 @@ class ContractionSearch:
         return any(each.name == name for each in self.policy.lds.special_instructions)
 
     def _keeps_transactions(self, end: BlockEnd, block: IndexBlock, merged: int) -> bool:
-        if self._root(end.transfer) is not None:
+        if merged == 1 or self._root(end.transfer) is not None:
             return True
         before = self._transactions(end.transfer, None)
         after = self._transactions(end.transfer, MergedPair(end.outer, block.renaming(merged)))
@@ -226,7 +230,7 @@ class ContractionSearch:
         for of_blocks in ends.values():
             transfer = next(iter(of_blocks.values())).transfer
             variants: dict[Merges, RenamedTransfer] = {}
-            for key in product(*((1, *self._merges[number]) for number in of_blocks)):
+            for key in product(*({1, self._widest[number]} for number in of_blocks)):
                 pairs = [
                     MergedPair(end.outer, self.blocks[number].renaming(merged))
                     for (number, end), merged in zip(of_blocks.items(), key, strict=True)
@@ -254,18 +258,17 @@ class ContractionSearch:
             self._traces[allocation] = traced
 
     def _best(self, number: int, merges: Sequence[int]) -> int:
+        widest = self._widest[number]
         if self._refusal(number) is not None:
             return 1
-        ranks: dict[int, tuple[int, int]] = {}
-        for merged in (1, *self._merges[number]):
-            cost = self._cost(number, (*merges[:number], merged, *merges[number + 1 :]))
-            if cost is not None:
-                ranks[merged] = cost.rank
-        # Of equals, no renaming is best, and then the one that leaves no access to be paired.
-        return min(ranks, key=lambda merged: (ranks[merged], merged > 1, -merged), default=1)
+        plain, wide = (
+            self._cost(number, (*merges[:number], each, *merges[number + 1 :]))
+            for each in (1, widest)
+        )
+        return widest if plain and wide and wide.rank < plain.rank else 1
 
     def _refusal(self, number: int) -> str | None:
-        if not self._merges[number]:
+        if self._widest[number] == 1:
             return "no access to the LDS becomes wider"
         return next(
             (self._why_not[tile] for tile in self._tiles(number) if tile in self._why_not), None

@@ -18,6 +18,7 @@ from .rename_contractions import RenameContractions
 from .rename_registers import RenameRegisters
 from .resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzle_lds_allocs import SwizzleLdsAllocs
+from .transpose_bytes import TransposeBytes
 from .transpose_products import TransposeProducts
 from .verify_lds_conflicts import VerifyLdsConflicts
 from .warn_unhinted_allocs import WarnUnhintedAllocs
@@ -34,6 +35,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     WarnUnhintedAllocs,
     FormLdmatrix,
     AbsorbSwizzleHints,
+    TransposeBytes,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
     AlignLdsAccesses,
