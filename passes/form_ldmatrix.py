@@ -39,6 +39,7 @@ from ..dialect_utils.memory.matrix_fragments import (
     ROW_BYTES,
     FragmentProver,
     MatrixAddresses,
+    Steps,
     lds_allocation_of,
 )
 from ..dialect_utils.memory.memref_types import shown_type
@@ -95,6 +96,10 @@ class _Group:
         return [load for register in self.registers for load in register]
 
 
+_Waiting = dict[tuple[ir.Value, int, bool], list[_Group]]
+"""Groups of two registers, by memref, by stretch of a block, and by whether they are transposed."""
+
+
 @dataclass
 class _Outcome:
     """What became of the loads of one allocation."""
@@ -120,23 +125,24 @@ class _Plan:
     def add(self, fragments: list[Fragment]) -> None:
         """Plans for operands in the order in which they are used."""
         taken: set[ir.Operation] = set()
-        pairs: dict[tuple[ir.Value, int, bool], _Group] = {}
+        waiting: _Waiting = {}
         for fragment in fragments:
             if taken.isdisjoint(fragment.loads):
                 taken.update(fragment.loads)
-                self._add(fragment.registers, pairs)
-        self.groups += pairs.values()
+                self._add(fragment.registers, waiting)
+        for groups in waiting.values():
+            self._join_in_rows(groups)
         self.groups.sort(key=lambda group: self.places[group.addresses.origin])
 
     def _add(
         self,
         registers: Registers,
-        pairs: dict[tuple[ir.Value, int, bool], _Group],
+        waiting: _Waiting,
         why_not_whole: str = "",
     ) -> None:
         """Plans for an operand or a part of one, which could not be read as a whole.
 
-        What fills two registers waits for its like in `pairs`.
+        What fills two registers is kept `waiting` for its like.
         """
         try:
             group = self._group(registers)
@@ -146,29 +152,62 @@ class _Plan:
                 self.keep(registers, reason)
             else:
                 half = len(registers) // 2
-                self._add(registers[:half], pairs, reason)
-                self._add(registers[half:], pairs, reason)
+                self._add(registers[:half], waiting, reason)
+                self._add(registers[half:], waiting, reason)
             return
         if len(registers) == 1 and len(group.loads) == 1:
             # One load would become one `ldmatrix`.
             self.keep(registers, why_not_whole)
         elif len(registers) == 2:
-            self._pair(group, pairs)
+            origin = group.addresses.origin
+            key = (origin.operands[0], self.places[origin][0], group.addresses.transposed)
+            waiting.setdefault(key, []).append(group)
         else:
             self.groups.append(group)
 
-    def _pair(self, group: _Group, pairs: dict[tuple[ir.Value, int, bool], _Group]) -> None:
-        origin = group.addresses.origin
-        key = (origin.operands[0], self.places[origin][0], group.addresses.transposed)
-        waiting = pairs.pop(key, None)
-        if waiting is None:
-            pairs[key] = group
-            return
-        try:
-            self.groups.append(self._group(waiting.registers + group.registers))
-        except Refusal:
-            self.groups.append(waiting)
-            pairs[key] = group
+    def _join_in_rows(self, groups: list[_Group]) -> None:
+        """Joins groups of two registers, those beside each other in a row first.
+
+        A swizzle moves the 16 bytes that a lane reads by its row. So each distance along a row
+        costs a register for the address, while one of several rows often is a constant. With
+        four registers from one row there are half as many distances.
+        """
+        rows: dict[Steps, list[tuple[int, _Group]]] = {}
+        alone: list[_Group] = []
+        for group in groups:
+            try:
+                *row, column = self._position(group, groups[0])
+                rows.setdefault(tuple(row), []).append((column, group))
+            except Refusal:
+                alone.append(group)
+        for row in rows.values():
+            row.sort(key=lambda each: each[0])
+            alone += self._join([group for _, group in row])
+        self.groups += self._join(alone)
+
+    def _join(self, groups: list[_Group]) -> list[_Group]:
+        """Joins groups with their neighbours; returns those that are left."""
+        left: list[_Group] = []
+        for group in groups:
+            if left:
+                try:
+                    self.groups.append(self._group(left[-1].registers + group.registers))
+                except Refusal:
+                    left.append(group)
+                else:
+                    left.pop()
+            else:
+                left.append(group)
+        return left
+
+    def _position(self, group: _Group, other: _Group) -> Steps:
+        """Returns how far the first matrix of a group lies behind the origin of another group.
+
+        Raises:
+            Refusal: that differs between lanes.
+        """
+        away = self.prover.distance(group.addresses.origin, other.addresses.origin)
+        return tuple(a + b for a, b in zip(away, group.addresses.first, strict=True))
 
     def _group(self, registers: Registers) -> _Group:
         """Returns the group that these registers make.
