@@ -19,7 +19,7 @@ below. Lane 4 r reads at [r, 0], lane 4 r + c at [r, 2 c]: these are two plain m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from iree.compiler import ir
@@ -89,6 +89,8 @@ class FragmentProver:
     function: ir.Operation
     launch: Launch
     evaluator: LaneEvaluator
+    _steps: dict[tuple[ir.Value, ir.Value], int | None] = field(default_factory=dict)
+    """By how much indices differ; None where not by the same in all lanes and trips."""
 
     def addresses(
         self, registers: Sequence[tuple[ir.Operation, ...]], first: ir.Operation
@@ -126,24 +128,34 @@ class FragmentProver:
         Raises:
             Refusal: one of them is not known.
         """
-        found: list[LaneValues] = []
-        for index in list(load.operands)[1:]:
-            value = self.evaluator.evaluate(index)
-            if isinstance(value, Unknown):
-                raise Refusal(f"an index depends on the {value.reason}")
-            found.append(value)
-        return found
+        return list(map(self._known, list(load.operands)[1:]))
 
     def distance(self, load: ir.Operation, other: ir.Operation) -> Steps:
-        """Returns how far a load reads behind another one, the same in all lanes and trips."""
-        steps: list[int] = []
-        for mine, theirs in zip(self.indices(load), self.indices(other), strict=True):
-            away = combine(np.subtract, mine, theirs)
-            step = None if isinstance(away, Unknown) else away.uniform
-            if step is None:
-                raise Refusal("they are not equally far apart in all lanes")
-            steps.append(step)
-        return tuple(steps)
+        """Returns how far a load reads behind another one, the same in all lanes and trips.
+
+        Raises:
+            Refusal: it is not the same, or not known.
+        """
+        indices, others = (list(each.operands)[1:] for each in (load, other))
+        return tuple(map(self._step, indices, others))
+
+    def _step(self, index: ir.Value, other: ir.Value) -> int:
+        """Returns by how much one index is more than another one."""
+        pair = (index, other)
+        if pair not in self._steps:
+            values = self._known(index), self._known(other)
+            away = combine(np.subtract, *values)
+            self._steps[pair] = None if isinstance(away, Unknown) else away.uniform
+        step = self._steps[pair]
+        if step is None:
+            raise Refusal("they are not equally far apart in all lanes")
+        return step
+
+    def _known(self, index: ir.Value) -> LaneValues:
+        value = self.evaluator.evaluate(index)
+        if isinstance(value, Unknown):
+            raise Refusal(f"an index depends on the {value.reason}")
+        return value
 
     def _check_all_lanes(self, load: ir.Operation) -> None:
         """Makes sure that all lanes of a warp execute `load` together."""
