@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What register layouts do to the 110 attention shapes, and whether the results stay right.
+
+python -m bankwise.bench.register_layouts [--every N] [--jobs N] [-o rows.jsonl]
+
+Compiles the attentions as `iree-compile` does and with the three levels of `auto`. On gfx942 and
+gfx950 (f16, bf16, f32), the first and the last workgroup of each run on the emulator with random
+inputs. For sm_80 (f16, bf16), the loads in the loops of the PTX are counted.
+
+A row fails where at `exact` the output is not bitwise equal to stock's, conflicts or scalar reads
+in loops are left, or a 16-bit type has no fewer LDS instructions than stock; and where at `fast`
+the error is above stock's, or f32 has more than half of stock's LDS instructions. Errors are taken
+against float64 over the elements that the workgroups wrote. The error of `fast` is above stock's
+where its root mean square is more than 5 % above, which is more than that of other orders of the
+same sums differs, or where its largest one is more than one unit in the last place of the largest
+result above.
+
+Finished rows are appended to the output at once; the same command goes on from there. Rows of other
+sources of the passes or the emulator do not count. A report is written beside them, as Markdown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
+
+from ..dialect_utils.element_types import dtype_of
+from ..emulator.chips import EMULATED_CHIPS
+from ..emulator.counters import Counted
+from ..iree_plugin.atomic_file import write_output
+from ..iree_plugin.compile import compile
+from ..iree_plugin.temporary_files import temporary_directory
+from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..sweep.cases import target_flags
+from ..sweep.engine import Workers
+from ..sweep.kernels import F64, Attention, Mask, swept_attentions
+from ..sweep.rows import installed_versions
+from ..sweep.rows_file import RowsFile
+from ..sweep.tables import markdown_lines
+from .emulated_runs import MarkingDevice, written
+from .kept_rows import INTERRUPTED, RESULTS, fill_rows
+from .loop_reads import WORD_BITS, scalar_reads_in_loops, shared_loads_in_loops
+from .runs import bench_parser
+
+Array = npt.NDArray[Any]
+Case = tuple[Attention, str]
+
+STOCK, LAYOUT, EXACT, FAST = MODES = ("stock", "auto/layout", "auto/exact", "auto/fast")
+COMPILED_ONLY = "sm_80"
+DTYPES = dict.fromkeys(EMULATED_CHIPS, ("f16", "bf16", "f32")) | {COMPILED_ONLY: ("f16", "bf16")}
+
+COUNTERS = {
+    Counted.LDS: "LDS instructions",
+    Counted.LDS_CYCLES: "LDS cycles",
+    Counted.CONFLICTS: "conflict cycles",
+    Counted.VALU: "VALU instructions",
+    Counted.TRANSACTIONS: "64-byte blocks",
+}
+"""The counters of a row, and their heads in tables."""
+LDS_BYTES, VGPRS, SCRATCH, SCALAR_READS, LOADS = (
+    "LDS bytes",
+    "VGPRs",
+    "scratch bytes",
+    "scalar reads in loops",
+    "shared loads in loops",
+)
+_LOAD = "load of "
+"""Stands before the width in the name of a figure that counts loads of one width."""
+_VGPRS = re.compile(r"\.vgpr_count:\s+(\d+)")
+
+RMS_NOISE = 1.05
+"""How far above stock's the root mean square error of another order of the sums may be."""
+F32_SHARE = 0.5
+"""The share of stock's LDS instructions that f32 may have at `fast`."""
+
+
+@dataclass(frozen=True)
+class RegisterRow:
+    """One attention on one target.
+
+    Attributes:
+        code: a digest of the code that compiles and emulates.
+        workgroups, emulated: how many the grid has, and how many ran; 0 where none did.
+        figures: for each mode that did not fail the counters of the workgroups that ran, and
+            figures of the assembly.
+        rms, largest: for each mode the root mean square and the largest error of what was written.
+        unit: one unit in the last place of the largest result that was written.
+        equal: whether `exact` gives the same bits as stock; None where nothing ran.
+        errors: the error of each mode that failed.
+    """
+
+    kernel: str
+    dtype: str
+    target: str
+    code: str
+    workgroups: int = 0
+    emulated: int = 0
+    figures: dict[str, dict[str, int]] = field(default_factory=dict)
+    rms: dict[str, float] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
+    unit: float = 0.0
+    equal: bool | None = None
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Returns a key that rows of the same measurement share."""
+        return self.kernel, self.target, self.code
+
+    @property
+    def failed(self) -> bool:
+        """Returns whether a mode failed, so that the row is to be measured again."""
+        return bool(self.errors)
+
+    @property
+    def faults(self) -> list[str]:
+        """Returns why the row fails; empty if it does not."""
+        if self.errors:
+            return [f"{mode} fails: {text.splitlines()[0]}" for mode, text in self.errors.items()]
+        stock, exact, fast = (self.figures[mode] for mode in (STOCK, EXACT, FAST))
+        lds = Counted.LDS if self.emulated else LOADS
+        narrow = self.dtype != "f32"
+        found = {
+            "the output of exact is not stock's": self.equal is False,
+            f"{exact.get(Counted.CONFLICTS)} conflict cycles at exact": bool(
+                exact.get(Counted.CONFLICTS)
+            ),
+            f"{exact[SCALAR_READS]} scalar reads in loops at exact": exact[SCALAR_READS] > 0,
+            f"{exact[lds]:,} LDS instructions at exact, stock has {stock[lds]:,}": narrow
+            and exact[lds] >= stock[lds],
+            f"{fast[lds]:,} LDS instructions at fast, stock has {stock[lds]:,}": not narrow
+            and fast[lds] > F32_SHARE * stock[lds],
+        }
+        return [text for text, wrong in found.items() if wrong] + self._deviations()
+
+    def _deviations(self) -> list[str]:
+        if not self.rms:
+            return []
+        (rms, stock_rms), (most, stock_most) = (
+            (errors[FAST], errors[STOCK]) for errors in (self.rms, self.largest)
+        )
+        # Written as "not below", so that an error that is no number is a fault.
+        found = {
+            f"error {rms:.2e} at fast, stock has {stock_rms:.2e}": not rms <= RMS_NOISE * stock_rms,
+            f"largest error {most:.2e} at fast, stock has {stock_most:.2e}": not most
+            <= stock_most + self.unit,
+        }
+        return [text for text, wrong in found.items() if wrong]
+
+    def of_grid(self, mode: str, name: str) -> float:
+        """Returns a figure; counters of a sample are scaled to the whole grid."""
+        scale = self.workgroups / self.emulated if name in COUNTERS else 1
+        return self.figures[mode].get(name, 0) * scale
+
+
+def cases(every: int) -> list[Case]:
+    """Returns every `every`-th shape, for all targets and their types."""
+    return [
+        (attention, target)
+        for target, dtypes in DTYPES.items()
+        for dtype in dtypes
+        for attention in swept_attentions(dtype)[::every]
+    ]
+
+
+def empty_row(case: Case) -> RegisterRow:
+    """Returns the row of a case that has not been measured."""
+    attention, target = case
+    return RegisterRow(attention.name, attention.dtype, target, installed_versions().code)
+
+
+def measure(case: Case) -> RegisterRow:
+    """Measures one case in all modes; what fails is in the row too."""
+    row = empty_row(case)
+    return _compiled(row, case) if case[1] == COMPILED_ONLY else _emulated(row, case)
+
+
+def _compiled(row: RegisterRow, case: Case) -> RegisterRow:
+    attention, target = case
+
+    def loads(mode: str) -> dict[str, int]:
+        with temporary_directory("bankwise-bench-") as directory:
+            dumped = f"--iree-hal-dump-executable-binaries-to={directory}"
+            compile(attention.source(), [*target_flags(target), dumped], mode)
+            (ptx,) = directory.glob("*.ptx")
+            found = shared_loads_in_loops(ptx.read_text())
+        scalar = sum(n for name, n in found.items() if name.isdigit() and int(name) < WORD_BITS)
+        widths = {f"{_LOAD}{name}": count for name, count in found.items()}
+        return {LOADS: sum(found.values()), SCALAR_READS: scalar, **widths}
+
+    figures, errors = _of_modes(loads)
+    return replace(row, figures=figures, errors=errors)
+
+
+def _emulated(row: RegisterRow, case: Case) -> RegisterRow:
+    attention, target = case
+    operands = random_inputs(attention)
+    # A grid of 0 workgroups is the largest that runs whole: of all others two workgroups run.
+    device = partial(MarkingDevice, whole_grid=0)
+
+    def run(mode: str) -> EmulatedRun:
+        return run_emulated(attention.source(), target_flags(target), mode, operands, device=device)
+
+    runs, errors = _of_modes(run)
+    if errors:
+        return replace(row, errors=errors)
+    outputs = {mode: run.outputs[0] for mode, run in runs.items()}
+    part = written(outputs[STOCK])
+    exact = attention_rows(operands, part, attention.head_dim**-0.5)
+    deviations = {
+        mode: np.abs(output[part].astype(np.float64) - exact) for mode, output in outputs.items()
+    }
+    first = runs[STOCK]
+    return replace(
+        row,
+        workgroups=first.workgroups,
+        emulated=first.emulated,
+        figures={mode: _figures(run) for mode, run in runs.items()},
+        rms={mode: _finite(np.sqrt((each**2).mean())) for mode, each in deviations.items()},
+        largest={mode: _finite(each.max()) for mode, each in deviations.items()},
+        unit=float(np.abs(exact).max() * ml_dtypes.finfo(outputs[STOCK].dtype).eps),
+        equal=outputs[STOCK].tobytes() == outputs[EXACT].tobytes(),
+    )
+
+
+def _of_modes(made: Callable[[str], Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns what was made with each mode, or why it failed."""
+    found: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    for mode in MODES:
+        try:
+            found[mode] = made(mode)
+        except Exception as error:
+            # Whatever fails, the other figures are wanted.
+            errors[mode] = f"{type(error).__name__}: {error}"
+    return found, errors
+
+
+def _figures(run: EmulatedRun) -> dict[str, int]:
+    kernels = [record.kernel for record in run.records]
+    counts = [int(count) for text in run.assembly.values() for count in _VGPRS.findall(text)]
+    return {
+        **{name: run.counters.get(name, 0) for name in COUNTERS},
+        LDS_BYTES: run.lds_bytes,
+        VGPRS: max(counts, default=0),
+        SCRATCH: max(kernel.private_bytes for kernel in kernels),
+        SCALAR_READS: sum(map(scalar_reads_in_loops, kernels)),
+    }
+
+
+def _finite(value: np.floating[Any]) -> float:
+    """Returns a number that JSON holds and that no error is above, where `value` is none."""
+    return float(value) if np.isfinite(value) else sys.float_info.max
+
+
+def random_inputs(attention: Attention) -> list[Array]:
+    """Returns normal values for q, k and v, the same for all modes and targets."""
+    random = np.random.default_rng(7)
+    shape = (attention.batch, attention.seq, attention.head_dim)
+    values = [random.standard_normal(shape, np.float32) for _ in range(3)]
+    return [value.astype(dtype_of(attention.dtype)) for value in values]
+
+
+def attention_rows(operands: Sequence[Array], part: Mask, scale: float) -> F64:
+    """Returns the elements of softmax(scale q k^T) v that `part` marks, in float64.
+
+    Args:
+        operands: q, k and v [batch, seq, head_dim].
+        part: [batch, seq, head_dim]; only its rows are computed.
+    """
+    found: list[F64] = []
+    for batch in np.flatnonzero(part.any(axis=(1, 2))):
+        q, k, v = (each[batch].astype(np.float64) for each in operands)
+        rows = np.flatnonzero(part[batch].any(axis=1))
+        scores = q[rows] @ k.T * scale
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        result = weights @ v / weights.sum(-1, keepdims=True)
+        found.append(result[part[batch][rows]])
+    return np.concatenate(found)
+
+
+# What is shown.
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of sums: its head, and the cell of some rows under one mode."""
+
+    head: str
+    cell: Callable[[Sequence[RegisterRow], str], str]
+
+
+def _sum(name: str) -> _Column:
+    """Returns a column with the sum over the kernels, and how many times stock's it is."""
+
+    def cell(rows: Sequence[RegisterRow], mode: str) -> str:
+        total, stock = (sum(row.of_grid(each, name) for row in rows) for each in (mode, STOCK))
+        ratio = f" ({total / stock:.3f}x)" if stock and mode != STOCK else ""
+        return f"{total:,.0f}{ratio}"
+
+    return _Column(_head(name), cell)
+
+
+def _head(name: str) -> str:
+    return COUNTERS[Counted(name)] if name in COUNTERS else name
+
+
+def _most(name: str) -> _Column:
+    return _Column(
+        f"most {name}", lambda rows, mode: f"{max(row.figures[mode][name] for row in rows):,}"
+    )
+
+
+def _kernels_with(name: str) -> _Column:
+    return _Column(
+        f"kernels with {name}",
+        lambda rows, mode: str(sum(row.figures[mode][name] > 0 for row in rows)),
+    )
+
+
+def _error_over_stock(rows: Sequence[RegisterRow], mode: str) -> str:
+    """Returns the largest ratio of root mean square errors."""
+    ratios = [row.rms[mode] / row.rms[STOCK] if row.rms[STOCK] else math.inf for row in rows]
+    return f"{max(ratios):.3f}x"
+
+
+_EMULATED_COLUMNS = (
+    *(_sum(name) for name in (*COUNTERS, LDS_BYTES)),
+    _most(VGPRS),
+    _kernels_with(SCRATCH),
+    _kernels_with(SCALAR_READS),
+    _Column("greatest error over stock's", _error_over_stock),
+)
+
+
+def _compiled_columns(rows: Sequence[RegisterRow]) -> tuple[_Column, ...]:
+    names = {name for row in rows for each in row.figures.values() for name in each}
+    widths = sorted((n for n in names if n.startswith(_LOAD)), key=lambda n: (len(n), n))
+    return (_sum(LOADS), *map(_sum, widths), _kernels_with(SCALAR_READS))
+
+
+def sums(rows: Sequence[RegisterRow], *, emulated: bool) -> list[list[str]]:
+    """Returns a head, and a line for each target, type and mode with sums over the kernels."""
+    complete = [r for r in rows if not r.errors and (r.target != COMPILED_ONLY) is emulated]
+    columns = _EMULATED_COLUMNS if emulated else _compiled_columns(complete)
+    lines = [["target", "type", "mode", "kernels", *(column.head for column in columns)]]
+    for target, dtype in dict.fromkeys((row.target, row.dtype) for row in complete):
+        group = [row for row in complete if (row.target, row.dtype) == (target, dtype)]
+        lines += [
+            [
+                target,
+                dtype,
+                mode,
+                str(len(group)),
+                *(column.cell(group, mode) for column in columns),
+            ]
+            for mode in MODES
+        ]
+    return lines
+
+
+def markdown(rows: Sequence[RegisterRow]) -> str:
+    """Returns the sums, the rows that fail, and the LDS figures of all rows."""
+    parts = [
+        "# Register layouts of attentions",
+        "`python -m bankwise.bench.register_layouts`: counters of whole grids, extrapolated from "
+        "two workgroups of each kernel on the emulator. Errors are root mean squares against "
+        "float64. For sm_80, the loads in the loops of the PTX by the bits that a thread gets.",
+    ]
+    parts += [
+        markdown_lines(lines, text_columns=3)
+        for emulated in (True, False)
+        if len(lines := sums(rows, emulated=emulated)) > 1
+    ]
+    faults = [[row.target, row.kernel, fault] for row in rows for fault in row.faults]
+    if faults:
+        parts += ["## Failed", markdown_lines([["target", "kernel", "what"], *faults], 3)]
+    parts += [f"## All rows: {' / '.join(MODES)}", markdown_lines(_row_lines(rows), 2)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row_lines(rows: Sequence[RegisterRow]) -> list[list[str]]:
+    names = (Counted.LDS, Counted.LDS_CYCLES, Counted.VALU, LDS_BYTES, VGPRS, LOADS)
+    lines = [["target", "kernel", *map(_head, names)]]
+    for row in rows:
+        if not row.errors:
+            figures = [row.figures[mode] for mode in MODES]
+            cells = [
+                " / ".join(f"{each[name]:,}" for each in figures) if name in figures[0] else "-"
+                for name in names
+            ]
+            lines.append([row.target, row.kernel, *cells])
+    return lines
+
+
+def _shown(lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(*lines[0])
+    for line in lines[1:]:
+        table.add_row(*line)
+    return table
+
+
+def main() -> int:
+    """Measures all cases; exits with 1 when a row fails."""
+    parser = bench_parser(__doc__, "kernels", every="attention shape")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "register_layouts.jsonl")
+    arguments = parser.parse_args()
+    if arguments.every < 1:
+        parser.error(f"--every={arguments.every}: expects a number from 1")
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    workers = Workers(arguments.jobs)
+    with RowsFile(arguments.output, RegisterRow) as file:
+        chosen = cases(arguments.every)
+        rows, stopped = fill_rows(file, chosen, empty_row, measure, "attentions", workers)
+    write_output(str(arguments.output.with_suffix(".md")), markdown(rows).encode())
+    console = Console(width=200)
+    for emulated in (True, False):
+        console.print(_shown(sums(rows, emulated=emulated)))
+    faults = [(row, fault) for row in rows for fault in row.faults]
+    for row, fault in faults:
+        print(f"{row.kernel} for {row.target}: {fault}")
+    print(f"{len({row.key for row, _ in faults})} of {len(rows)} rows failed")
+    return INTERRUPTED if stopped else int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
