@@ -30,6 +30,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.stock_identity
 	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.wait_check
+	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.solver_speed
 	$(BIN)/python -m bankwise.bench.emulator_speed
