@@ -29,6 +29,7 @@ from ..index.lane_values import LaneEvaluator
 from ..memory.memref_types import static_strides, type_of
 from ..operations import operations_in
 from .accumulators import AccumulatorFlow
+from .lane_exchange import check_exchange
 from .lane_products import INNER_TILED, LaneProduct, OperandRead
 from .lane_transfers import LaneTransfer
 
@@ -237,11 +238,12 @@ class _Finder:
             if dim != end.inner and not ignores(offsets, slot, size):
                 raise Refusal("an index depends on the slot of another one", where)
 
-    def _block(
-        self, ends: Sequence[BlockEnd], summed: bool, slots: int, unit: int
-    ) -> IndexBlock | None:
+    def _block(self, ends: Sequence[BlockEnd], summed: bool, slots: int, unit: int) -> IndexBlock:
         if len({end.steps for end in ends}) != 1:
             raise Refusal("the transfers of an index have different steps")
+        alike = [end.transfer.operation for end in ends]
+        for end in ends:
+            check_exchange(end.transfer, alike)
         return IndexBlock(tuple(ends), summed, ends[0].steps, slots, unit, gcd(*self._bounds(ends)))
 
     def _bounds(self, ends: Sequence[BlockEnd]) -> Iterator[int]:
