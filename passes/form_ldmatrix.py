@@ -39,7 +39,6 @@ from ..dialect_utils.memory.matrix_fragments import (
     ROW_BYTES,
     FragmentProver,
     MatrixAddresses,
-    Steps,
     lds_allocation_of,
 )
 from ..dialect_utils.memory.memref_types import shown_type
@@ -131,7 +130,7 @@ class _Plan:
                 taken.update(fragment.loads)
                 self._add(fragment.registers, waiting)
         for groups in waiting.values():
-            self._join_in_rows(groups)
+            self._join(groups)
         self.groups.sort(key=lambda group: self.places[group.addresses.origin])
 
     def _add(
@@ -165,49 +164,26 @@ class _Plan:
         else:
             self.groups.append(group)
 
-    def _join_in_rows(self, groups: list[_Group]) -> None:
-        """Joins groups of two registers, those beside each other in a row first.
+    def _join(self, groups: list[_Group]) -> None:
+        """Joins groups of two registers with the next ones in the order of their use.
 
-        A swizzle moves the 16 bytes that a lane reads by its row. So each distance along a row
-        costs a register for the address, while one of several rows often is a constant. With
-        four registers from one row there are half as many distances.
+        The four registers are loaded for the first use, so that the other two wait for the second
+        one: operands that are used long after each other would take more registers.
         """
-        rows: dict[Steps, list[tuple[int, _Group]]] = {}
-        alone: list[_Group] = []
+        waiting: _Group | None = None
         for group in groups:
+            if waiting is None:
+                waiting = group
+                continue
             try:
-                *row, column = self._position(group, groups[0])
-                rows.setdefault(tuple(row), []).append((column, group))
+                self.groups.append(self._group(waiting.registers + group.registers))
             except Refusal:
-                alone.append(group)
-        for row in rows.values():
-            row.sort(key=lambda each: each[0])
-            alone += self._join([group for _, group in row])
-        self.groups += self._join(alone)
-
-    def _join(self, groups: list[_Group]) -> list[_Group]:
-        """Joins groups with their neighbours; returns those that are left."""
-        left: list[_Group] = []
-        for group in groups:
-            if left:
-                try:
-                    self.groups.append(self._group(left[-1].registers + group.registers))
-                except Refusal:
-                    left.append(group)
-                else:
-                    left.pop()
+                self.groups.append(waiting)
+                waiting = group
             else:
-                left.append(group)
-        return left
-
-    def _position(self, group: _Group, other: _Group) -> Steps:
-        """Returns how far the first matrix of a group lies behind the origin of another group.
-
-        Raises:
-            Refusal: that differs between lanes.
-        """
-        away = self.prover.distance(group.addresses.origin, other.addresses.origin)
-        return tuple(a + b for a, b in zip(away, group.addresses.first, strict=True))
+                waiting = None
+        if waiting is not None:
+            self.groups.append(waiting)
 
     def _group(self, registers: Registers) -> _Group:
         """Returns the group that these registers make.
