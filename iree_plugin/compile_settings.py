@@ -17,8 +17,8 @@ MITIGATIONS = {
 codegen pipelines stands in `mitigation.MODES`."""
 
 LEVELS = {
-    "layout": "the memory layouts of tiles only (default)",
-    "exact": "register layouts too, as far as outputs stay the same bits",
+    "layout": "the memory layouts of tiles only",
+    "exact": "register layouts too, as far as outputs stay the same bits (default)",
     "fast": "the order of sums too: outputs are right to rounding",
 }
 """What a compile may change besides the layouts in memory, as the tools' helps say it. The levels
@@ -66,7 +66,7 @@ class CompileSettings:
     input: str | None = None
     output: str = "-"
     mitigation: str = "auto"
-    level: str = "layout"
+    level: str = "exact"
     remarks: bool = False
     decisions: str | None = None
     dump_ir: str | None = None

@@ -24,7 +24,7 @@ from itertools import chain
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.issue import LayoutCosts, layout_cost
+from ..bank_model.issue import LayoutCost, LayoutCosts, layout_cost
 from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import (
     Layout,
@@ -124,6 +124,11 @@ class LayoutPolicy:
             InvalidParameterError: the accesses cannot be counted.
         """
         return _Choosing(self, known).choose()
+
+    def least_cost(self, known: KnownTile) -> LayoutCost:
+        """Returns what the tile costs in the layout that `choose` returns, with its errors."""
+        choosing = _Choosing(self, known)
+        return choosing.run.of(choosing.choose().layout)
 
     def propose(self, known: KnownTile, refusal: Refusal | None = None) -> LayoutChoice:
         """Returns what a compile makes of the tile that pads what it does not swizzle.

@@ -29,7 +29,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.coalescing import coalescing
-from ..bank_model.issue import layout_cost
+from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layout_digits import RegisterOrder
 from ..bank_model.nested_layout import NestedLayout, TilePart
 from ..bank_model.register_renaming import (
@@ -167,7 +167,6 @@ class RenamingSearch:
             return
         try:
             tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
-            accesses_of(alloc, tile, self.layouts, self.launch)
         except Refusal as error:
             self._unknown |= dict.fromkeys(transfers, error)
             return
@@ -224,11 +223,16 @@ class RenamingSearch:
             return str(each.pinned)
         if each.kind not in kinds:
             return f"it is {each.kind.value}: a renaming changes the order of a sum"
-        for meeting in self.classes.meetings_of(each):
+        meetings = self.classes.meetings_of(each)
+        for meeting in meetings:
             if meeting.op in self._unknown:
                 return str(self._unknown[meeting.op])
             if meeting.op not in self._layout_of:
                 return "the layout of a transfer is not known"
+        try:
+            self._cost(meetings, {})
+        except (Refusal, InvalidParameterError) as error:
+            return str(error)
         return None
 
     def _best(self, each: DimensionClass, others: Renaming) -> Renaming:
@@ -358,8 +362,7 @@ class RenamingSearch:
         if key not in self._counted:
             layouts = self.layouts.with_layouts(changed)
             accesses = accesses_of(tile.alloc, tile.tile, layouts, self.launch)
-            choice = self.policy.choose(KnownTile(tile.tile, accesses))
-            cost = layout_cost(self.policy.lds, tile.tile, choice.layout, accesses)
+            cost = self.policy.least_cost(KnownTile(tile.tile, accesses))
             single = sum(
                 access.weight * each.instructions * self.launch.waves
                 for access, each in zip(accesses, cost.accesses, strict=True)

@@ -53,7 +53,8 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert all(d["conflict_cycles_after"] < d["conflict_cycles_before"] for d in hinted)
     assert f"{source}:4:10: remark: allocation of tensor<" in result.stderr
     dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
-    assert dumped[0].startswith("01-") and dumped[0].endswith("bankwise-hint-vector-allocs.mlir")
+    assert dumped[0].startswith("01-") and dumped[0].endswith("bankwise-rename-registers.mlir")
+    assert dumped[1].startswith("02-") and dumped[1].endswith("bankwise-hint-vector-allocs.mlir")
     assert dumped[-1].endswith("bankwise-align-lds-accesses.mlir")
     assert {p.name for p in tmp_path.iterdir()} == {"attention.mlir", "out.vmfb", "d.json", "ir"}
 
@@ -250,7 +251,8 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
     assert prefetching != text
     (tmp_path / "c.mlir").write_text(prefetching)
     result = tool("bankwise-compile", "c.mlir", *GFX942, "-o=a.vmfb", "--bankwise-dump-ir=ir",
-                  "--compile-from=executable-configurations", "--bankwise-decisions=d")  # fmt: skip
+                  "--compile-from=executable-configurations", "--bankwise-decisions=d",
+                  "--bankwise-level=layout")  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
     actions = [d["action"] for d in json.loads((tmp_path / "d").read_text())["decisions"]]
     assert actions.count("resolve") == actions.count("hint") == 3

@@ -70,9 +70,13 @@ def test_equal_cycles_take_no_more_instructions():
 
 def test_rows_of_96_that_lanes_copy_by_6_elements():
     """8 waves copy 32 x 96 f16: no padding of such rows is free of conflicts, a swizzle is."""
-    auto = counted(program("reproducer_atcfg_8w"), "auto")
-    assert auto[Counted.CONFLICTS] == 0
-    assert auto[Counted.LDS_CYCLES] == auto["LDS_FLOOR_CYCLES"]
+    layout, exact = (
+        counted(program("reproducer_atcfg_8w"), f"auto/{m}") for m in ("layout", "exact")
+    )
+    assert layout[Counted.CONFLICTS] == 0
+    assert layout[Counted.LDS_CYCLES] == layout["LDS_FLOOR_CYCLES"]
+    # Two columns at once take fewer cycles, with conflicts that no swizzle and no padding removes.
+    assert exact[Counted.LDS_CYCLES] < 0.8 * layout[Counted.LDS_CYCLES]
 
 
 @pytest.fixture(scope="module")
