@@ -28,6 +28,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import permutations
+from math import prod
 
 from iree.compiler import ir
 
@@ -41,6 +43,10 @@ from ..operations import defining_operation, operations_in, segments_of, termina
 
 DigitNames = tuple[tuple[int, ...], ...]
 """The digits of a vector by their names: per dimension, from the lowest digit."""
+
+
+_Rows = list[list[int]]
+"""The digits of each dimension of a vector, or of each iterator of a product."""
 
 
 class ClassKind(Enum):
@@ -322,17 +328,47 @@ class _Walk:
         if list(segments) != [2, 1] or len(op.results) != 1:
             return f"{op_name(op)} is no product of two operands"
         self._same(op.operands[2], op.results[0])
-        maps = ir.ArrayAttr(op.attributes["indexing_maps"])
-        rows: list[list[list[int]]] = []
-        for value, attribute in zip((*list(op.operands)[:2], op.results[0]), maps, strict=True):
-            found = self._untiled(value, len(ir.AffineMapAttr(attribute).value.results))
-            if found is None:
-                return f"{op_name(op)} has an operand whose tiles are of unknown origin"
-            rows.append(found)
+        maps = [
+            [str(result) for result in ir.AffineMapAttr(attribute).value.results]
+            for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])
+        ]
+        values = (*list(op.operands)[:2], op.results[0])
+        ways = [self._untiled(value, len(own)) for value, own in zip(values, maps, strict=True)]
+        rows = self._agreed(maps, ways)
+        if rows is None:
+            return f"{op_name(op)} has an operand whose tiles are of unknown origin"
         return self._product(op, rows)
 
-    def _untiled(self, value: ir.Value, iterators: int) -> list[list[int]] | None:
-        """Returns the digits of each iterator of an operand of `inner_tiled`.
+    def _agreed(
+        self, maps: Sequence[Sequence[str]], ways: Sequence[Sequence[_Rows]]
+    ) -> list[_Rows] | None:
+        """Returns the only way of each operand in which iterators have the same size everywhere.
+
+        Args:
+            maps: the iterators of each operand.
+            ways: the digits that the iterators of each operand may have.
+        """
+        left = [list(each) for each in ways]
+        sizes: dict[str, int] = {}
+        for _ in left:
+            for number, iterators in enumerate(maps):
+                left[number] = [
+                    rows
+                    for rows in left[number]
+                    if all(
+                        sizes.get(iterator, self._size(row)) == self._size(row)
+                        for iterator, row in zip(iterators, rows, strict=True)
+                    )
+                ]
+                if len(left[number]) == 1:
+                    sizes |= zip(iterators, map(self._size, left[number][0]), strict=True)
+        return [rows for (rows,) in left] if all(len(each) == 1 for each in left) else None
+
+    def _size(self, row: Sequence[int]) -> int:
+        return prod(self.digits.base[digit] for digit in row)
+
+    def _untiled(self, value: ir.Value, iterators: int) -> list[_Rows]:
+        """Returns the digits that each iterator of an operand of `inner_tiled` may have.
 
         Which dimension inside a tile belongs to which iterator is no part of what an opaque
         `inner_tiled` says. It follows from the vector that was cut into tiles:
@@ -342,20 +378,26 @@ class _Walk:
         """
         whole = self._whole(value, iterators)
         if whole is None:
-            return None
+            return []
         dims = self.digits.vector(whole)
         owner = {self.digits.find(d): dim for dim, row in enumerate(dims) for d in row}
         places: list[int | None] = []
         for row in self.digits.vector(value)[:iterators]:
             owners = {owner.get(self.digits.find(d), -1) for d in row}
             if len(owners) > 1 or -1 in owners:
-                return None
+                return []
             places.append(next(iter(owners), None))
-        # A single tile has no digits: its iterator is the one that is left.
+        # A single tile has no digits: its iterator is one of those that are left.
         left = [dim for dim in range(len(dims)) if dim not in places]
-        if places.count(None) != len(left) or len(left) > 1:
-            return None
-        return [dims[left[0] if place is None else place] for place in places]
+        if places.count(None) != len(left):
+            return []
+        ways: list[_Rows] = []
+        for order in permutations(left):
+            others = iter(order)
+            way = [dims[next(others) if place is None else place] for place in places]
+            if way not in ways:
+                ways.append(way)
+        return ways
 
     def _whole(self, value: ir.Value, rank: int) -> ir.Value | None:
         """Returns the vector of `rank` dimensions that is cut into `value`, or put together of it.

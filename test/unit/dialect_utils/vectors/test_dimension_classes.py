@@ -200,6 +200,23 @@ def test_a_reduced_digit_is_reduced_wherever_it_came_from(context: ir.Context) -
     assert found.names("c") == (found.names("b")[0],)
 
 
+def test_sums_of_maxima_tell_their_digits_apart(context: ir.Context) -> None:
+    """All digits are reduced in the end, but not in one operation: they must not be exchanged."""
+    body = (
+        read("a", "32")
+        + "%s = vector.shape_cast %a : vector<32xf32> to vector<4x8xf32>\n"
+        + "%low = arith.constant dense<-1.0> : vector<8xf32>\n"
+        + "%m = vector.multi_reduction <maximumf>, %s, %low [0]\n"
+        + "    : vector<4x8xf32> to vector<8xf32>\n"
+        + "%r = vector.multi_reduction <add>, %m, %pad [0] : vector<8xf32> to f32\n"
+    )
+    found = found_in(context, body, a="32xf32")
+    (digits,) = found.names("a")
+    assert found.kinds("a") == [[REDUCED] * 5]
+    assert found.of(digits[0]).digits == frozenset(digits[:3])
+    assert found.of(digits[3]).digits == frozenset(digits[3:])
+
+
 def test_a_contraction_unites_its_iterators(context: ir.Context) -> None:
     body = (
         read("a", "4x8")
@@ -271,6 +288,49 @@ def test_a_tiled_product_unites_its_iterators(
     assert found.names("c") == found.names("d") == (m, n)
     assert {found.of(digit).kind for digit in k} == {CONTRACTED}
     assert {found.of(digit).kind for digit in (*m[:4], *n)} == {FREE}
+
+
+BATCHED = """
+%sa = vector.shape_cast %a : vector<1x64x32xf16> to vector<1x4x16x2x16xf16>
+%ta = vector.transpose %sa, [0, 1, 3, 2, 4]
+    : vector<1x4x16x2x16xf16> to vector<1x4x2x16x16xf16>
+%sb = vector.shape_cast %b : vector<1x16x32xf16> to vector<1x1x16x2x16xf16>
+%tb = vector.transpose %sb, [0, 1, 3, 4, 2]
+    : vector<1x1x16x2x16xf16> to vector<1x1x2x16x16xf16>
+%sc = vector.shape_cast %c : vector<1x64x16xf32> to vector<1x4x16x1x16xf32>
+%tc = vector.transpose %sc, [0, 1, 3, 2, 4]
+    : vector<1x4x16x1x16xf32> to vector<1x4x1x16x16xf32>
+%t = iree_codegen.inner_tiled ins(%ta, %tb) outs(%tc) <
+    indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, n, k)>,
+                     affine_map<(b, m, n, k) -> (b, m, n)>],
+    iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>,
+                      #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>],
+    kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>,
+    semantics = #iree_gpu.mma_semantics<distributed = false, opaque = true>>
+    : vector<1x4x2x16x16xf16>, vector<1x1x2x16x16xf16> into vector<1x4x1x16x16xf32>
+%tp = vector.transpose %t, [0, 1, 3, 2, 4]
+    : vector<1x4x1x16x16xf32> to vector<1x4x16x1x16xf32>
+%p = vector.shape_cast %tp : vector<1x4x16x1x16xf32> to vector<1x64x16xf32>
+"""
+
+
+def test_a_batch_of_one_beside_a_single_tile_is_told_apart_by_its_size(context: ir.Context) -> None:
+    """B has neither digits of the batch nor of its tile's iterator; A has a batch of one, too."""
+    body = (
+        read("a", "1x64x32", "f16").replace("%pad", "%pad16")
+        + read("b", "1x16x32", "f16").replace("%pad", "%pad16")
+        + read("c", "1x64x16")
+        + BATCHED
+        + write("p", "d", "1x64x16")
+    )
+    sums = "1x64x16xf32"
+    found = found_in(context, body, a="1x64x32xf16", b="1x16x32xf16", c=sums, d=sums)
+    assert not found.pins()
+    (_, m, k), (_, n, also_k) = found.names("a"), found.names("b")
+    assert k == also_k
+    assert len(n) == 4
+    assert found.names("c") == found.names("d") == ((), m, n)
+    assert found.kinds("b") == [[], [FREE] * 4, [CONTRACTED] * 5]
 
 
 def test_single_tiles_along_two_iterators_are_pinned(context: ir.Context) -> None:
