@@ -20,6 +20,8 @@ from ..operations import defining_operation, terminator
 from .lane_products import INNER_TILED
 from .lane_transfers import READ, WRITE
 
+BROADCAST = "vector.broadcast"
+
 Dims = tuple[int, int]
 """The dimension of the steps, and the one within a step."""
 
@@ -31,10 +33,13 @@ class AccumulatorFlow:
     Attributes:
         products: the matrix products that add to it, with the dimensions in their results.
         transfers: the transfers of it and of what is combined with it.
+        repeated: the reads of what must be the same for all rows, or columns, as a bias of each
+            column is for all rows.
     """
 
     products: dict[ir.Operation, Dims] = field(default_factory=dict)
     transfers: dict[ir.Operation, Dims] = field(default_factory=dict)
+    repeated: dict[ir.Operation, None] = field(default_factory=dict)
     _seen: dict[ir.Value, Dims] = field(default_factory=dict)
 
     @staticmethod
@@ -77,16 +82,44 @@ class AccumulatorFlow:
             yield from _around_loop(operation, ir.OpResult(value).result_number, dims)
         elif operation.name == READ:
             self.transfers[operation] = dims
-        elif operation.name == "vector.broadcast":
-            yield from _before_broadcast(operation, dims)
+        elif operation.name == BROADCAST:
+            yield from self._before_broadcast(operation, dims)
         else:
             yield from self._through(operation, value, dims)
+
+    def _before_broadcast(
+        self, operation: ir.Operation, dims: Dims
+    ) -> Iterator[tuple[ir.Value, Dims]]:
+        """Yields what is broadcast if it has the steps; otherwise it must be the same for all."""
+        source = operation.operands[0]
+        if _has_both(operation, dims):
+            missing = _missing(operation)
+            yield source, (dims[0] - missing, dims[1] - missing)
+            return
+        pending = [source]
+        while pending:
+            value = pending.pop()
+            origin = defining_operation(value)
+            if origin is not None and origin.name == READ:
+                self.repeated[origin] = None
+            elif origin is not None and (
+                origin.name in (BROADCAST, "vector.transpose") or _is_elementwise(origin)
+            ):
+                pending += origin.operands
+            elif origin is None or origin.name != "arith.constant":
+                raise Refusal("an accumulator meets a number of each lane", operation.location)
 
     def _through_use(
         self, user: ir.Operation, number: int, dims: Dims
     ) -> Iterator[tuple[ir.Value, Dims]]:
         if user.name == WRITE and number == 0:
             self.transfers[user] = dims
+        elif user.name == BROADCAST:
+            missing = _missing(user)
+            dims = (dims[0] + missing, dims[1] + missing)
+            if not _has_both(user, dims):
+                raise Refusal("an accumulator is broadcast along its rows", user.location)
+            yield user.results[0], dims
         elif user.name == "scf.for":
             yield from _around_loop(user, number - 3, dims)
         elif user.name == "scf.yield" and user.parent.name == "scf.for":
@@ -126,23 +159,27 @@ def _around_loop(loop: ir.Operation, number: int, dims: Dims) -> Iterator[tuple[
     yield loop.results[number], dims
 
 
-def _before_broadcast(operation: ir.Operation, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
-    """Yields what is broadcast, which must be a constant or have both dimensions.
+def _missing(broadcast: ir.Operation) -> int:
+    """Returns how many dimensions a broadcast puts in front."""
+    source = broadcast.operands[0].type
+    rank = source.rank if isinstance(source, ir.VectorType) else 0
+    return ir.VectorType(broadcast.results[0].type).rank - rank
 
-    Anything else may differ between lanes, as an index that is computed from the thread does.
+
+def _has_both(broadcast: ir.Operation, dims: Dims) -> bool:
+    """Returns whether what is broadcast has both dimensions of the result, or else none.
+
+    Raises:
+        Refusal: it has one of them.
     """
-    source = operation.operands[0]
-    definition = defining_operation(source)
-    if definition is not None and definition.name == "arith.constant":
-        if not isinstance(source.type, ir.VectorType):
-            return
-    elif not isinstance(source.type, ir.VectorType):
-        raise Refusal("an accumulator meets a number of each lane", operation.location)
-    kind, result = ir.VectorType(source.type), ir.VectorType(operation.results[0].type)
-    missing = result.rank - kind.rank
-    if any(d < missing or kind.shape[d - missing] != result.shape[d] for d in dims):
-        raise Refusal("an accumulator meets vector.broadcast along its rows", operation.location)
-    yield source, (dims[0] - missing, dims[1] - missing)
+    source, missing = broadcast.operands[0].type, _missing(broadcast)
+    before = [*[0] * missing, *(source.shape if isinstance(source, ir.VectorType) else ())]
+    after = ir.VectorType(broadcast.results[0].type).shape
+    has = [before[dim] == after[dim] for dim in dims]
+    # One element within a step is of any step.
+    if has[0] != has[1] and before[dims[1]] != 1:
+        raise Refusal("an accumulator meets vector.broadcast along its rows", broadcast.location)
+    return has[0] and has[1]
 
 
 def _is_elementwise(operation: ir.Operation) -> bool:

@@ -180,6 +180,8 @@ class _Finder:
             else:
                 self._check_rows(end, product.size)
             ends.append(end)
+        for operation in flow.repeated:
+            self._check_repeated(operation, number, product.size)
         slots = product.size
         if places != {tuple(range(slots))}:
             where = product.operation.location
@@ -221,6 +223,14 @@ class _Finder:
             where = end.transfer.operation.location
             raise Refusal("the lanes do not have the rows of the result side by side", where)
         self._check_surroundings(end, Slot.DEPTH, size, size)
+
+    def _check_repeated(self, operation: ir.Operation, number: int, size: int) -> None:
+        """Makes sure that all lanes read the same that differ in their row, or column, alone."""
+        transfer = LaneTransfer.of(operation, self.evaluator)
+        slot = Slot.DEPTH if number == 0 else Slot.ROW
+        for dim in range(len(transfer.starts)):
+            if not ignores(transfer.offsets(dim, self.evaluator), slot, size):
+                raise Refusal("what an accumulator meets differs between lanes", operation.location)
 
     def _check_surroundings(self, end: BlockEnd, slot: Slot, size: int, places: int) -> None:
         transfer, where = end.transfer, end.transfer.operation.location

@@ -13,6 +13,7 @@ import pytest
 from bankwise import PipelineEdit
 from bankwise.bench.emulated_runs import MarkingDevice, written
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
+from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
 from bankwise.passes import contraction_renaming
 from bankwise.passes.decisions import Action, DecisionLog
@@ -103,6 +104,14 @@ def test_transposed_bytes_take_fewer_instructions_than_single_ones(kernel: Produ
     stock, ours = (emulate(kernel.source(), "gfx942", operands, each) for each in (None, False))
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.VALU] < 0.95 * stock.counters[Counted.VALU]
+
+
+def test_a_bias_of_columns_goes_along() -> None:
+    (program,) = [each for each, _ in cases(["gfx942"], "^matmul_bias_relu_f16_128x128x64$")]
+    operands = program.draw_inputs()
+    stock, ours = (emulate(program.source, "gfx942", operands, each) for each in (None, False))
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+    check_fewer_instructions(stock, ours, 0.3)
 
 
 LEFT_TRANSPOSED = """

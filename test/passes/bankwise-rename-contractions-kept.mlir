@@ -352,3 +352,75 @@ func.func @barriers_around_a_loop(%in: vector<1x4xf32>, %out: memref<16x64xf32>,
   }
   return
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// The same number is added in all steps, but another one in each lane of a step.
+
+func.func @number_of_each_slot(%in: vector<1x4xf32>, %out: memref<16x64xf32>, %i: index, %bias: memref<16xf32>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %pad = ub.poison : f32
+  %zero = arith.constant dense<0.0> : vector<1x4x4x1xf32>
+  %x = gpu.thread_id x
+  %l:3 = affine.delinearize_index %x into (4, 16) : index, index, index
+  %r = affine.linearize_index disjoint [%l#1, %c0] by (4, 4) : index
+  %a = memref.alloc() : memref<16x4xf32, #gpu.address_space<workgroup>>
+  %b = memref.alloc() : memref<4x64xf32, #gpu.address_space<workgroup>>
+  %ae = memref.expand_shape %a [[0, 1], [2, 3]] output_shape [1, 16, 1, 4] : memref<16x4xf32, #gpu.address_space<workgroup>> into memref<1x16x1x4xf32, #gpu.address_space<workgroup>>
+  %be = memref.expand_shape %b [[0, 1], [2, 3]] output_shape [1, 4, 4, 16] : memref<4x64xf32, #gpu.address_space<workgroup>> into memref<1x4x4x16xf32, #gpu.address_space<workgroup>>
+  %oe = memref.expand_shape %out [[0, 1], [2, 3]] output_shape [1, 16, 4, 16] : memref<16x64xf32> into memref<1x16x4x16xf32>
+  %ar = vector.transfer_read %ae[%c0, %l#2, %c0, %l#1], %pad {in_bounds = [true, true, true, true]} : memref<1x16x1x4xf32, #gpu.address_space<workgroup>>, vector<1x1x1x1xf32>
+  %br = vector.transfer_read %be[%c0, %l#1, %c0, %l#2], %pad {in_bounds = [true, true, true, true]} : memref<1x4x4x16xf32, #gpu.address_space<workgroup>>, vector<1x1x4x1xf32>
+  %bt = vector.transpose %br, [0, 2, 3, 1] : vector<1x1x4x1xf32> to vector<1x4x1x1xf32>
+  %sum = iree_codegen.inner_tiled ins(%ar, %bt) outs(%zero) <
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+    iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>],
+    kind = #iree_gpu.mma_layout<MFMA_F32_16x16x4_F32>,
+    semantics = #iree_gpu.mma_semantics<distributed = true, opaque = true>
+  > : vector<1x1x1x1xf32>, vector<1x4x1x1xf32> into vector<1x4x4x1xf32>
+  // expected-remark @+1 {{an index is not renamed: what an accumulator meets differs between lanes}}
+  %v = vector.transfer_read %bias[%l#2], %pad {in_bounds = [true]} : memref<16xf32>, vector<1xf32>
+  %w = vector.broadcast %v : vector<1xf32> to vector<1x4x4x1xf32>
+  %plus = arith.addf %sum, %w : vector<1x4x4x1xf32>
+  %st = vector.transpose %plus, [0, 2, 1, 3] : vector<1x4x4x1xf32> to vector<1x4x4x1xf32>
+  vector.transfer_write %st, %oe[%c0, %r, %c0, %l#2] {in_bounds = [true, true, true, true]} : vector<1x4x4x1xf32>, memref<1x16x4x16xf32>
+  return
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Lanes with another number have other rows: columns are renamed.
+
+func.func @number_of_each_row(%in: vector<1x4xf32>, %out: memref<16x64xf32>, %i: index, %bias: memref<16xf32>) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %pad = ub.poison : f32
+  %zero = arith.constant dense<0.0> : vector<1x4x4x1xf32>
+  %x = gpu.thread_id x
+  %l:3 = affine.delinearize_index %x into (4, 16) : index, index, index
+  %r = affine.linearize_index disjoint [%l#1, %c0] by (4, 4) : index
+  %a = memref.alloc() : memref<16x4xf32, #gpu.address_space<workgroup>>
+  %b = memref.alloc() : memref<4x64xf32, #gpu.address_space<workgroup>>
+  %ae = memref.expand_shape %a [[0, 1], [2, 3]] output_shape [1, 16, 1, 4] : memref<16x4xf32, #gpu.address_space<workgroup>> into memref<1x16x1x4xf32, #gpu.address_space<workgroup>>
+  %be = memref.expand_shape %b [[0, 1], [2, 3]] output_shape [1, 4, 4, 16] : memref<4x64xf32, #gpu.address_space<workgroup>> into memref<1x4x4x16xf32, #gpu.address_space<workgroup>>
+  %oe = memref.expand_shape %out [[0, 1], [2, 3]] output_shape [1, 16, 4, 16] : memref<16x64xf32> into memref<1x16x4x16xf32>
+  %ar = vector.transfer_read %ae[%c0, %l#2, %c0, %l#1], %pad {in_bounds = [true, true, true, true]} : memref<1x16x1x4xf32, #gpu.address_space<workgroup>>, vector<1x1x1x1xf32>
+  // expected-remark @+1 {{renamed 4 steps of an index of the result side by side}}
+  %br = vector.transfer_read %be[%c0, %l#1, %c0, %l#2], %pad {in_bounds = [true, true, true, true]} : memref<1x4x4x16xf32, #gpu.address_space<workgroup>>, vector<1x1x4x1xf32>
+  %bt = vector.transpose %br, [0, 2, 3, 1] : vector<1x1x4x1xf32> to vector<1x4x1x1xf32>
+  %sum = iree_codegen.inner_tiled ins(%ar, %bt) outs(%zero) <
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+    iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>],
+    kind = #iree_gpu.mma_layout<MFMA_F32_16x16x4_F32>,
+    semantics = #iree_gpu.mma_semantics<distributed = true, opaque = true>
+  > : vector<1x1x1x1xf32>, vector<1x4x1x1xf32> into vector<1x4x4x1xf32>
+  %v = vector.transfer_read %bias[%l#1], %pad {in_bounds = [true]} : memref<16xf32>, vector<1xf32>
+  %w = vector.broadcast %v : vector<1xf32> to vector<1x4x4x1xf32>
+  %plus = arith.addf %sum, %w : vector<1x4x4x1xf32>
+  %st = vector.transpose %plus, [0, 2, 1, 3] : vector<1x4x4x1xf32> to vector<1x4x4x1xf32>
+  vector.transfer_write %st, %oe[%c0, %r, %c0, %l#2] {in_bounds = [true, true, true, true]} : vector<1x4x4x1xf32>, memref<1x16x4x16xf32>
+  return
+}
