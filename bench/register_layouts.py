@@ -11,9 +11,10 @@ A row fails where at `exact` the output is not bitwise equal to stock's, conflic
 in loops are left, or a 16-bit type has no fewer LDS instructions than stock; and where at `fast`
 the error is above stock's, or f32 has more than half of stock's LDS instructions. Errors are taken
 against float64 over the elements that the workgroups wrote. The error of `fast` is above stock's
-where its root mean square is more than 5 % above, which is more than that of other orders of the
-same sums differs, or where its largest one is more than one unit in the last place of the largest
-result above.
+where its root mean square is more than 5 % above stock's. Thousands of elements make that a steady
+figure: other orders of the same sums differ by up to 3 %. The largest error is that of a single
+element and varies by half; it may be twice stock's and one unit in the last place of the largest
+result, so that a single wrong element is found.
 
 Finished rows are appended to the output at once; the same command goes on from there. Rows of other
 sources of the passes or the emulator do not count. A report is written beside them, as Markdown.
@@ -82,6 +83,8 @@ _VGPRS = re.compile(r"\.vgpr_count:\s+(\d+)")
 
 RMS_NOISE = 1.05
 """How far above stock's the root mean square error of another order of the sums may be."""
+LARGEST_NOISE = 2.0
+"""How many times stock's the largest error may be; it is that of one element of thousands."""
 F32_SHARE = 0.5
 """The share of stock's LDS instructions that f32 may have at `fast`."""
 
@@ -155,7 +158,7 @@ class RegisterRow:
         found = {
             f"error {rms:.2e} at fast, stock has {stock_rms:.2e}": not rms <= RMS_NOISE * stock_rms,
             f"largest error {most:.2e} at fast, stock has {stock_most:.2e}": not most
-            <= stock_most + self.unit,
+            <= LARGEST_NOISE * stock_most + self.unit,
         }
         return [text for text, wrong in found.items() if wrong]
 
