@@ -797,10 +797,13 @@ class _Drawing:
         makers = [self._scale, self._combine, self._turn, self._spread, self._reduce]
         makers += [self._product, self._product, self._cut, self._restage]
         if loads:
-            makers.append(lambda _: self.load())
+            makers.append(self._load)
         step = self.draw(st.sampled_from(makers))(known)
         if step is not None:
             self.add(step, steps, known)
+
+    def _load(self, known: Sequence[Kind]) -> Step | None:
+        return self.load()
 
     def _value(self, known: Sequence[Kind], rank: int = 0) -> int | None:
         fitting = [n for n, kind in enumerate(known) if not rank or len(kind.dims) == rank]
