@@ -175,10 +175,11 @@ class CodegenReplay:
     def _run_edited(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
     ) -> None:
-        codegen, lowering = splice(recording, edits, function.pipeline)
+        made = [edit for edit in edits if edit.only is None or edit.only(function.op)]
+        codegen, lowering = splice(recording, made, function.pipeline)
         optional = [
             step
-            for edit in edits
+            for edit in made
             if edit.optional
             for step in edit.passes
             if isinstance(step, FunctionPass)

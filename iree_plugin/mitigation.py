@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from iree.compiler import ir
+
+from ..dialect_utils.operations import attributes_of, operations_in
 from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.align_lds_accesses import AlignLdsAccesses
 from ..passes.base import FunctionPass
 from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
+from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -51,10 +55,15 @@ class Level:
     Attributes:
         configuring: passes on the configured function, before its pipeline runs.
         renaming: passes that change register layouts, right before memory layouts are chosen.
+        matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
+            it needs; then nothing is renamed.
+        summing: passes in the place of `renaming` in functions whose operands are read so.
     """
 
     configuring: tuple[FunctionPass, ...] = ()
     renaming: tuple[FunctionPass, ...] = ()
+    matrices: bool = False
+    summing: tuple[FunctionPass, ...] = ()
 
 
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
@@ -92,29 +101,36 @@ def _edit(
 
 
 def _auto(level: Level) -> list[PipelineEdit]:
-    edits = [
+    usual = [
         *_configured(level),
-        *_aligned(),
         # A kernel may have the padding switched off; then nothing can be left to it.
         *_swizzled_early(level, defer_to_padding=True, beside=STOCK_PAD_PASS),
         *_swizzled_early(level, defer_to_padding=False, without=STOCK_PAD_PASS),
         *_swizzled_late(defer_to_padding=True),
         *_instead_of_padding(PadUnhintedAllocs()),
-        *_hints_resolved(),
     ]
+    late = (SwizzleLdsAllocs(defer_to_padding=True), FlattenSwizzleHints(), PadUnhintedAllocs())
+    matrices = [
+        *_read_as_matrices(level, *late, beside=STOCK_PAD_PASS),
+        *_read_as_matrices(
+            level, SwizzleLdsAllocs(), FlattenSwizzleHints(), without=STOCK_PAD_PASS
+        ),
+    ]
+    edits = [*_aligned(), *_by_operands(level, usual, matrices), *_hints_resolved()]
     # What the other modes are asked for by name is done, or is an error.
     return [replace(edit, optional=True) for edit in edits]
 
 
 def _swizzle(level: Level) -> list[PipelineEdit]:
-    return [
+    usual = [
         *_configured(level),
-        *_aligned(),
         *_swizzled_early(level, defer_to_padding=False),
         *_swizzled_late(defer_to_padding=False),
         *_instead_of_padding(WarnUnhintedAllocs()),
-        *_hints_resolved(),
     ]
+    late = (SwizzleLdsAllocs(), FlattenSwizzleHints(), WarnUnhintedAllocs())
+    matrices = _read_as_matrices(level, *late)
+    return [*_aligned(), *_by_operands(level, usual, matrices), *_hints_resolved()]
 
 
 def _pad(level: Level) -> list[PipelineEdit]:
@@ -137,13 +153,79 @@ else the level lets them do."""
 
 _LEVELS: dict[str, Level] = {
     "layout": Level(),
-    "exact": Level(renaming=(RenameRegisters(),)),
-    "fast": Level((TransposeProducts(),), (RenameRegisters(reductions=True), DeferLaneSums())),
+    "exact": Level(renaming=(RenameRegisters(),), matrices=True),
+    "fast": Level(
+        (TransposeProducts(),),
+        (RenameRegisters(reductions=True), DeferLaneSums()),
+        matrices=True,
+        summing=(DeferLaneSums(),),
+    ),
 }
 """What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
 
 
 # What the modes are made of.
+
+
+def _by_operands(
+    level: Level, usual: Sequence[PipelineEdit], matrices: Sequence[PipelineEdit]
+) -> list[PipelineEdit]:
+    """Returns edits for functions that multiply by `mma.sync`, and edits for all others."""
+    if not level.matrices:
+        return list(usual)
+    return [
+        *(replace(edit, only=_multiplies_otherwise) for edit in usual),
+        *(replace(edit, only=_multiplies_in_warps) for edit in matrices),
+        *(replace(edit, only=_multiplies_in_warps) for edit in _instead_of_padding()),
+    ]
+
+
+_WARP_PRODUCT = "NV_MMA_SYNC"
+
+
+def _multiplies_in_warps(function: ir.Operation) -> bool:
+    """Returns whether the configuration of an operation asks for `mma.sync`."""
+    return any(
+        _WARP_PRODUCT in str(attribute)
+        for operation in operations_in(function)
+        for attribute in attributes_of(operation).values()
+    )
+
+
+def _multiplies_otherwise(function: ir.Operation) -> bool:
+    return not _multiplies_in_warps(function)
+
+
+def _read_as_matrices(
+    level: Level, *swizzle: FunctionPass, beside: str = "", without: str = ""
+) -> list[PipelineEdit]:
+    """Returns edits that let `ldmatrix` read operands, and choose memory layouts for that.
+
+    Addresses are known where vectors are flat: layouts are chosen there, and not early.
+    """
+    edits = [
+        _edit(
+            CODEGEN_PIPELINES,
+            _BEFORE,
+            _REINSERT,
+            FormLdmatrix(),
+            *swizzle,
+            beside=beside,
+            without=without,
+        )
+    ]
+    if level.summing:
+        edits.append(
+            _edit(
+                _VECTOR_DISTRIBUTE,
+                _AFTER,
+                _VECTOR_ALLOC,
+                *level.summing,
+                beside=beside,
+                without=without,
+            )
+        )
+    return edits
 
 
 def _configured(level: Level) -> list[PipelineEdit]:

@@ -11,10 +11,12 @@ point names a callable without arguments that returns an iterable of `PipelineEd
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import entry_points
+
+from iree.compiler import ir
 
 from ..passes.base import FunctionPass
 
@@ -73,6 +75,8 @@ class PipelineEdit:
         required: False skips pipelines without the anchor, True makes that an error.
         beside: skips pipelines without the pass of this name, if not empty.
         without: skips pipelines with the pass of this name, if not empty.
+        only: tells for which functions, as they are before their pipeline, the edit is made; None
+            makes it for all.
         optional: whether a function can do without. Where one of the passes fails, the function's
             pipeline runs again from its beginning without any optional edit.
     """
@@ -85,6 +89,7 @@ class PipelineEdit:
     required: bool = False
     beside: str = ""
     without: str = ""
+    only: Callable[[ir.Operation], bool] | None = None
     optional: bool = False
 
     @staticmethod
