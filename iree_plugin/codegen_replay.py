@@ -56,7 +56,8 @@ def splice(
         list(recording.lowering_steps),
     ]
     for edit in edits:
-        if pipeline not in edit.pipelines:
+        names = {step.name for stage in stages for step in stage}
+        if pipeline not in edit.pipelines or not edit.fits(names):
             continue
         holders = [s for s in stages if any(step.name == edit.anchor for step in s)]
         if len(holders) == 2 and edit.occurrence is None:

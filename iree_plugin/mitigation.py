@@ -23,9 +23,11 @@ from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.rename_contractions import RenameContractions
 from ..passes.rename_registers import RenameRegisters
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzle_lds_allocs import SwizzleLdsAllocs
+from ..passes.transpose_bytes import TransposeBytes
 from ..passes.transpose_products import TransposeProducts
 from ..passes.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -35,6 +37,7 @@ from .recording import RESOLVE_SWIZZLE_HINTS
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
+_VECTORIZE_COPIES = "iree-codegen-vectorize-memref-copy"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
 _DISTRIBUTE = "iree-llvmgpu-vector-distribute"
 _LOWER_GPU_OPS = "iree-gpu-lower-ops"
@@ -54,7 +57,10 @@ class Level:
 
     Attributes:
         configuring: passes on the configured function, before its pipeline runs.
-        renaming: passes that change register layouts, right before memory layouts are chosen.
+        renaming: passes that change the register layouts of vectors, right before memory layouts
+            are chosen.
+        products: passes that change those of matrix products whose lanes are known already.
+        lowering: passes on what these leave, before vectors are lowered.
         matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
             it needs; then nothing is renamed.
         summing: passes in the place of `renaming` in functions whose operands are read so.
@@ -62,6 +68,8 @@ class Level:
 
     configuring: tuple[FunctionPass, ...] = ()
     renaming: tuple[FunctionPass, ...] = ()
+    products: tuple[FunctionPass, ...] = ()
+    lowering: tuple[FunctionPass, ...] = ()
     matrices: bool = False
     summing: tuple[FunctionPass, ...] = ()
 
@@ -153,10 +161,17 @@ else the level lets them do."""
 
 _LEVELS: dict[str, Level] = {
     "layout": Level(),
-    "exact": Level(renaming=(RenameRegisters(),), matrices=True),
+    "exact": Level(
+        renaming=(RenameRegisters(),),
+        products=(RenameContractions(),),
+        lowering=(TransposeBytes(),),
+        matrices=True,
+    ),
     "fast": Level(
         (TransposeProducts(),),
         (RenameRegisters(reductions=True), DeferLaneSums()),
+        (RenameContractions(reductions=True),),
+        (TransposeBytes(),),
         matrices=True,
         summing=(DeferLaneSums(),),
     ),
@@ -229,9 +244,16 @@ def _read_as_matrices(
 
 
 def _configured(level: Level) -> list[PipelineEdit]:
-    if not level.configuring:
-        return []
-    return [_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring)]
+    places = (
+        (_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, level.configuring),
+        (_TILE_AND_FUSE, _AFTER, _VECTORIZE_COPIES, level.products),
+        (_TILE_AND_FUSE, _BEFORE, _VECTOR_LOWERING, level.lowering),
+    )
+    return [
+        _edit(pipelines, position, anchor, *passes)
+        for pipelines, position, anchor, passes in places
+        if passes
+    ]
 
 
 def _aligned() -> list[PipelineEdit]:

