@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The import of the compiler's package beside a compile, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_PROGRAM = """
+import importlib.abc, sys, threading
+from bankwise.iree_plugin.early_import import import_beside_compiler
+
+import_beside_compiler()
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        thread.join()
+
+searched = []
+
+
+class Recorder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        searched.append(name)
+
+
+sys.meta_path.insert(0, Recorder())
+from iree.compiler import ir
+
+with ir.Context() as context:
+    module = ir.Module.parse(
+        "func.func @f() { %a = ub.poison : vector<4xf32> "
+        "%b = iree_vector_ext.to_simt %a : vector<4xf32> -> vector<4xf32> return }"
+    )
+    function = module.body.operations[0]
+    names = [op.operation.name for op in function.regions[0].blocks[0].operations]
+print("ub.poison" in names, [name for name in searched if name.endswith((".ub", "_vector_ext"))])
+"""
+
+
+def test_no_module_is_searched_for_operations_without_one() -> None:
+    run = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("True []\n", "")
