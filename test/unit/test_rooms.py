@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,16 +34,47 @@ def modules(room: str) -> Iterator[Path]:
     yield from sorted((ROOT / room).rglob("*.py"))
 
 
+def imported_by_name(path: Path) -> Iterator[tuple[str, ...]]:
+    """Yields what files that also run as scripts import: they name the package itself."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        for name in names:
+            package, *parts = name.split(".")
+            if package == "bankwise" and parts:
+                yield tuple(parts)
+
+
 @pytest.mark.parametrize("room", BELOW)
 def test_a_room_imports_only_what_lies_below_it(room: str) -> None:
     found = {
         f"{path.relative_to(ROOT)} imports {'.'.join(target[:2])}"
         for path in modules(room)
-        for target in imported(path)
+        for target in (*imported(path), *imported_by_name(path))
         # The version and the Python API are at the root itself.
         if target[0] in BELOW and target[0] not in {room, *BELOW[room]}
     }
     assert not found
+
+
+def test_imports_by_name_are_seen(tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import json, bankwise, bankwise.tools.run\n"
+        "from os import path\n"
+        "from ..report import text\n"
+        "def late():\n"
+        "    from bankwise import compile\n"
+        "    from bankwise.sweep.kernels import Matmul\n"
+    )
+    assert {*imported_by_name(script)} == {
+        ("tools", "run"),
+        ("compile",),
+        ("sweep", "kernels", "Matmul"),
+    }
 
 
 def test_a_pass_imports_no_other_pass() -> None:
