@@ -42,7 +42,7 @@ def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[AnyKernel, st
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80"])
 def test_tile_and_fuse_is_swizzled_within_the_plain_bytes(target: str) -> None:
-    ours, plain = (compile_kernel(MATMUL, target, m) for m in ("auto", "none"))
+    ours, plain = (compile_kernel(MATMUL, target, m) for m in ("auto/layout", "none"))
     actions = [d["action"] for d in ours.decisions]
     assert actions.count("hint") == actions.count("resolve") == 2
     assert "drop" not in actions

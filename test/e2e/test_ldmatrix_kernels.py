@@ -66,6 +66,8 @@ def test_every_matrix_operand_comes_by_ldmatrix_without_conflicts(
 
 def test_hinted_layouts_are_read_by_ldmatrix_too() -> None:
     edit = PipelineEdit.before("bankwise-reinsert-swizzle-hints", FormLdmatrix(), required=True)
-    module = compile_mlir(matmul("f16", "k, n"), target_flags("sm_80"), "swizzle", edits=[edit])
+    module = compile_mlir(
+        matmul("f16", "k, n"), target_flags("sm_80"), "swizzle/layout", edits=[edit]
+    )
     assert b"ldmatrix.sync.aligned.m8n8.x4.trans" in module
     assert b"ld.shared" not in module

@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise import PipelineEdit
 from bankwise.bench.emulated_runs import MarkingDevice, written
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
 from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
 from bankwise.passes import contraction_renaming
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.rename_contractions import RenameContractions
-from bankwise.passes.transpose_bytes import TransposeBytes
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Convolution, Matmul, Product, random_operands
@@ -34,19 +31,12 @@ def emulate(
     decisions: DecisionLog | None = None,
 ) -> EmulatedRun:
     """Runs a module as stock compiles it, or with renamed indices."""
-    where: dict[str, Any] = {"pipelines": frozenset({"TileAndFuse"}), "required": True}
-    rename = RenameContractions(reductions=bool(reductions))
-    edits = [
-        PipelineEdit.after("iree-codegen-vectorize-memref-copy", rename, **where),
-        PipelineEdit.before("iree-llvmgpu-vector-lowering", TransposeBytes(), **where),
-    ]
-    stock = reductions is None
+    mode = "stock" if reductions is None else "auto/fast" if reductions else "auto/exact"
     return run_emulated(
         source,
         target_flags(chip),
-        "stock" if stock else "auto",
+        mode,
         operands,
-        edits=[] if stock else edits,
         decisions=decisions,
         device=partial(MarkingDevice, whole_grid=64),
     )
