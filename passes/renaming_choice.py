@@ -159,6 +159,7 @@ class RenamingSearch:
         for alloc in allocations:
             self._add_tile(alloc)
         self._counted: dict[object, RenamingCost] = {}
+        self._renamed: dict[tuple[ir.Operation, tuple[int, ...]], Renamed | None] = {}
 
     def _add_tile(self, alloc: ir.Operation) -> None:
         try:
@@ -194,7 +195,7 @@ class RenamingSearch:
             for number in open_classes:
                 others = [r for other, r in renamings.items() if other != number]
                 renamings[number] = self._best(self.classes.classes[number], composed(others))
-            if renamings == before:
+            if renamings == before or len(open_classes) == 1:
                 break
         return [self._decision(number, renamings, reasons) for number in (*open_classes, *reasons)]
 
@@ -305,7 +306,11 @@ class RenamingSearch:
         return next((tile for tile in self._tiles if meeting.op in tile.transfers), None)
 
     def _new(self, meeting: Meeting, renaming: Renaming) -> Renamed | None:
-        return renamed(self._layout_of[meeting.op], meeting.names, renaming)
+        key = (meeting.op, tuple(renaming.get(x, x) for row in meeting.names for x in row))
+        if key not in self._renamed:
+            layout = self._layout_of[meeting.op]
+            self._renamed[key] = renamed(layout, meeting.names, renaming)
+        return self._renamed[key]
 
     def _cost(self, meetings: Sequence[Meeting], renaming: Renaming) -> RenamingCost:
         """Returns what the transfers, and all else that touches their tiles, cost."""
