@@ -52,11 +52,11 @@ class RenameRegisters(FunctionPass):
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
         if not allocations:
             return
-        model = lds_model(function, context.test_target)
-        if isinstance(model, str):
-            context.sink.remark(function.location, f"no index renamed: {model}")
+        try:
+            lds, launch = lds_model(function, context.test_target)
+        except Refusal as refusal:
+            context.sink.remark(function.location, f"no index renamed: {refusal}")
             return
-        lds, launch = model
         search = RenamingSearch(
             LayoutPolicy(lds),
             launch,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import bankwise
 from bankwise.dialect_utils.vectors import register_moves
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
@@ -128,3 +129,11 @@ def test_what_the_compiler_cannot_distribute_keeps_its_registers(
     assert kept.counters == layout.counters
     assert kept.outputs[0].tobytes() == layout.outputs[0].tobytes()
     assert not any(decision.action is Action.RENAME for decision in log)
+
+
+@pytest.mark.parametrize("level", ["layout", "exact", "fast"])
+def test_a_chip_whose_lds_is_not_known_gets_padding_alone(level: str) -> None:
+    log = DecisionLog()
+    source = Attention(1, 128, 64, "f16").source()
+    assert bankwise.compile(source, target_flags("gfx1100"), f"auto/{level}", decisions=log)
+    assert {decision.action for decision in log} == {Action.KEEP, Action.PAD}
