@@ -176,7 +176,8 @@ class CodegenReplay:
     def _run_edited(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
     ) -> None:
-        made = [edit for edit in edits if edit.only is None or edit.only(function.op)]
+        holds = {only: only(function.op) for only in {edit.only for edit in edits} if only}
+        made = [edit for edit in edits if edit.only is None or holds[edit.only]]
         codegen, lowering = splice(recording, made, function.pipeline)
         optional = [
             step
