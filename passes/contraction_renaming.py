@@ -31,7 +31,8 @@ from ..bank_model.accesses import LdsTile
 from ..bank_model.coalescing import coalescing
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.issue import layout_cost
-from ..bank_model.step_renaming import WIDEST_BYTES, possible_merges
+from ..bank_model.register_renaming import WIDEST_BYTES
+from ..bank_model.step_renaming import possible_merges
 from ..dialect_utils.contractions.index_blocks import BlockEnd, IndexBlock
 from ..dialect_utils.contractions.lane_transfers import LaneTransfer
 from ..dialect_utils.contractions.renamed_steps import (
@@ -48,30 +49,13 @@ from ..dialect_utils.memory.lane_accesses import TracedAccess
 from ..dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from ..dialect_utils.memory.memref_types import static_strides, type_of
 from .layout_policy import KnownTile, LayoutPolicy
+from .renaming_cost import NOTHING, RenamingCost
 
 _MOST_ROUNDS = 3
 """How often every block is decided at most; blocks that meet in a tile settle in two rounds."""
 
 Merges = tuple[int, ...]
 """How many steps of each block become neighbours, in the order of the blocks."""
-
-
-@dataclass(frozen=True)
-class RenamingCost:
-    """What all accesses to some tiles cost, of one workgroup, weighted by trips."""
-
-    lds_cycles: int = 0
-    lds_instructions: int = 0
-
-    def __add__(self, other: RenamingCost) -> RenamingCost:
-        return RenamingCost(
-            self.lds_cycles + other.lds_cycles, self.lds_instructions + other.lds_instructions
-        )
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Less is better."""
-        return self.lds_cycles + self.lds_instructions, self.lds_cycles
 
 
 @dataclass(frozen=True)
@@ -285,7 +269,7 @@ class ContractionSearch:
             costs = [self._tile_cost(tile, merges) for tile in self._tiles(number)]
         except InvalidParameterError:
             return None
-        return reduce(add, costs, RenamingCost())
+        return reduce(add, costs, NOTHING)
 
     def _tile_cost(self, allocation: ir.Operation, merges: Merges) -> RenamingCost:
         chosen = [
@@ -346,12 +330,12 @@ class ContractionSearch:
         return int(coalescing(self.policy.lds, addresses, piece).transactions.sum())
 
     def _decision(self, number: int, merges: Sequence[int]) -> BlockDecision:
-        block, none = self.blocks[number], RenamingCost()
+        block = self.blocks[number]
         reason = self._refusal(number)
         if reason is not None:
-            return BlockDecision(block, 1, reason, none, none)
-        before = self._cost(number, (*merges[:number], 1, *merges[number + 1 :])) or none
-        after = self._cost(number, tuple(merges)) or none
+            return BlockDecision(block, 1, reason, NOTHING, NOTHING)
+        before = self._cost(number, (*merges[:number], 1, *merges[number + 1 :])) or NOTHING
+        after = self._cost(number, tuple(merges)) or NOTHING
         reason = "it costs least" if merges[number] > 1 else "no renaming costs less"
         return BlockDecision(block, merges[number], reason, before, after)
 

@@ -81,12 +81,8 @@ class RenameContractions(FunctionPass):
         if decision.merged == 1:
             context.sink.remark(place, f"an index {what} is not renamed: {decision.reason}")
             return
-        before, after = decision.before, decision.after
-        detail = (
-            f"{decision.merged} steps of an index {what} side by side: "
-            f"LDS instructions {before.lds_instructions} -> {after.lds_instructions}, "
-            f"LDS cycles {before.lds_cycles} -> {after.lds_cycles}"
-        )
+        saved = decision.before.becomes(decision.after)
+        detail = f"{decision.merged} steps of an index {what} side by side: {saved}"
         context.sink.remark(place, f"renamed {detail}")
         context.log.add(
             self.decided(function, transfer.memory, Action.RENAME, decision.reason, detail=detail)

@@ -20,7 +20,7 @@ from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.register_renaming import composed
-from ..dialect_utils.diagnostics import Refusal, SourceLocation
+from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.staged_tensors import is_workgroup_alloc
@@ -29,7 +29,7 @@ from ..dialect_utils.operations import operations_in
 from ..dialect_utils.vectors.dimension_classes import ClassKind, dimension_classes
 from ..dialect_utils.vectors.renamed_transfers import hand_over, rename_transfer
 from .base import FunctionPass, PassContext
-from .decisions import RENAME_PASS, Action, Decision
+from .decisions import RENAME_PASS, Action
 from .layout_policy import LayoutPolicy
 from .renaming_choice import ClassDecision, RenamingSearch
 
@@ -92,22 +92,9 @@ class RenameRegisters(FunctionPass):
             remark = f"indices of {kind} not renamed: {decision.reason}"
             context.sink.remark(read.op.location, remark)
             return
-        before, after = decision.before, decision.after
-        saved = (
-            f"LDS instructions {before.lds_instructions} -> {after.lds_instructions}, "
-            f"LDS cycles {before.lds_cycles} -> {after.lds_cycles}"
-        )
+        saved = decision.before.becomes(decision.after)
         remark = f"indices of {kind} renamed: {decision.reason}: {saved}"
         context.sink.remark(read.op.location, remark)
-        named = "sym_name" in function.attributes
         context.log.add(
-            Decision(
-                pass_name=self.name,
-                function=ir.StringAttr(function.attributes["sym_name"]).value if named else "",
-                allocation=kind,
-                location=str(SourceLocation.of(read.op.location) or ""),
-                action=Action.RENAME,
-                reason=decision.reason,
-                detail=saved,
-            )
+            self.decided(function, read.memory, Action.RENAME, decision.reason, detail=saved)
         )

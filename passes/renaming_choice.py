@@ -59,37 +59,10 @@ from ..dialect_utils.vectors.dimension_classes import (
     Meeting,
 )
 from .layout_policy import KnownTile, LayoutPolicy
+from .renaming_cost import NOTHING, RenamingCost
 
 _MOST_ROUNDS = 3
 """How often every class is decided at most; two classes that meet settle in two rounds."""
-
-
-@dataclass(frozen=True)
-class RenamingCost:
-    """What the transfers of some classes cost, of one workgroup, weighted by trips."""
-
-    lds_cycles: int = 0
-    lds_instructions: int = 0
-    lds_accesses: int = 0
-    """LDS instructions with pairs counted twice: `ds_read2_b64` has two addresses' offsets."""
-    moves: int = 0
-    transactions: int = 0
-    """Blocks of global memory that are touched."""
-
-    def __add__(self, other: RenamingCost) -> RenamingCost:
-        return RenamingCost(
-            self.lds_cycles + other.lds_cycles,
-            self.lds_instructions + other.lds_instructions,
-            self.lds_accesses + other.lds_accesses,
-            self.moves + other.moves,
-            self.transactions + other.transactions,
-        )
-
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """Less is better; where all else is equal, one wide access is better than a pair."""
-        cost = self.lds_cycles + self.lds_instructions + self.moves + self.transactions
-        return cost, self.lds_cycles, self.lds_accesses
 
 
 @dataclass(frozen=True)
@@ -103,8 +76,8 @@ class ClassDecision:
     read: Meeting
     reason: str
     renaming: Renaming = field(default_factory=dict)
-    before: RenamingCost = RenamingCost()
-    after: RenamingCost = RenamingCost()
+    before: RenamingCost = NOTHING
+    after: RenamingCost = NOTHING
 
 
 @dataclass(frozen=True)
@@ -129,7 +102,7 @@ class HandedOver:
 
 @dataclass(frozen=True)
 class _Tile:
-    """An allocation in the LDS all of whose accesses are known."""
+    """An allocation in the LDS all of whose transfers are known."""
 
     alloc: ir.Operation
     tile: LdsTile
@@ -213,7 +186,7 @@ class RenamingSearch:
                 renaming.get(x, x) != x for row in meeting.names for x in row
             ):
                 layout = self._layout_of[meeting.op]
-                new = renamed(layout, meeting.names, renaming)
+                new = self._new(meeting, renaming)
                 if new is None:
                     raise ValueError("a renaming was chosen that no layout expresses")
                 found.append(RenamedMeeting(meeting, layout, new))
@@ -315,7 +288,7 @@ class RenamingSearch:
     def _cost(self, meetings: Sequence[Meeting], renaming: Renaming) -> RenamingCost:
         """Returns what the transfers, and all else that touches their tiles, cost."""
         tiles = dict.fromkeys(filter(None, map(self._tile_of, meetings)))
-        total = RenamingCost()
+        total = NOTHING
         for tile in tiles:
             total += self._tile_cost(tile, renaming)
         for meeting in meetings:
@@ -356,7 +329,7 @@ class RenamingSearch:
 
     def _tile_cost(self, tile: _Tile, renaming: Renaming) -> RenamingCost:
         if self._handed_over(tile, renaming) is not None:
-            return RenamingCost()
+            return NOTHING
         changed: dict[ir.Value, NestedLayout] = {}
         for meeting in self.classes.meetings:
             if meeting.op in tile.transfers and meeting.op in self._layout_of:
@@ -380,7 +353,7 @@ class RenamingSearch:
         dim = _row_dim(meeting)
         new = None if layout is None else self._new(meeting, renaming)
         if layout is None or dim is None or new is None:
-            return RenamingCost()
+            return NOTHING
         key = (meeting.op, new)
         if key not in self._counted:
             trips = executions_of(meeting.op)
