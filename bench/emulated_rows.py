@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows of the tables that compare mitigations on the emulated chips.
 
-A row holds what one kernel or program counts under each mitigation, and says why it fails. This
+A row holds what one kernel or program counts in each mode, and says why it fails. This
 file also has what all such tables share: the file that keeps finished rows, and their parts in
 Markdown.
 """
@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from rich.console import Console
 
@@ -25,7 +25,7 @@ from ..sweep.engine import Workers
 from ..sweep.rows import installed_versions
 from ..sweep.rows_file import Rows
 from ..sweep.tables import markdown_lines
-from .emulated_runs import MITIGATIONS, MitigationRuns
+from .emulated_runs import MITIGATIONS, MitigationRuns, is_ours
 from .kept_rows import INTERRUPTED, fill_rows
 
 _LDS_BYTES = "LDS bytes"
@@ -43,7 +43,7 @@ COUNTERS = tuple(name for _, name in _COLUMNS if name != _LDS_BYTES)
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of one kernel under one mitigation, with counters of the workgroups that ran."""
+    """The figures of one kernel in one mode, with counters of the workgroups that ran."""
 
     counters: dict[str, int]
     lds_bytes: int
@@ -63,13 +63,17 @@ class Figures:
 
 @dataclass(frozen=True)
 class Reason:
-    """What an allocation got in the end, and why; the model's cycles are None if not known."""
+    """What an allocation got in the end in a mode, and why.
+
+    The model's cycles are None if they are not known.
+    """
 
     allocation: str
     action: str
     reason: str
     cycles_before: int | None
     cycles_after: int | None
+    mode: str = "auto"
 
     @property
     def explains_conflicts(self) -> bool:
@@ -79,10 +83,11 @@ class Reason:
     def __str__(self) -> str:
         counts = (self.cycles_before, self.cycles_after)
         before, after = ("?" if count is None else f"{count:,}" for count in counts)
-        return f"{self.allocation}: {self.action}: {self.reason} ({before} -> {after} cycles)"
+        what = f"{self.allocation}: {self.action}: {self.reason} ({before} -> {after} cycles)"
+        return what if self.mode == "auto" else f"{self.mode}: {what}"
 
 
-def reasons_of(log: DecisionLog) -> tuple[Reason, ...]:
+def reasons_of(log: DecisionLog, mode: str) -> tuple[Reason, ...]:
     """Returns the decisions that stand at the end of a compile."""
     return tuple(
         Reason(
@@ -91,6 +96,7 @@ def reasons_of(log: DecisionLog) -> tuple[Reason, ...]:
             d.reason,
             d.conflict_cycles_before,
             d.conflict_cycles_after,
+            mode,
         )
         for d in log
         if log.stands(d)
@@ -105,12 +111,15 @@ class EmulatedRow:
         source: a digest of the module.
         code: a digest of the code that compiles and emulates.
         tolerance: the largest error of a right result.
-        figures: the figures of each mitigation that did not fail.
-        errors: the error of each mitigation that failed.
-        equal: whether all outputs are bitwise equal.
+        figures: the figures of each mode that did not fail.
+        errors: the error of each mode that failed.
+        equal: whether outputs are bitwise equal in all modes that keep the bits.
         error: the largest error of all outputs, against NumPy.
-        reasons: the reasons of `auto`, one for each allocation.
+        reasons: the reasons of each mode of ours, one for each allocation.
     """
+
+    modes: ClassVar[tuple[str, ...]] = MITIGATIONS
+    """What rows of this type compare, in the order of their columns."""
 
     kernel: str
     chip: str
@@ -130,8 +139,8 @@ class EmulatedRow:
 
     @property
     def failed(self) -> bool:
-        """Returns whether a mitigation failed, so that the row is to be measured again."""
-        return bool(self.errors)
+        """Returns whether a mode failed or is missing, so that the row is to be measured again."""
+        return bool(self.errors) or self.figures.keys() != set(self.modes)
 
     def of_runs(self, found: MitigationRuns, error: Callable[[EmulatedRun], float]) -> Self:
         """Returns this row with what runs gave.
@@ -142,11 +151,16 @@ class EmulatedRow:
             return replace(self, errors=dict(found.errors))
         return replace(
             self,
-            figures={mitigation: Figures.of(run) for mitigation, run in found.runs.items()},
+            figures={mode: Figures.of(run) for mode, run in found.runs.items()},
             errors=dict(found.errors),
-            equal=len(found.distinct) == 1,
+            equal=found.equal,
             error=max(map(error, found.distinct)),
-            reasons=reasons_of(found.decisions) if "auto" in found.runs else (),
+            reasons=tuple(
+                reason
+                for mode, log in found.decisions.items()
+                if mode in found.runs
+                for reason in reasons_of(log, mode)
+            ),
         )
 
     @classmethod
@@ -156,32 +170,38 @@ class EmulatedRow:
         reasons = tuple(Reason(**each) for each in document["reasons"])
         return cls(**{**document, "figures": figures, "reasons": reasons})
 
-    def count(self, mitigation: str, counter: str) -> int | None:
-        """Returns a counter, if the mitigation did not fail."""
-        figures = self.figures.get(mitigation)
+    @property
+    def ours(self) -> list[str]:
+        """Returns the modes that are judged, as far as they did not fail."""
+        return [mode for mode in self.figures if is_ours(mode)]
+
+    def count(self, mode: str, counter: str) -> int | None:
+        """Returns a counter, if the mode did not fail."""
+        figures = self.figures.get(mode)
         return None if figures is None else figures.counters[counter]
 
     @property
     def uses_lds(self) -> bool:
-        """Returns whether any mitigation takes LDS."""
+        """Returns whether any mode takes LDS."""
         return any(figures.lds_bytes for figures in self.figures.values())
 
     @property
     def extra_lds(self) -> int:
-        """Returns how many LDS bytes `auto` takes above stock's."""
-        stock, auto = (self.figures.get(m) for m in ("stock", "auto"))
-        return max(0, auto.lds_bytes - stock.lds_bytes) if stock and auto else 0
+        """Returns how many LDS bytes one of our modes takes at most above stock's."""
+        stock = self.figures.get("stock")
+        if stock is None or not self.ours:
+            return 0
+        return max(0, *(self.figures[mode].lds_bytes - stock.lds_bytes for mode in self.ours))
 
-    @property
-    def instruction_ratio(self) -> float:
-        """Returns the LDS instructions of `auto` over stock's.
+    def instruction_ratio(self, mode: str) -> float:
+        """Returns the LDS instructions of a mode over stock's.
 
         The ratio is 1 where one of them failed or both have none.
         """
-        stock, auto = (self.count(m, Counted.LDS) for m in ("stock", "auto"))
-        if stock is None or auto is None or stock == auto:
+        stock, ours = (self.count(m, Counted.LDS) for m in ("stock", mode))
+        if stock is None or ours is None or stock == ours:
             return 1.0
-        return auto / stock if stock else math.inf
+        return ours / stock if stock else math.inf
 
     @property
     def faults(self) -> list[str]:
@@ -191,10 +211,11 @@ class EmulatedRow:
             found.append("outputs differ")
         if self.figures and not self.error <= self.tolerance:
             found.append(f"results are wrong: error {self.error:.1e}")
-        if self.count("auto", Counted.CONFLICTS) and not any(
-            r.explains_conflicts for r in self.reasons
-        ):
-            found.append("conflicts without a reason")
+        for mode in self.ours:
+            if self.count(mode, Counted.CONFLICTS) and not any(
+                reason.explains_conflicts for reason in self.reasons if reason.mode == mode
+            ):
+                found.append(f"{mode} has conflicts without a reason")
         if self.extra_lds:
             found.append(f"{self.extra_lds} LDS bytes above stock")
         return found
@@ -285,9 +306,11 @@ def notes(title: str, noted: Sequence[tuple[EmulatedRow, str]], *head: str) -> l
     return [f"## {title}", markdown_lines([head, *lines], text_columns=3)] if noted else []
 
 
-def reasons_where(rows: Sequence[RowT], chosen: Callable[[RowT], bool]) -> list[tuple[RowT, str]]:
-    """Returns the reasons of the rows that `chosen` picks."""
-    return [(row, str(reason)) for row in rows if chosen(row) for reason in row.reasons]
+def reasons_where(
+    rows: Sequence[RowT], chosen: Callable[[RowT, str], bool]
+) -> list[tuple[RowT, str]]:
+    """Returns the reasons of the rows and modes that `chosen` picks."""
+    return [(row, str(each)) for row in rows for each in row.reasons if chosen(row, each.mode)]
 
 
 def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
@@ -296,8 +319,8 @@ def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
 
 
 def _figures(row: EmulatedRow) -> list[str]:
-    """Returns the cells of a row; each figure is that of the mitigations side by side."""
-    known = [row.figures.get(mitigation) for mitigation in MITIGATIONS]
+    """Returns the cells of a row; each figure is that of the modes side by side."""
+    known = [row.figures.get(mode) for mode in row.modes]
     extents = dict.fromkeys(f"{f.emulated} of {f.workgroups}" for f in known if f)
     cells = [
         " / ".join("-" if f is None else f"{f.figure(name):,}" for f in known)

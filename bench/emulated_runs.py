@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a module on the emulator as compiled with each mitigation, whole or by sample."""
+"""Runs a module on the emulator as compiled in each of several modes, whole or by sample."""
 
 from __future__ import annotations
 
@@ -21,6 +21,18 @@ from ..sweep.kernels import Mask
 Array = npt.NDArray[Any]
 
 MITIGATIONS = ("none", "stock", "auto")
+"""The modes that are compared where levels are not: `auto` has the default level."""
+
+
+def is_ours(mode: str) -> bool:
+    """Returns whether a mode is judged against `stock`, and has decisions that explain it."""
+    return mode.split("/", 1)[0] == "auto"
+
+
+def keeps_bits(mode: str) -> bool:
+    """Returns whether outputs must be the same bits as those of `stock`."""
+    return not mode.endswith("/fast")
+
 
 _UNWRITTEN = 0x5A
 """What each byte of fresh memory holds. Four of them are 1.5e9 as i32 and 1.5e16 as f32, and no sum
@@ -65,52 +77,62 @@ def written(output: Array) -> Mask:
 
 @dataclass(frozen=True)
 class MitigationRuns:
-    """What a module gave with each mitigation.
+    """What a module gave in each mode, such as `stock` or `auto/fast`.
 
     Attributes:
-        runs: by mitigation, where it did not fail.
-        errors: by mitigation, where it failed.
-        decisions: the decisions of `auto`.
+        runs: by mode, where it did not fail.
+        errors: by mode, where it failed.
+        decisions: the decisions of each mode that `is_ours` names.
     """
 
     runs: Mapping[str, EmulatedRun]
     errors: Mapping[str, str]
-    decisions: DecisionLog
+    decisions: Mapping[str, DecisionLog]
 
     @property
     def distinct(self) -> list[EmulatedRun]:
         """Returns one run for each of the outputs that are not bitwise equal."""
-        by_output = {tuple(out.tobytes() for out in r.outputs): r for r in self.runs.values()}
-        return list(by_output.values())
+        return list({_bits(run): run for run in self.runs.values()}.values())
+
+    @property
+    def equal(self) -> bool:
+        """Returns whether outputs are bitwise equal in all modes that keep the bits."""
+        return len({_bits(run) for mode, run in self.runs.items() if keeps_bits(mode)}) <= 1
+
+
+def _bits(run: EmulatedRun) -> tuple[bytes, ...]:
+    return tuple(output.tobytes() for output in run.outputs)
 
 
 def run_mitigations(
     source: str,
     flags: Sequence[str],
     inputs: Sequence[Array],
+    modes: Sequence[str] = MITIGATIONS,
     *,
     whole_grid: int = 1 << 62,
     needs_process: bool = False,
 ) -> MitigationRuns:
-    """Compiles and runs a module with each mitigation; what fails is in the result too.
+    """Compiles and runs a module in each mode; what fails is in the result too.
 
     Args:
         flags: flags of the compiler, which name a hip target.
+        modes: mitigations, perhaps with a level, as `auto/fast`.
         whole_grid: see `MarkingDevice`.
         needs_process: whether a flag exists only on a compiler's command line. The decisions are
             not known then.
     """
-    log = DecisionLog()
+    logs = {mode: DecisionLog() for mode in modes if is_ours(mode)}
     runs: dict[str, EmulatedRun] = {}
     errors: dict[str, str] = {}
     device = partial(MarkingDevice, whole_grid=whole_grid)
-    for mitigation in MITIGATIONS:
-        decisions = log if mitigation == "auto" and not needs_process else None
+    for mode in modes:
+        decisions = None if needs_process else logs.get(mode)
         try:
-            runs[mitigation] = run_emulated(
-                source, flags, mitigation, inputs, decisions=decisions, device=device
+            runs[mode] = run_emulated(
+                source, flags, mode, inputs, decisions=decisions, device=device
             )
         except Exception as error:
             # Whatever fails, the other figures are wanted.
-            errors[mitigation] = f"{type(error).__name__}: {error}"
-    return MitigationRuns(runs, errors, log)
+            errors[mode] = f"{type(error).__name__}: {error}"
+    return MitigationRuns(runs, errors, logs)

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matmuls and convolutions under each mitigation, run on the emulated chips, as one table.
 
-python -m bankwise.bench.matmul_table [--jobs 1] [--chips gfx942,gfx950] [--every N]
-    [-o bench/results]
+python -m bankwise.bench.matmul_table [--jobs 1] [--chips gfx942,gfx950] [--kernels REGEX]
+    [--every N] [-o bench/results]
 
-Every kernel is compiled with `none`, `stock` and `auto`; small grids run whole, of large ones the
-first and the last workgroup. A row fails where a compile or a run fails, outputs differ, a result
-is wrong, conflicts are left without a reason, or more LDS is taken than stock takes. Finished rows
-are kept in DIR/matmul_table.json at once, and the same command goes on from there; rows of other
-sources of the passes or the emulator do not count. matmul_table.md and .csv are written at the end.
+Every kernel is compiled with `none`, `stock`, `auto/layout`, `auto/exact` and `auto/fast`; small
+grids run whole, of large ones the first and the last workgroup. A row fails where
+
+* a compile or a run fails, or a result is wrong;
+* outputs are not the same bits in all modes but `auto/fast`, which may sum in another order;
+* a level leaves conflicts without a reason, or takes more LDS bytes than stock;
+* `auto/exact` has more conflicts, LDS cycles or LDS instructions than `auto/layout`;
+* `auto/fast` has more LDS instructions than stock, or more than 0.6 times stock's for f32.
+
+--kernels takes the kernels that a regular expression finds in the name. Finished rows are kept in
+DIR/matmul_table.json at once, and the same command goes on from there; rows of other sources of the
+passes or the emulator do not count. matmul_table.md and .csv are written at the end.
 """
 
 from __future__ import annotations
@@ -17,10 +24,12 @@ import csv
 import hashlib
 import io
 import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,7 +49,7 @@ from .emulated_rows import (
     notes,
     reasons_where,
 )
-from .emulated_runs import MITIGATIONS, Array, run_mitigations, written
+from .emulated_runs import Array, run_mitigations, written
 from .kept_rows import RESULTS
 from .runs import bench_parser
 
@@ -60,6 +69,14 @@ CONVOLUTIONS = (
     Convolution(1, 33, 33, 64, 128, 3, "f16", stride=2),
     Convolution(2, 19, 23, 40, 72, 3, "f16"),
 )
+
+LAYOUT, EXACT, FAST = "auto/layout", "auto/exact", "auto/fast"
+MODES = ("none", "stock", LAYOUT, EXACT, FAST)
+"""What is compared, in the order of the columns."""
+
+MOST_INSTRUCTIONS = {"f32": 0.6}
+"""The most LDS instructions of `auto/fast` relative to stock's, by the operands' type. For others
+it is 1. Stock reads and writes f32 one by one, or in pairs, where a lane can move four at once."""
 
 WHOLE_GRID = 16
 """The most workgroups of a grid that runs whole. Of larger grids the first and the last run."""
@@ -81,6 +98,8 @@ class Row(EmulatedRow):
         unwritten: how many elements were not written although the whole grid ran.
     """
 
+    modes: ClassVar[tuple[str, ...]] = MODES
+
     dtype: str = ""
     written: int = 0
     unwritten: int = 0
@@ -93,11 +112,26 @@ class Row(EmulatedRow):
             found.append("nothing was written")
         if self.unwritten:
             found.append(f"{self.unwritten} elements were not written")
+        return [*found, *self._worse_levels()]
+
+    def _worse_levels(self) -> list[str]:
+        """Returns where a level is worse than it must be."""
+        found: list[str] = []
+        for counter in (Counted.CONFLICTS, Counted.LDS_CYCLES, Counted.LDS):
+            layout, exact = self.count(LAYOUT, counter), self.count(EXACT, counter)
+            if layout is not None and exact is not None and exact > layout:
+                found.append(f"{EXACT} has {exact:,} {counter}, {LAYOUT} {layout:,}")
+        most = MOST_INSTRUCTIONS.get(self.dtype, 1.0)
+        if (ratio := self.instruction_ratio(FAST)) > most:
+            found.append(f"{FAST} has {ratio:.3f}x stock's {Counted.LDS}, at most {most:g}x wanted")
         return found
 
 
-def cases(chips: Sequence[str]) -> list[Case]:
-    """Returns the kernels, each with a chip to compile it for."""
+def cases(chips: Sequence[str], only: str = "") -> list[Case]:
+    """Returns the kernels whose name `only` finds, each with a chip to compile it for.
+
+    `only` is a regular expression.
+    """
     matmuls = [
         (Matmul(*shape, dtype, transposed), chip)
         for chip in chips
@@ -105,7 +139,8 @@ def cases(chips: Sequence[str]) -> list[Case]:
         for transposed in ((False, True) if dtype in TRANSPOSED_DTYPES else (False,))
         for shape in SHAPES
     ]
-    return [*matmuls, *((conv, chip) for chip in chips for conv in CONVOLUTIONS)]
+    convolutions = [(conv, chip) for chip in chips for conv in CONVOLUTIONS]
+    return [case for case in (*matmuls, *convolutions) if re.search(only, case[0].name)]
 
 
 def empty_row(case: Case) -> Row:
@@ -121,7 +156,8 @@ def measure(case: Case) -> Row:
     """Returns the row of one kernel; what fails is in the row too."""
     kernel, chip = case
     operands = random_operands(kernel)
-    found = run_mitigations(kernel.source(), target_flags(chip), operands, whole_grid=WHOLE_GRID)
+    flags = target_flags(chip)
+    found = run_mitigations(kernel.source(), flags, operands, MODES, whole_grid=WHOLE_GRID)
     row = empty_row(case).of_runs(
         found, lambda run: largest_error(kernel, operands, run.outputs[0])
     )
@@ -156,39 +192,70 @@ def largest_error(kernel: Product, operands: Sequence[Array], output: Array) -> 
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Returns one line about all rows."""
-    counted = [row.count("auto", Counted.CONFLICTS) for row in rows]
+    """Returns a line about all rows, and one about each level on each chip."""
     without = [row for row in rows if row.figures and not row.uses_lds]
-    more = [row.instruction_ratio for row in rows if row.instruction_ratio > 1]
-    largest = f", up to {max(more):.3f}x" if more else ""
-    return (
-        f"{len(rows)} rows: {counted.count(0)} with 0 conflicts "
-        f"({len(without)} of them without LDS), "
-        f"{sum(bool(count) for count in counted)} with conflicts, "
+    first = (
+        f"{len(rows)} rows ({len(without)} of them without LDS): "
         f"{sum(row.extra_lds > 0 for row in rows)} with LDS above stock, "
-        f"{len(more)} with more LDS instructions than stock{largest}, "
         f"{sum(bool(row.faults) for row in rows)} failed"
     )
+    lines = [
+        _level_summary(chip, mode, [row for row in rows if row.chip == chip])
+        for chip in dict.fromkeys(row.chip for row in rows)
+        for mode in (LAYOUT, EXACT, FAST)
+    ]
+    return "\n".join([first, *(f"* {line}" for line in lines if line)])
+
+
+def _level_summary(chip: str, mode: str, rows: Sequence[Row]) -> str:
+    """Returns what a level does on a chip against stock; empty where nothing is known of it."""
+    known = [row for row in rows if {"stock", mode} <= row.figures.keys()]
+    if not known:
+        return ""
+    more = [ratio for row in known if (ratio := row.instruction_ratio(mode)) > 1]
+    largest = f", up to {max(more):.3f}x" if more else ""
+    ratios = ", ".join(
+        f"{ratio:.3f}x {what}"
+        for what, counter in _AGAINST_STOCK
+        if (ratio := _sum_ratio(known, mode, counter)) is not None
+    )
+    return (
+        f"{chip} {mode}: {sum(bool(row.count(mode, Counted.CONFLICTS)) for row in known)} of "
+        f"{len(known)} rows with conflicts, {len(more)} with more LDS instructions than "
+        f"stock{largest}; in sum {ratios} of stock"
+    )
+
+
+_AGAINST_STOCK = (
+    ("LDS cycles", Counted.LDS_CYCLES),
+    ("LDS instructions", Counted.LDS),
+    ("VALU instructions", Counted.VALU),
+)
+
+
+def _sum_ratio(rows: Sequence[Row], mode: str, counter: str) -> float | None:
+    stock = sum(row.figures["stock"].counters[counter] for row in rows)
+    return sum(row.figures[mode].counters[counter] for row in rows) / stock if stock else None
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
     """Returns the figures, and then remarks on single rows."""
     parts = [
         "# Matmuls and convolutions on the emulated chips",
-        "`python -m bankwise.bench.matmul_table`: each kernel compiled with the mitigations "
-        f"{' / '.join(MITIGATIONS)}, in this order in each cell. Counters are sums over the "
+        "`python -m bankwise.bench.matmul_table`: each kernel compiled in the modes "
+        f"{' / '.join(MODES)}, in this order in each cell. Counters are sums over the "
         "workgroups that ran. The error is the largest of what they wrote, against float64, "
         "relative to the sum of the magnitudes of the products; up to "
         f"{TOLERANCE['f32']:.1e} is right, and 0 for i8.",
         summary(rows),
     ]
     head = ("chip", "kernel", "what")
-    left = reasons_where(rows, lambda row: bool(row.count("auto", Counted.CONFLICTS)))
-    more = reasons_where(rows, lambda row: row.instruction_ratio > 1)
+    left = reasons_where(rows, lambda row, mode: bool(row.count(mode, Counted.CONFLICTS)))
+    more = reasons_where(rows, lambda row, mode: mode == FAST and row.instruction_ratio(mode) > 1)
     parts += chip_tables(rows)
     parts += notes("Failed", faults_of(rows), *head)
     parts += notes("Conflicts left, and why", left, *head)
-    parts += notes("More LDS instructions than stock, and why", more, *head)
+    parts += notes(f"More LDS instructions than stock in {FAST}, and why", more, *head)
     return "\n\n".join(parts) + "\n"
 
 
@@ -198,17 +265,17 @@ def csv_table(rows: Sequence[Row]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(
         ["chip", "kernel", "dtype", "workgroups", "emulated"]
-        + [f"{m}_{name}" for m in MITIGATIONS for name in ("lds_bytes", *COUNTERS)]
+        + [f"{m}_{name}" for m in MODES for name in ("lds_bytes", *COUNTERS)]
         + ["bitwise_equal", "written", "error", "tolerance", "uses_lds", "faults", "reasons"]
-        + [f"{m}_failure" for m in MITIGATIONS]
+        + [f"{m}_failure" for m in MODES]
         + ["code"]
     )
     for row in rows:
         first = next(iter(row.figures.values()), None)
         cells: list[object] = [row.chip, row.kernel, row.dtype]
         cells += [first.workgroups, first.emulated] if first else ["", ""]
-        for mitigation in MITIGATIONS:
-            figures = row.figures.get(mitigation)
+        for mode in MODES:
+            figures = row.figures.get(mode)
             cells += (
                 [figures.lds_bytes, *(figures.counters[name] for name in COUNTERS)]
                 if figures
@@ -216,7 +283,7 @@ def csv_table(rows: Sequence[Row]) -> str:
             )
         cells += [row.equal, row.written, row.error, row.tolerance, row.uses_lds]
         cells += ["; ".join(row.faults), "; ".join(map(str, row.reasons))]
-        cells += [first_line(row.errors.get(mitigation, "")) for mitigation in MITIGATIONS]
+        cells += [first_line(row.errors.get(mode, "")) for mode in MODES]
         writer.writerow([*cells, row.code])
     return file.getvalue()
 
@@ -225,6 +292,9 @@ def main() -> int:
     """Measures all kernels; exits with 1 when a row fails."""
     parser = bench_parser(__doc__, "kernels", jobs=1, every="kernel")
     parser.add_argument("--chips", default=",".join(DTYPES), help="of gfx942 and gfx950")
+    parser.add_argument(
+        "--kernels", default="", metavar="REGEX", help="kernels whose name it finds"
+    )
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
     arguments = parser.parse_args()
     chips = arguments.chips.split(",")
@@ -232,10 +302,16 @@ def main() -> int:
         parser.error(f"--chips: no tables for {', '.join(unknown)}; use {', '.join(DTYPES)}")
     if arguments.every < 1:
         parser.error(f"--every={arguments.every}: expects a number from 1")
+    try:
+        chosen = cases(chips, arguments.kernels)
+    except re.error as error:
+        parser.error(f"--kernels={arguments.kernels}: this is no regular expression: {error}")
+    if not chosen:
+        parser.error(f"--kernels={arguments.kernels}: no kernel has such a name")
     return make_table(
         arguments.output / "matmul_table",
         Row,
-        cases(chips)[:: arguments.every],
+        chosen[:: arguments.every],
         empty_row,
         measure,
         arguments.jobs,

@@ -157,7 +157,7 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
         summary(rows),
     ]
     raced = [(row, row.race) for row in rows if row.race and not row.faults]
-    left = reasons_where(rows, lambda row: bool(row.count("auto", Counted.CONFLICTS)))
+    left = reasons_where(rows, lambda row, mode: bool(row.count(mode, Counted.CONFLICTS)))
     parts += chip_tables([row for row in rows if not row.race], tolerances=True)
     parts += notes("Failed", faults_of(rows), "chip", "program", "what")
     parts += notes("Races in stock's own kernels", raced, "chip", "program", "race")

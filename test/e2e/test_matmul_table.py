@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.emulated_rows import KeptRows, Reason
-from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.emulated_rows import Figures, KeptRows, Reason
+from bankwise.bench.emulated_runs import MarkingDevice, MitigationRuns, written
 from bankwise.bench.matmul_table import (
+    EXACT,
+    FAST,
+    LAYOUT,
+    MODES,
     WHOLE_GRID,
     Row,
     cases,
@@ -22,7 +26,7 @@ from bankwise.bench.matmul_table import (
     summary,
 )
 from bankwise.emulator.counters import Counted
-from bankwise.runtime.emulated_run import run_emulated
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
 
@@ -38,8 +42,10 @@ def test_a_matmul_passes(row: Row):
     assert row.faults == []
     assert row.equal
     assert row.written == 64 * 64
-    assert (row.count("auto", Counted.CONFLICTS), row.uses_lds) == (0, True)
-    assert summary([row]).startswith("1 rows: 1 with 0 conflicts (0 of them without LDS)")
+    assert row.uses_lds
+    assert [row.count(mode, Counted.CONFLICTS) for mode in (LAYOUT, EXACT, FAST)] == [0, 0, 0]
+    assert summary([row]).startswith("1 rows (0 of them without LDS): 0 with LDS above stock, 0 f")
+    assert "gfx942 auto/fast: 0 of 1 rows with conflicts" in summary([row])
     assert "| bitwise equal |" in markdown_table([row])
     assert len(csv_table([row]).splitlines()) == 2
 
@@ -73,25 +79,76 @@ def test_wrong_results_fail_the_row():
 
 def test_compile_errors_are_rows():
     row = measure((Misspelt(64, 64, 128, "f16"), "gfx942"))
-    assert len(row.faults) == 3
+    assert len(row.faults) == len(MODES)
     assert all("fails: CompileError" in fault for fault in row.faults)
     assert "FAILED" in markdown_table([row])
 
 
 def test_other_faults(row: Row):
     """Each figure that must not be, put into a row that passes."""
-    auto = row.figures["auto"]
-    conflicting = replace(auto, counters=auto.counters | {Counted.CONFLICTS: 8})
+    stock = row.figures["stock"]
+
+    def counting(mode: str, counter: str, count: int) -> dict[str, Figures]:
+        figures = row.figures[mode]
+        return row.figures | {mode: replace(figures, counters=figures.counters | {counter: count})}
 
     def faults(**changes: object) -> list[str]:
         return replace(row, **changes).faults
 
     assert faults(equal=False) == ["outputs differ"]
     assert faults(unwritten=3) == ["3 elements were not written"]
-    assert faults(figures=row.figures | {"auto": replace(auto, lds_bytes=1 << 16)}) != []
-    assert faults(figures=row.figures | {"auto": conflicting}) == ["conflicts without a reason"]
-    reason = Reason("memref<8xf16>", "keep", "it has a swizzle hint already", None, None)
-    assert faults(figures=row.figures | {"auto": conflicting}, reasons=(reason,)) == []
+    more = replace(row.figures[FAST], lds_bytes=stock.lds_bytes + 8)
+    assert faults(figures=row.figures | {FAST: more}) == ["8 LDS bytes above stock"]
+    conflicting = counting(FAST, Counted.CONFLICTS, 8)
+    assert faults(figures=conflicting) == [f"{FAST} has conflicts without a reason"]
+    reason = Reason("memref<8xf16>", "keep", "it has a swizzle hint already", None, None, FAST)
+    assert faults(figures=conflicting, reasons=(reason,)) == []
+    assert faults(figures=conflicting, reasons=(replace(reason, mode=EXACT),)) != []
+
+
+@pytest.mark.parametrize("counter", [Counted.LDS, Counted.LDS_CYCLES, Counted.CONFLICTS])
+def test_exact_must_not_be_worse_than_layout(row: Row, counter: str):
+    reason = Reason("memref<8xf16>", "keep", "it has a swizzle hint already", None, None, EXACT)
+    most = row.count(LAYOUT, counter)
+    assert most is not None
+    for count, expected in ((most, 0), (most + 1, 1)):
+        figures = row.figures[EXACT]
+        worse = replace(figures, counters=figures.counters | {counter: count})
+        changed = replace(row, figures=row.figures | {EXACT: worse}, reasons=(reason,))
+        assert sum("auto/exact has" in fault for fault in changed.faults) == expected
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("f16", 1.0), ("f32", 0.6)])
+def test_fast_must_not_take_more_lds_instructions_than_stock(row: Row, dtype: str, most: float):
+    for ratio, expected in ((most, 0), (most + 0.1, 1)):
+        figures = {
+            mode: replace(each, counters=each.counters | {Counted.LDS: round(1000 * of_stock)})
+            for mode, of_stock in (("stock", 1.0), (FAST, ratio))
+            for each in (row.figures[mode],)
+        }
+        changed = replace(row, dtype=dtype, figures=row.figures | figures)
+        assert sum("stock's SQ_INSTS_LDS" in fault for fault in changed.faults) == expected
+
+
+def test_other_sums_are_no_difference_in_fast_alone(row: Row):
+    """Of two modes with other bits, one makes the row fail."""
+    operands = random_operands(MATMUL)
+    run = run_emulated(MATMUL.source(), target_flags("gfx942"), "stock", operands)
+    other = replace(run, outputs=[run.outputs[0] + 1])
+
+    def runs(**modes: EmulatedRun) -> MitigationRuns:
+        return MitigationRuns(
+            {name.replace("_", "/"): each for name, each in modes.items()}, {}, {}
+        )
+
+    assert runs(stock=run, auto_exact=run, auto_fast=other).equal
+    assert len(runs(stock=run, auto_exact=run, auto_fast=other).distinct) == 2
+    assert not runs(stock=run, auto_exact=other, auto_fast=other).equal
+
+
+def test_rows_without_all_modes_are_measured_again(row: Row):
+    assert not row.failed
+    assert replace(row, figures={m: row.figures[m] for m in ("none", "stock")}).failed
 
 
 @pytest.mark.parametrize("kernel", [Matmul(1024, 1024, 64, "i8", True)], ids=str)
@@ -133,3 +190,9 @@ def test_the_table_covers_ten_shapes_and_all_types():
             shapes = {(k.m, k.n, k.k) for k, of in matmuls if (k.dtype, of) == (dtype, chip)}
             assert len(shapes) == 10
     assert len({(kernel.name, chip) for kernel, chip in chosen}) == len(chosen)
+    assert {kernel.name for kernel, _ in cases(["gfx942"], "^matmul_100x130x70_f")} == {
+        "matmul_100x130x70_f16",
+        "matmul_100x130x70_f16_transposed",
+        "matmul_100x130x70_f32",
+        "matmul_100x130x70_f8E4M3FNUZ",
+    }
