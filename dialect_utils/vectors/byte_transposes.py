@@ -9,6 +9,7 @@ from math import prod
 from iree.compiler import ir
 
 from ...bank_model.byte_permutes import transposed
+from ..intrinsics import call_intrinsic
 
 _PERMUTE = "llvm.amdgcn.perm"
 
@@ -39,8 +40,6 @@ class _Builder:
     def __init__(self, before: ir.Operation, element: ir.Type) -> None:
         self.point, self.location = ir.InsertionPoint(before), before.location
         self.element = element
-        # Asking for the dialect loads it, where nothing in the module has its operations yet.
-        before.context.get_dialect_descriptor("llvm")
         self.word = ir.IntegerType.get_signless(32, before.context)
         self._constants: dict[int, ir.Value] = {}
 
@@ -71,15 +70,8 @@ class _Builder:
         if selector not in self._constants:
             value = ir.IntegerAttr.get(self.word, selector)
             self._constants[selector] = self._create("arith.constant", [], self.word, value=value)
-        context = self.location.context
-        return self._create(
-            "llvm.call_intrinsic",
-            [high, low, self._constants[selector]],
-            self.word,
-            intrin=ir.StringAttr.get(_PERMUTE, context),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([3, 0], context),
-            op_bundle_sizes=ir.DenseI32ArrayAttr.get([], context),
-        )
+        operands = [high, low, self._constants[selector]]
+        return call_intrinsic(_PERMUTE, operands, self.word, self.point, self.location)
 
     def _extract(self, source: ir.Value, number: int, kind: ir.Type) -> ir.Value:
         return self._create("vector.extract", [source], kind, **self._at(number))
