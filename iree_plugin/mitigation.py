@@ -21,6 +21,7 @@ from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..passes.native_exp2 import NativeExp2
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.rename_contractions import RenameContractions
@@ -64,6 +65,7 @@ class Level:
         matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
             it needs; then nothing is renamed.
         summing: passes in the place of `renaming` in functions whose operands are read so.
+        arithmetic: passes on flat vectors, before `math` operations are expanded.
     """
 
     configuring: tuple[FunctionPass, ...] = ()
@@ -72,6 +74,7 @@ class Level:
     lowering: tuple[FunctionPass, ...] = ()
     matrices: bool = False
     summing: tuple[FunctionPass, ...] = ()
+    arithmetic: tuple[FunctionPass, ...] = ()
 
 
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
@@ -124,7 +127,11 @@ def _auto(level: Level) -> list[PipelineEdit]:
             level, SwizzleLdsAllocs(), FlattenSwizzleHints(), without=STOCK_PAD_PASS
         ),
     ]
-    edits = [*_aligned(), *_by_operands(level, usual, matrices), *_hints_resolved()]
+    edits = [
+        *_behind_layouts(level),
+        *_by_operands(level, usual, matrices),
+        *_hints_resolved(),
+    ]
     # What the other modes are asked for by name is done, or is an error.
     return [replace(edit, optional=True) for edit in edits]
 
@@ -138,12 +145,16 @@ def _swizzle(level: Level) -> list[PipelineEdit]:
     ]
     late = (SwizzleLdsAllocs(), FlattenSwizzleHints(), WarnUnhintedAllocs())
     matrices = _read_as_matrices(level, *late)
-    return [*_aligned(), *_by_operands(level, usual, matrices), *_hints_resolved()]
+    return [
+        *_behind_layouts(level),
+        *_by_operands(level, usual, matrices),
+        *_hints_resolved(),
+    ]
 
 
 def _pad(level: Level) -> list[PipelineEdit]:
     return [
-        *_aligned(),
+        *_behind_layouts(Level()),
         _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs()),
         *_instead_of_padding(PadUnhintedAllocs()),
     ]
@@ -174,6 +185,7 @@ _LEVELS: dict[str, Level] = {
         (TransposeBytes(),),
         matrices=True,
         summing=(DeferLaneSums(),),
+        arithmetic=(NativeExp2(),),
     ),
 }
 """What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
@@ -256,9 +268,13 @@ def _configured(level: Level) -> list[PipelineEdit]:
     ]
 
 
-def _aligned() -> list[PipelineEdit]:
-    """Returns the edit that states alignments, made while the pass that it follows is there."""
-    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, AlignLdsAccesses())]
+def _behind_layouts(level: Level) -> list[PipelineEdit]:
+    """Returns the edit behind all layouts, made while the pass that it follows is there.
+
+    Alignments are known then, and `math` operations still whole.
+    """
+    passes = (AlignLdsAccesses(), *level.arithmetic)
+    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *passes)]
 
 
 def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:

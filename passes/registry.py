@@ -12,6 +12,7 @@ from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
+from .native_exp2 import NativeExp2
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
 from .rename_contractions import RenameContractions
@@ -38,6 +39,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeBytes,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
+    NativeExp2,
     AlignLdsAccesses,
     VerifyLdsConflicts,
 )
