@@ -11,6 +11,7 @@ these modules in the main thread waits until it is complete.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import os
@@ -24,7 +25,10 @@ _DIALECTS_IN_KERNELS = (
     *("affine", "arith", "gpu", "iree_codegen", "iree_gpu", "math", "memref", "scf", "tensor"),
     "vector",
 )
-_DIALECTS_WITHOUT_MODULE = ("bufferization", "hal", "iree_vector_ext", "stream", "ub", "util")
+_DIALECTS_WITHOUT_MODULE = (
+    *("bufferization", "hal", "iree_encoding", "iree_linalg_ext", "iree_vector_ext", "nvgpu"),
+    *("stream", "ub", "util"),
+)
 """Dialects whose operations have no Python module in the compiler's package."""
 
 
@@ -47,14 +51,25 @@ def import_beside_compiler() -> None:
     except ImportError:
         del sys.modules[_PACKAGE]
         return
+    # Modules stay. The collector would go over their classes again and again, for 50 ms.
+    gc.disable()
     threading.Thread(target=_load, args=(spec, package), daemon=True).start()
 
 
 def _load(spec: ModuleSpec, package: ModuleType) -> None:
-    # Whoever needs what cannot be imported will see why.
-    with contextlib.suppress(ImportError):
-        assert spec.loader is not None
-        spec.loader.exec_module(package)
+    try:
+        # Whoever needs what cannot be imported will see why.
+        with contextlib.suppress(ImportError):
+            assert spec.loader is not None
+            spec.loader.exec_module(package)
+        load_passes()
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def load_passes() -> None:
+    """Imports our passes and the dialects of the kernels that they see."""
     # MLIR's bindings import a dialect's module when they first make a view of an op of it.
     # For a dialect without a module they search for one at every operation, which takes 0.3 ms.
     for name in _DIALECTS_WITHOUT_MODULE:
