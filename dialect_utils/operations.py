@@ -23,6 +23,32 @@ def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Op
     return found
 
 
+def children(parent: ir.Operation) -> list[ir.Operation]:
+    """Returns the operations directly inside `parent`, in the order of the text.
+
+    A walk hands out plain operations. Iterating over a block makes op views, for which MLIR's
+    bindings import the Python module of each op's dialect: 65 ms for `linalg`, 20 ms for `rocdl`.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op == parent:
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    parent.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def operations_of(block: ir.Block) -> list[ir.Operation]:
+    """Returns the operations of a block, as plain as those of `children`."""
+    parent = block.owner.operation
+    found = children(parent)
+    alone = len(parent.regions) == 1 and len(parent.regions[0].blocks) == 1
+    return found if alone else [op for op in found if op.block == block]
+
+
 def defining_operation(value: ir.Value) -> ir.Operation | None:
     """Returns the operation whose result `value` is; None for a block argument."""
     owner = value.owner

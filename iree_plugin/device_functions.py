@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.operations import children
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 
@@ -80,21 +81,3 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
 
 def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
     return [op for op in children(parent) if op.name == name]
-
-
-def children(parent: ir.Operation) -> list[ir.Operation]:
-    """Returns the ops directly inside `parent`.
-
-    A walk, because it hands out plain operations: iterating over a block makes op views, and for
-    these MLIR imports the Python module of each op's dialect.
-    """
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op == parent:
-            return ir.WalkResult.ADVANCE
-        found.append(op)
-        return ir.WalkResult.SKIP
-
-    parent.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

@@ -21,7 +21,7 @@ from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.memory.lds_ops import ALLOC, view_row
-from ..dialect_utils.operations import operations_in
+from ..dialect_utils.operations import children, operations_in
 
 _PRIVATE = "#gpu.address_space<private>"
 _WORKGROUP = "#gpu.address_space<workgroup>"
@@ -72,8 +72,8 @@ def _is_copy(generic: ir.Operation) -> bool:
     if any(each != ir.AffineMap.get_identity(each.n_dims, each.context) for each in maps):
         return False
     block = generic.regions[0].blocks[0]
-    (terminator, *others) = reversed(list(block.operations))
-    return not others and list(terminator.operation.operands) == [block.arguments[0]]
+    (*others, terminator) = children(generic)
+    return not others and list(terminator.operands) == [block.arguments[0]]
 
 
 _MAPS = "indexing_maps"
@@ -120,16 +120,21 @@ def _move(buffer: ir.Value, space: ir.Attribute) -> None:
 def _replace_by_alloca(allocation: ir.Operation) -> None:
     attributes = allocation.attributes
     with allocation.context, allocation.location:
-        on_stack = ir.Operation.create(
-            "memref.alloca",
-            results=[allocation.results[0].type],
-            operands=list(allocation.operands),
-            attributes={name: attributes[name] for name in attributes},
-            ip=ir.InsertionPoint(allocation),
+        between, on_stack = (
+            ir.Operation.create(
+                "memref.alloca",
+                results=[allocation.results[0].type],
+                operands=list(allocation.operands),
+                attributes={name: attributes[name] for name in attributes},
+                ip=ir.InsertionPoint(allocation),
+            )
+            for _ in range(2)
         )
     # Later passes visit uses in their order, the newest first: it must be that of the allocation.
-    for use in reversed(list(allocation.results[0].uses)):
-        use.owner.operation.operands[use.operand_number] = on_stack.results[0]
+    # To replace all uses turns the order round, and the second time back again.
+    allocation.results[0].replace_all_uses_with(between.results[0])
+    between.results[0].replace_all_uses_with(on_stack.results[0])
+    between.erase()
     allocation.erase()
 
 

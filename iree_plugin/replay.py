@@ -15,8 +15,8 @@ from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
+from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
-from .device_functions import children
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import function_passes
 from .native_callbacks import AROUND_NATIVE_PASS

@@ -226,7 +226,7 @@ class SteppedCompile:
         return module
 
     def _is_empty(self, module: ir.Operation) -> bool:
-        from .device_functions import children
+        from ..dialect_utils.operations import children
 
         return all(op.name == "util.global" for op in children(module))
 

@@ -25,7 +25,7 @@ from ..diagnostics import Refusal
 from ..memory.flow import connected_to
 from ..memory.lds_ops import access_row
 from ..memory.memref_types import is_workgroup_memref
-from ..operations import parents_of
+from ..operations import operations_of, parents_of
 from .lane_transfers import READ, LaneTransfer
 
 _BARRIER = "gpu.barrier"
@@ -64,7 +64,7 @@ def _are_apart(one: ir.Operation, other: ir.Operation) -> bool:
     if there is None:
         return False
     here = around[there.block]
-    operations = [each.operation for each in there.block.operations]
+    operations = operations_of(there.block)
     first, second = sorted((operations.index(here), operations.index(there)))
     barriers = [i for i, each in enumerate(operations) if each.name == _BARRIER]
     between = any(first < i < second for i in barriers)

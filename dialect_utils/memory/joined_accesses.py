@@ -33,6 +33,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..operations import operations_of
 from .lane_accesses import TracedAccess
 
 MOST_UNROLLED = 64
@@ -120,8 +121,7 @@ def _places(
 
 def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
     """Yields the operations of a block; those under a condition in its place, if asked to."""
-    for view in block.operations:
-        operation = view.operation
+    for operation in operations_of(block):
         if through_conditions and operation.name == "scf.if":
             for region in operation.regions:
                 for inner in region.blocks:

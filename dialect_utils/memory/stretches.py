@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
+from ..operations import operations_of
 from .lds_ops import Access, View, row_of
 from .memref_types import is_memref
 from .mma_operands import MMA
@@ -23,8 +24,7 @@ def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
     memory alone ends a stretch.
     """
     stretch: list[ir.Operation] = []
-    for each in block.operations:
-        operation = each.operation
+    for operation in operations_of(block):
         if _leaves_memory_alone(operation):
             stretch.append(operation)
         elif stretch:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from ...bank_model.nested_layout import NestedLayout, NestedLayoutError
-from ..operations import operations_in, terminator
+from ..operations import operations_in, operations_of, terminator
 from .flow import FOR_BOUNDS, carried_values
 
 # IREE tracks no more per value; more than one is ambiguous here anyway.
@@ -67,6 +67,8 @@ class VectorLayouts:
                     for result, derived in _forwards(use.owner, use.operand_number, layout):
                         self._add(result, derived)
         self._anchored = set(self._candidates)
+        if not self._anchored:
+            return
         for region in function.regions:
             self._spread_back(region)
 
@@ -80,8 +82,7 @@ class VectorLayouts:
 
     def _spread_back(self, region: ir.Region) -> None:
         for block in region.blocks:
-            for view in reversed(list(block.operations)):
-                op = view.operation
+            for op in reversed(operations_of(block)):
                 for operand, layout in self._backwards(op):
                     # A layout that came forwards stays: IREE converts it at this use.
                     if operand not in self._anchored:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 _PROGRAM = """
-import importlib.abc, sys, threading
+import gc, importlib.abc, sys, threading
 from bankwise.iree_plugin.early_import import import_beside_compiler
 
 import_beside_compiler()
@@ -29,14 +29,35 @@ from iree.compiler import ir
 with ir.Context() as context:
     module = ir.Module.parse(
         "func.func @f() { %a = ub.poison : vector<4xf32> "
-        "%b = iree_vector_ext.to_simt %a : vector<4xf32> -> vector<4xf32> return }"
+        "%b = iree_vector_ext.to_simt %a : vector<4xf32> -> vector<4xf32> "
+        "%c = nvgpu.device_async_create_group return }"
     )
     function = module.body.operations[0]
     names = [op.operation.name for op in function.regions[0].blocks[0].operations]
-print("ub.poison" in names, [name for name in searched if name.endswith((".ub", "_vector_ext"))])
+dialects = (".ub", "_vector_ext", ".nvgpu")
+print("ub.poison" in names, [name for name in searched if name.endswith(dialects)])
+print(gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+
+_COMPILES = """
+import sys
+from bankwise import compile
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Attention, Matmul
+
+# Both have copies, and allocations on the stack that a `linalg.generic` uses.
+compile(Attention(1, 1024, 128, "f16").source(), target_flags("gfx942"))
+compile(Matmul(1000, 1000, 1000, "f32").source(), target_flags("gfx950"))
+large = ("linalg", "llvm", "nvvm", "rocdl")
+print([name for name in large if f"iree.compiler.dialects.{name}" in sys.modules])
 """
 
 
 def test_no_module_is_searched_for_operations_without_one() -> None:
     run = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("True []\n", "")
+    assert (run.stdout, run.stderr) == ("True []\nTrue True\n", "")
+
+
+def test_compiles_import_no_large_dialect() -> None:
+    run = subprocess.run([sys.executable, "-c", _COMPILES], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("[]\n", "")

@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
-from bankwise.iree_plugin.device_functions import children
+from bankwise.dialect_utils.operations import children
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from bankwise.passes.base import PassContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from bankwise.iree_plugin.device_functions import children
+from bankwise.dialect_utils.operations import children
 from bankwise.passes.hint_ownership import mark_hints
 from bankwise.passes.registry import PASSES
 
