@@ -21,6 +21,7 @@ from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..passes.join_head_tiles import JoinHeadTiles
 from ..passes.native_exp2 import NativeExp2
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -113,7 +114,7 @@ def _edit(
 
 def _auto(level: Level) -> list[PipelineEdit]:
     usual = [
-        *_configured(level),
+        *_products(level),
         # A kernel may have the padding switched off; then nothing can be left to it.
         *_swizzled_early(level, defer_to_padding=True, beside=STOCK_PAD_PASS),
         *_swizzled_early(level, defer_to_padding=False, without=STOCK_PAD_PASS),
@@ -128,7 +129,7 @@ def _auto(level: Level) -> list[PipelineEdit]:
         ),
     ]
     edits = [
-        *_behind_layouts(level),
+        *_around_layouts(level),
         *_by_operands(level, usual, matrices),
         *_hints_resolved(),
     ]
@@ -138,7 +139,7 @@ def _auto(level: Level) -> list[PipelineEdit]:
 
 def _swizzle(level: Level) -> list[PipelineEdit]:
     usual = [
-        *_configured(level),
+        *_products(level),
         *_swizzled_early(level, defer_to_padding=False),
         *_swizzled_late(defer_to_padding=False),
         *_instead_of_padding(WarnUnhintedAllocs()),
@@ -146,7 +147,7 @@ def _swizzle(level: Level) -> list[PipelineEdit]:
     late = (SwizzleLdsAllocs(), FlattenSwizzleHints(), WarnUnhintedAllocs())
     matrices = _read_as_matrices(level, *late)
     return [
-        *_behind_layouts(level),
+        *_around_layouts(level),
         *_by_operands(level, usual, matrices),
         *_hints_resolved(),
     ]
@@ -154,7 +155,7 @@ def _swizzle(level: Level) -> list[PipelineEdit]:
 
 def _pad(level: Level) -> list[PipelineEdit]:
     return [
-        *_behind_layouts(Level()),
+        *_around_layouts(Level()),
         _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs()),
         *_instead_of_padding(PadUnhintedAllocs()),
     ]
@@ -179,7 +180,7 @@ _LEVELS: dict[str, Level] = {
         matrices=True,
     ),
     "fast": Level(
-        (TransposeProducts(),),
+        (TransposeProducts(), JoinHeadTiles()),
         (RenameRegisters(reductions=True), DeferLaneSums()),
         (RenameContractions(reductions=True),),
         (TransposeBytes(),),
@@ -255,9 +256,8 @@ def _read_as_matrices(
     return edits
 
 
-def _configured(level: Level) -> list[PipelineEdit]:
+def _products(level: Level) -> list[PipelineEdit]:
     places = (
-        (_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, level.configuring),
         (_TILE_AND_FUSE, _AFTER, _VECTORIZE_COPIES, level.products),
         (_TILE_AND_FUSE, _BEFORE, _VECTOR_LOWERING, level.lowering),
     )
@@ -268,13 +268,17 @@ def _configured(level: Level) -> list[PipelineEdit]:
     ]
 
 
-def _behind_layouts(level: Level) -> list[PipelineEdit]:
-    """Returns the edit behind all layouts, made while the pass that it follows is there.
+def _around_layouts(level: Level) -> list[PipelineEdit]:
+    """Returns the edits before and behind all layouts, the same for all functions.
 
-    Alignments are known then, and `math` operations still whole.
+    They are made while the passes beside which they stand are there. Behind the layouts, alignments
+    are known, and `math` operations are still whole.
     """
-    passes = (AlignLdsAccesses(), *level.arithmetic)
-    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *passes)]
+    last = (AlignLdsAccesses(), *level.arithmetic)
+    edits = [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *last)]
+    if level.configuring:
+        edits.append(_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring))
+    return edits
 
 
 def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:

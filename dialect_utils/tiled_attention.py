@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loops of a configured attention, and the tiles that IREE has chosen for them.
+
+An `iree_linalg_ext.online_attention` has one loop for each dimension of its `indexing_maps`; in
+
+    Q (b, m, k1), K (b, k2, k1), V (b, k2, n), output (b, m, n)
+
+a workgroup computes a tile of b, m and n, and goes over k2 in steps. Its `lowering_config` says how
+long the tiles are, with 0 where a loop is not tiled:
+
+    #iree_gpu.lowering_config<{reduction = [0, 0, 0, 0, 64], workgroup = [1, 64, 32, 0, 0]}>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from iree.compiler import ir
+
+from .diagnostics import Refusal
+from .dynamic_sizes import DYNAMIC
+from .element_types import element_bits
+from .operations import operations_in
+
+ATTENTION = "iree_linalg_ext.online_attention"
+_CONFIG = "lowering_config"
+_WORKGROUP = re.compile(r"\bworkgroup = \[([\d, ]+)\]")
+_REDUCTION = re.compile(r"\breduction = \[([\d, ]+)\]")
+_Q, _K, _V = range(3)
+_OUTPUT = -3
+"""The place of the output's map: those of the rows' maxima and sums follow."""
+
+
+@dataclass(frozen=True)
+class TiledAttention:
+    """An attention whose sizes are known.
+
+    Attributes:
+        maps: the loops of each operand's dimensions, in the order of `indexing_maps`.
+        extents: how long each loop is.
+        workgroup: how much of each loop a workgroup computes; 0 for all of it.
+        reduction: how much of each loop it computes at once; 0 for all of it.
+    """
+
+    operation: ir.Operation
+    maps: tuple[tuple[int, ...], ...]
+    extents: tuple[int, ...]
+    workgroup: tuple[int, ...]
+    reduction: tuple[int, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Returns the loops over the output's columns: those of V that scores do not depend on."""
+        scores = {*self.maps[_Q], *self.maps[_K]}
+        return tuple(d for d in self.maps[_V] if d in self.maps[_OUTPUT] and d not in scores)
+
+    @property
+    def workgroups(self) -> int:
+        """Returns how many workgroups there are."""
+        pairs = zip(self.extents, self.workgroup, strict=True)
+        return prod(-(-extent // tile) for extent, tile in pairs if tile)
+
+    @property
+    def output_elements(self) -> int:
+        """Returns how many elements of the output a workgroup computes."""
+        return self._elements(_OUTPUT)
+
+    @property
+    def query_bits(self) -> int:
+        """Returns how many bits of Q a workgroup reads.
+
+        Raises:
+            Refusal: its elements have no known size.
+        """
+        return self._elements(_Q) * self._element_bits(_Q)
+
+    @property
+    def operand_bytes(self) -> int:
+        """Returns the bytes of Q, K and V that a workgroup holds at once.
+
+        Raises:
+            Refusal: their elements have no known size.
+        """
+        bits = sum(self._elements(each) * self._element_bits(each) for each in (_Q, _K, _V))
+        return -(-bits // 8)
+
+    def with_tile(self, loop: int, tile: int) -> TiledAttention:
+        """Returns the attention with another tile of `loop`; its operation stays as it is."""
+        tiles = (*self.workgroup[:loop], tile, *self.workgroup[loop + 1 :])
+        return TiledAttention(self.operation, self.maps, self.extents, tiles, self.reduction)
+
+    def configure(self) -> None:
+        """Makes the tiles of the workgroup those of the operation."""
+        text = str(self.operation.attributes[_CONFIG])
+        tiles = f"workgroup = [{', '.join(map(str, self.workgroup))}]"
+        self.operation.attributes[_CONFIG] = ir.Attribute.parse(
+            _WORKGROUP.sub(tiles, text, count=1), self.operation.context
+        )
+
+    def _elements(self, operand: int) -> int:
+        return prod(
+            self.reduction[loop] or self.workgroup[loop] or self.extents[loop]
+            for loop in self.maps[operand]
+        )
+
+    def _element_bits(self, operand: int) -> int:
+        kind = ir.ShapedType(self.operation.operands[operand].type).element_type
+        bits = element_bits(kind)
+        if bits is None:
+            raise Refusal(f"elements of {kind} have no known size")
+        return bits
+
+
+def only_attention(function: ir.Operation) -> TiledAttention | None:
+    """Returns the attention that alone decides on the workgroups of `function`, if there is one.
+
+    Raises:
+        Refusal: there is one, but its loops or tiles are not known.
+    """
+    configured = [
+        operation
+        for operation in operations_in(function)
+        if _CONFIG in operation.attributes and _WORKGROUP.search(str(operation.attributes[_CONFIG]))
+    ]
+    if [operation.name for operation in configured] != [ATTENTION]:
+        return None
+    return _read(configured[0])
+
+
+def _read(operation: ir.Operation) -> TiledAttention:
+    attributes = ir.ArrayAttr(operation.attributes["indexing_maps"])
+    affine = [ir.AffineMapAttr(each).value for each in attributes]
+    loops = affine[0].n_dims
+    maps = tuple(_loops_of(each.results) for each in affine)
+    extents = [0] * loops
+    for operand in (_Q, _K, _V):
+        sizes = ir.ShapedType(operation.operands[operand].type).shape
+        for loop, size in zip(maps[operand], sizes, strict=True):
+            extents[loop] = size
+    if DYNAMIC in extents:
+        raise Refusal("its sizes are not all known")
+    text = str(operation.attributes[_CONFIG])
+    tiles = [_numbers(pattern, text, loops) for pattern in (_WORKGROUP, _REDUCTION)]
+    return TiledAttention(operation, maps, tuple(extents), *tiles)
+
+
+def _loops_of(results: Sequence[ir.AffineExpr]) -> tuple[int, ...]:
+    if not all(isinstance(each, ir.AffineDimExpr) for each in results):
+        raise Refusal("its operands are indexed by more than loops")
+    return tuple(ir.AffineDimExpr(each).position for each in results)
+
+
+def _numbers(pattern: re.Pattern[str], text: str, loops: int) -> tuple[int, ...]:
+    match = pattern.search(text)
+    numbers = tuple(map(int, match[1].split(","))) if match else ()
+    if len(numbers) > loops:
+        raise Refusal("its tiles have more dimensions than it has loops")
+    return numbers + (0,) * (loops - len(numbers))
