@@ -35,6 +35,7 @@ from ..bank_model.register_renaming import WIDEST_BYTES
 from ..bank_model.step_renaming import possible_merges
 from ..dialect_utils.contractions.index_blocks import BlockEnd, IndexBlock
 from ..dialect_utils.contractions.lane_transfers import LaneTransfer
+from ..dialect_utils.contractions.renamed_scatters import store_side_by_side
 from ..dialect_utils.contractions.renamed_steps import (
     MergedPair,
     RenamedTransfer,
@@ -153,6 +154,10 @@ class ContractionSearch:
         merges = tuple(decision.merged for decision in decisions)
         for site in self._sites:
             site.finish(merges)
+        for block, merged in zip(self.blocks, merges, strict=True):
+            if merged > 1:
+                for scatter in block.scatters:
+                    store_side_by_side(scatter, merged)
 
     # What is possible.
 

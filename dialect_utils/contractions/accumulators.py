@@ -17,8 +17,10 @@ from iree.compiler import ir
 from ..diagnostics import Refusal
 from ..index.index_ops import block_owner
 from ..operations import defining_operation, terminator
+from .lane_memory import is_of_one_lane, kept_values, memory_of
 from .lane_products import INNER_TILED
 from .lane_transfers import READ, WRITE
+from .masked_scatters import SCATTER
 
 BROADCAST = "vector.broadcast"
 
@@ -33,12 +35,15 @@ class AccumulatorFlow:
     Attributes:
         products: the matrix products that add to it, with the dimensions in their results.
         transfers: the transfers of it and of what is combined with it.
+        scatters: the masked scatters of it, with the dimensions in what they store before it is
+            made a flat vector.
         repeated: the reads of what must be the same for all rows, or columns, as a bias of each
             column is for all rows.
     """
 
     products: dict[ir.Operation, Dims] = field(default_factory=dict)
     transfers: dict[ir.Operation, Dims] = field(default_factory=dict)
+    scatters: dict[ir.Operation, Dims] = field(default_factory=dict)
     repeated: dict[ir.Operation, None] = field(default_factory=dict)
     _seen: dict[ir.Value, Dims] = field(default_factory=dict)
 
@@ -81,11 +86,27 @@ class AccumulatorFlow:
         elif operation.name == "scf.for":
             yield from _around_loop(operation, ir.OpResult(value).result_number, dims)
         elif operation.name == READ:
-            self.transfers[operation] = dims
+            yield from self._through_transfer(operation, dims)
         elif operation.name == BROADCAST:
             yield from self._before_broadcast(operation, dims)
         else:
             yield from self._through(operation, value, dims)
+
+    def _through_transfer(
+        self, transfer: ir.Operation, dims: Dims
+    ) -> Iterator[tuple[ir.Value, Dims]]:
+        memory = memory_of(transfer)
+        if is_of_one_lane(memory):
+            yield from ((value, dims) for value in kept_values(memory, dims))
+        else:
+            self.transfers[transfer] = dims
+
+    def _scattered(self, flat: ir.Operation, dims: Dims) -> None:
+        for use in flat.results[0].uses:
+            user = use.owner.operation
+            if user.name != SCATTER or use.operand_number != len(user.operands) - 1:
+                raise Refusal(f"an accumulator meets {flat.name}", flat.location)
+            self.scatters[user] = dims
 
     def _before_broadcast(
         self, operation: ir.Operation, dims: Dims
@@ -113,7 +134,9 @@ class AccumulatorFlow:
         self, user: ir.Operation, number: int, dims: Dims
     ) -> Iterator[tuple[ir.Value, Dims]]:
         if user.name == WRITE and number == 0:
-            self.transfers[user] = dims
+            yield from self._through_transfer(user, dims)
+        elif user.name == "vector.shape_cast":
+            self._scattered(user, dims)
         elif user.name == BROADCAST:
             missing = _missing(user)
             dims = (dims[0] + missing, dims[1] + missing)

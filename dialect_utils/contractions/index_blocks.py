@@ -32,6 +32,7 @@ from .accumulators import AccumulatorFlow
 from .lane_exchange import check_exchange
 from .lane_products import INNER_TILED, LaneProduct, OperandRead
 from .lane_transfers import LaneTransfer
+from .masked_scatters import MaskedScatter, masked_scatter
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,14 @@ class IndexBlock:
         ends: all transfers in which it occurs.
         summed: whether it is summed over, so that a renaming changes the order of a sum.
         steps: the steps of a wave over its block.
+        scatters: all masked scatters in which it occurs; then it is the columns of a result.
         slots, unit: as `StepRenaming` has them.
         aligned: the largest number of steps of which every wave's block begins at a multiple, and
             into which the memory divides.
     """
 
     ends: tuple[BlockEnd, ...]
+    scatters: tuple[MaskedScatter, ...]
     summed: bool
     steps: int
     slots: int
@@ -144,7 +147,7 @@ class _Finder:
             ends.append(end)
         if len(places) != 1 or len(units) != 1:
             raise Refusal("the operands do not pair the elements that lie alike", where)
-        return self._block(ends, True, len(places.pop()), units.pop())
+        return self._block(ends, (), len(places.pop()), units.pop())
 
     def kept(self, product: LaneProduct, position: int) -> IndexBlock | None:
         """Returns the block of a dimension of a product's result.
@@ -180,13 +183,19 @@ class _Finder:
             else:
                 self._check_rows(end, product.size)
             ends.append(end)
+        if flow.scatters and number == 0:
+            raise Refusal("rows of a result are scattered", product.operation.location)
+        scatters = [
+            masked_scatter(operation, *each, product.size, self.evaluator)
+            for operation, each in flow.scatters.items()
+        ]
         for operation in flow.repeated:
             self._check_repeated(operation, number, product.size)
         slots = product.size
         if places != {tuple(range(slots))}:
             where = product.operation.location
             raise Refusal("an operand and the result do not lie alike in the lanes", where)
-        return self._block(ends, False, slots, 1)
+        return self._block(ends, scatters, slots, 1, summed=False)
 
     def _operand_end(
         self, operation: ir.Operation, position: int, number: int, size: int
@@ -248,13 +257,22 @@ class _Finder:
             if dim != end.inner and not ignores(offsets, slot, size):
                 raise Refusal("an index depends on the slot of another one", where)
 
-    def _block(self, ends: Sequence[BlockEnd], summed: bool, slots: int, unit: int) -> IndexBlock:
-        if len({end.steps for end in ends}) != 1:
+    def _block(
+        self,
+        ends: Sequence[BlockEnd],
+        scatters: Sequence[MaskedScatter],
+        slots: int,
+        unit: int,
+        *,
+        summed: bool = True,
+    ) -> IndexBlock:
+        if len({end.steps for end in ends} | {each.count for each in scatters}) != 1:
             raise Refusal("the transfers of an index have different steps")
         alike = [end.transfer.operation for end in ends]
         for end in ends:
             check_exchange(end.transfer, alike)
-        return IndexBlock(tuple(ends), summed, ends[0].steps, slots, unit, gcd(*self._bounds(ends)))
+        aligned = gcd(*self._bounds(ends), *(each.aligned for each in scatters))
+        return IndexBlock(tuple(ends), tuple(scatters), summed, ends[0].steps, slots, unit, aligned)
 
     def _bounds(self, ends: Sequence[BlockEnd]) -> Iterator[int]:
         for end in ends:

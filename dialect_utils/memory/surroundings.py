@@ -54,7 +54,7 @@ def surroundings_of(
             _add_loop(found, outer, evaluator)
         elif outer.name == "scf.if":
             _add_condition(found, outer, inner, evaluator)
-        elif outer != function and not (outer.name == "scf.forall" and _maps_to_workgroups(outer)):
+        elif outer != function and not (outer.name == "scf.forall" and maps_to_workgroups(outer)):
             raise Refusal(f"inside {outer.name}")
     return found
 
@@ -87,7 +87,7 @@ def _add_condition(
     found.masks.append(holds)
 
 
-def _maps_to_workgroups(forall: ir.Operation) -> bool:
+def maps_to_workgroups(forall: ir.Operation) -> bool:
     """Returns whether every workgroup executes one iteration of the loop."""
     if "mapping" not in forall.attributes:
         return False

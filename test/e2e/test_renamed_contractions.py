@@ -62,6 +62,9 @@ def check_fewer_instructions(stock: EmulatedRun, ours: EmulatedRun, most: float)
         (Matmul(128, 128, 128, "f32"), "gfx950", 0.75, 0.6),
         (Matmul(128, 128, 128, "i8"), "gfx942", 0.2, 0.2),
         (Convolution(1, 18, 18, 64, 128, 3, "f16"), "gfx942", 0.4, 0.4),
+        (Matmul(100, 130, 70, "f16"), "gfx942", 0.4, 0.4),
+        (Matmul(100, 132, 70, "f32"), "gfx950", 0.75, 0.63),
+        (Matmul(100, 130, 70, "i8"), "gfx942", 0.55, 0.55),
     ],
     ids=name_of,
 )
@@ -94,6 +97,15 @@ def test_transposed_bytes_take_fewer_instructions_than_single_ones(kernel: Produ
     stock, ours = (emulate(kernel.source(), "gfx942", operands, each) for each in (None, False))
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.VALU] < 0.95 * stock.counters[Counted.VALU]
+
+
+def test_an_edge_between_two_columns_keeps_them() -> None:
+    kernel = Matmul(100, 131, 70, "f32")
+    operands = random_operands(kernel)
+    log = DecisionLog()
+    stock, ours = (emulate(kernel.source(), "gfx942", operands, x, log) for x in (None, False))
+    assert not any(each.action is Action.RENAME for each in log)
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
 def test_a_bias_of_columns_goes_along() -> None:
