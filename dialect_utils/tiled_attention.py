@@ -58,6 +58,11 @@ class TiledAttention:
         return tuple(d for d in self.maps[_V] if d in self.maps[_OUTPUT] and d not in scores)
 
     @property
+    def rows(self) -> tuple[int, ...]:
+        """Returns the loops over the output's rows: those of Q of which a workgroup has a part."""
+        return tuple(d for d in self.maps[_Q] if d in self.maps[_OUTPUT] and self.workgroup[d] > 1)
+
+    @property
     def workgroups(self) -> int:
         """Returns how many workgroups there are."""
         pairs = zip(self.extents, self.workgroup, strict=True)
@@ -67,6 +72,13 @@ class TiledAttention:
     def output_elements(self) -> int:
         """Returns how many elements of the output a workgroup computes."""
         return self._elements(_OUTPUT)
+
+    @property
+    def scores(self) -> int:
+        """Returns how many scores a workgroup computes at once."""
+        summed = {*self.maps[_Q]} & {*self.maps[_K]} - {*self.maps[_OUTPUT]}
+        loops = {*self.maps[_Q], *self.maps[_K]} - summed
+        return prod(self._size(loop) for loop in loops)
 
     @property
     def query_bits(self) -> int:
@@ -101,10 +113,11 @@ class TiledAttention:
         )
 
     def _elements(self, operand: int) -> int:
-        return prod(
-            self.reduction[loop] or self.workgroup[loop] or self.extents[loop]
-            for loop in self.maps[operand]
-        )
+        return prod(self._size(loop) for loop in self.maps[operand])
+
+    def _size(self, loop: int) -> int:
+        """Returns how much of a loop a workgroup computes at once."""
+        return self.reduction[loop] or self.workgroup[loop] or self.extents[loop]
 
     def _element_bits(self, operand: int) -> int:
         kind = ir.ShapedType(self.operation.operands[operand].type).element_type

@@ -21,7 +21,7 @@ from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
-from ..passes.join_head_tiles import JoinHeadTiles
+from ..passes.join_attention_tiles import JoinAttentionTiles
 from ..passes.native_exp2 import NativeExp2
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -180,7 +180,7 @@ _LEVELS: dict[str, Level] = {
         matrices=True,
     ),
     "fast": Level(
-        (TransposeProducts(), JoinHeadTiles()),
+        (TransposeProducts(), JoinAttentionTiles()),
         (RenameRegisters(reductions=True), DeferLaneSums()),
         (RenameContractions(reductions=True),),
         (TransposeBytes(),),

@@ -12,7 +12,7 @@ from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
-from .join_head_tiles import JoinHeadTiles
+from .join_attention_tiles import JoinAttentionTiles
 from .native_exp2 import NativeExp2
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -27,7 +27,7 @@ from .warn_unhinted_allocs import WarnUnhintedAllocs
 
 PASSES: tuple[type[FunctionPass], ...] = (
     TransposeProducts,
-    JoinHeadTiles,
+    JoinAttentionTiles,
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,

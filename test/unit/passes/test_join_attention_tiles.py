@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far `bankwise-join-head-tiles` joins the tiles of an attention's columns."""
+"""How far `bankwise-join-attention-tiles` joins the tiles of an attention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from iree.compiler.api import Session
 
 from bankwise.dialect_utils.tiled_attention import only_attention
 from bankwise.passes.base import PassContext
-from bankwise.passes.join_head_tiles import JoinHeadTiles
+from bankwise.passes.join_attention_tiles import JoinAttentionTiles
 
 SM_80_MEMORY = 166912
 
@@ -111,10 +111,36 @@ def test_tiles_are_joined_as_far_as_they_fit(case: Case, tile: int) -> None:
     with Session().context:
         module = ir.Module.parse(case.module())
         function = module.body.operations[0].operation
-        JoinHeadTiles().run(function, PassContext())
+        JoinAttentionTiles().run(function, PassContext())
         assert module.operation.verify()
     (found,) = re.findall(r"workgroup = \[1, 64, (\d+)", str(module))
     assert int(found) == tile
+
+
+@pytest.mark.parametrize(
+    ("case", "rows", "tiles"),
+    [
+        # A lane holds 64 elements of the output, 32 pairs of Q, and 64 scores.
+        (Case(n=64, k=64), True, [1, 128, 64, 0, 0]),
+        (Case(n=64, k=64), False, [1, 64, 64, 0, 0]),
+        # Twice the rows would leave 128 workgroups.
+        (Case(m=1024, n=64, k=64), True, [1, 64, 64, 0, 0]),
+        # A whole head of 128 columns leaves no registers for more rows; of 256, there is no tile.
+        (Case(), True, [1, 64, 128, 0, 0]),
+        (Case(n=256, k=64), True, [1, 64, 128, 0, 0]),
+        (Case(n=64, k=64, threads=256), True, [1, 256, 64, 0, 0]),
+        # The columns are not tiled.
+        (Case(n=64, k=64, workgroup="1, 64, 0, 0, 0"), True, [1, 128, 0, 0, 0]),
+        (Case(n=64, k=64, workgroup="1, 1, 64, 0, 0"), True, [1, 1, 64, 0, 0]),
+    ],
+)
+def test_rows_are_joined_once_a_tile_has_all_columns(
+    case: Case, rows: bool, tiles: list[int]
+) -> None:
+    with Session().context:
+        module = ir.Module.parse(case.module())
+        JoinAttentionTiles(rows=rows).run(module.body.operations[0].operation, PassContext())
+    assert f"workgroup = {tiles}" in str(module)
 
 
 def test_an_attention_is_read() -> None:
@@ -126,6 +152,8 @@ def test_an_attention_is_read() -> None:
     assert attention.workgroup == (1, 64, 32, 0, 0)
     assert attention.reduction == (0, 0, 0, 0, 64)
     assert attention.columns == (2,)
+    assert attention.rows == (1,)
+    assert attention.scores == 64 * 64
     assert attention.workgroups == 16 * 64 * 4
     assert attention.output_elements == 64 * 32
     assert attention.query_bits == 64 * 128 * 16
