@@ -11,7 +11,7 @@ grids run whole, of large ones the first and the last workgroup. A row fails whe
 * outputs are not the same bits in all modes but `auto/fast`, which may sum in another order;
 * a level leaves conflicts without a reason, or takes more LDS bytes than stock;
 * `auto/exact` has more conflicts, LDS cycles or LDS instructions than `auto/layout`;
-* `auto/fast` has more LDS instructions than stock, or more than 0.6 times stock's for f32.
+* `auto/fast` has more LDS instructions than stock, or more than 0.625 times stock's for f32.
 
 --kernels takes the kernels that a regular expression finds in the name. Finished rows are kept in
 DIR/matmul_table.json at once, and the same command goes on from there; rows of other sources of the
@@ -74,9 +74,11 @@ LAYOUT, EXACT, FAST = "auto/layout", "auto/exact", "auto/fast"
 MODES = ("none", "stock", LAYOUT, EXACT, FAST)
 """What is compared, in the order of the columns."""
 
-MOST_INSTRUCTIONS = {"f32": 0.6}
+MOST_INSTRUCTIONS = {"f32": 0.625}
 """The most LDS instructions of `auto/fast` relative to stock's, by the operands' type. For others
-it is 1. Stock reads and writes f32 one by one, or in pairs, where a lane can move four at once."""
+it is 1. Stock reads f32 one by one, or in pairs, where a lane can read four at once. Hardest are
+tiles of 64x8 and 8x128 elements: stock takes 8 instructions, two of them to write. No layout takes
+less than 5, because a lane reads 16 bytes of one tile and 32 of the other."""
 
 WHOLE_GRID = 16
 """The most workgroups of a grid that runs whole. Of larger grids the first and the last run."""

@@ -294,7 +294,10 @@ def _swizzled_early(
     """
     hint = HintVectorAllocs(defer_to_padding=defer_to_padding)
     # Right before the loop-invariant code motion that precedes the padding.
-    swizzle = (SwizzleLdsAllocs(defer_to_padding=defer_to_padding), FlattenSwizzleHints())
+    swizzle = (
+        SwizzleLdsAllocs(defer_to_padding=defer_to_padding, share_addresses=bool(level.products)),
+        FlattenSwizzleHints(),
+    )
     return [
         _edit(
             _VECTOR_DISTRIBUTE,

@@ -22,6 +22,12 @@ Where `amdgpu.gather_to_lds` stores to an allocation, its lanes fetch for each o
 An allocation that has a swizzle hint S already, as stock gives some of those that it loads direct
 to the LDS, keeps it. Where conflicts are left, another swizzle T goes between the two, chosen for
 the places to which S has brought the elements: an element o then lies at T(S(o)).
+
+With `share-addresses`, an allocation that stays plain gets a hint that moves nothing. Its offsets
+are then rewritten as those of a swizzle are, as one address and constants. LLVM pairs two accesses
+only if it sees that their addresses differ by a constant, and does not where it is hidden:
+
+    ((%row | 1) << 8) + %column  ->  ((%row << 8) + %column) + 256
 """
 
 from __future__ import annotations
@@ -35,10 +41,11 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess
+from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ..bank_model.swizzle_legality import HintRules, behind_swizzles
+from ..bank_model.swizzles import XorShuffle
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch
 from ..dialect_utils.index.lane_values import LaneEvaluator
@@ -81,6 +88,8 @@ class SwizzleLdsAllocs(SwizzlingPass):
 
     unhinted_only: bool = False
     """Pass over allocations that have a hint already."""
+    share_addresses: bool = False
+    """Also hint what stays plain, so that its accesses have one address and constants."""
 
     def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
         """Returns the `memref.alloc`s in workgroup memory."""
@@ -110,7 +119,9 @@ class SwizzleLdsAllocs(SwizzlingPass):
             plans = plan_paddings(function, context.test_target, unrolled=unrolled)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(function, policy, evaluator, unrolled, permuter, paddings)
+        planner = _Planner(
+            function, policy, evaluator, unrolled, permuter, paddings, self.share_addresses
+        )
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -191,6 +202,8 @@ class _Planner:
     permuter: GatherPermuter
     paddings: Callable[[], Mapping[ir.Operation, PaddingPlan]]
     """What padding would do to the allocations; empty if nothing pads them later."""
+    share_addresses: bool
+    """Whether what stays plain gets a hint too."""
 
     def plan(self, group: _Group) -> _Planned:
         """Returns the decision on `group`, with its reason."""
@@ -240,8 +253,13 @@ class _Planner:
                 # How the backend joins what a standing swizzle moves is not modelled.
                 lambda joins: None if hinted else self._emitted(group.allocations, joins),
             )
-            plan = SwizzlePlan.of(self.policy.choose(known_tile), lds_bytes)
-            return _on_top(plan) if hinted else plan
+            choice = self.policy.choose(known_tile)
+            plan = SwizzlePlan.of(choice, lds_bytes)
+            if hinted:
+                return _on_top(plan)
+            if self.share_addresses and not gathers and isinstance(choice.layout, PlainLayout):
+                return _with_shared_addresses(plan, tile, accesses)
+            return plan
         except InvalidParameterError as error:
             raise Refusal(f"its accesses cannot be counted: {error}") from error
 
@@ -275,6 +293,16 @@ class _Planner:
                 for layout in layouts
             )
             yield replace(plan, before=before, after=after)
+
+
+def _with_shared_addresses(
+    plan: SwizzlePlan, tile: LdsTile, accesses: Sequence[LdsAccess]
+) -> SwizzlePlan:
+    """Returns the plan to leave an allocation plain, with a hint that moves nothing, if it can."""
+    nothing = (XorShuffle(tile.row_elements, tile.row_elements),)
+    if HintRules.of(tile, accesses).why_not(nothing) is not None:
+        return plan
+    return replace(plan, swizzles=nothing)
 
 
 _HINTED = "it has a swizzle hint already"

@@ -58,6 +58,11 @@ class SwizzlePlan:
         """Returns the decision in a sentence; `allocation` is the allocation's type."""
         if not self.swizzles:
             return f"allocation of {allocation} not swizzled: {self.reason}"
+        if all(swizzle.groups_per_row == 1 for swizzle in self.swizzles):
+            return (
+                f"allocation of {allocation} not swizzled: {self.reason}; a hint that moves "
+                "nothing lets its accesses share an address"
+            )
         return (
             f"allocation of {allocation} swizzled with {self.shown_swizzles}: "
             f"{self.before} conflict cycles -> {self.after}"
