@@ -39,9 +39,15 @@ class AddressPatterns:
                 key = (access.count, (access.elements - origin).tobytes())
                 families.setdefault(key, (access, []))[1].append(origin)
         self.families = [_Family.of(access, origins) for access, origins in families.values()]
+        self._counted: dict[Layout, int] = {}
 
     def count(self, layout: Layout) -> int:
-        """Returns the number of registers under `layout`."""
+        """Returns the number of registers under `layout`, which is counted once."""
+        if layout not in self._counted:
+            self._counted[layout] = self._count(layout)
+        return self._counted[layout]
+
+    def _count(self, layout: Layout) -> int:
         linear = isinstance(layout, PlainLayout) or (
             isinstance(layout, SwizzledLayout)
             and not layout.padding_elements

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .accesses import LdsAccess, LdsTile
-from .layouts import AccessCost, Batch, Layout, counted_batches
+from .layouts import AccessCost, Batch, Layout, counted_batches, machine_batches
 from .targets import AccessKind, LdsInstruction, Target
 
 ISSUE_CYCLES = 1
@@ -104,6 +104,13 @@ class LayoutCosts:
         if layout not in self._counted:
             self._counted[layout] = layout_cost(self.target, self.tile, layout, self.accesses)
         return self._counted[layout]
+
+    def instructions(self, layout: Layout) -> int:
+        """Returns the instructions of `layout` alone, which are counted in half the time."""
+        if layout in self._counted:
+            return self._counted[layout].instructions
+        batches = machine_batches(self.target, self.tile, layout, self.accesses)
+        return _issued(self.target, self.accesses, batches)
 
 
 @dataclass(frozen=True)

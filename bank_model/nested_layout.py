@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from math import gcd, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,7 @@ class TilePart:
     def pitch(self) -> Ints:
         """Returns how many elements of the tile a step in each of its dimensions goes."""
         dims = self.tile.shape
-        return tuple(int(np.prod(dims[m + 1 :], dtype=np.int64)) for m in range(len(dims)))
+        return tuple(prod(dims[m + 1 :]) for m in range(len(dims)))
 
     def mapped(self, vector_rank: int) -> list[tuple[int, int]]:
         """Returns the pairs (vector dimension, tile dimension) that are not broadcast."""
@@ -128,7 +129,7 @@ class NestedLayout:
     @property
     def shape(self) -> Ints:
         """Returns the undistributed vector's shape."""
-        return tuple(int(np.prod(sizes)) for sizes in zip(*self._levels(), strict=True))
+        return tuple(prod(sizes) for sizes in zip(*self._levels(), strict=True))
 
     def permute(self, permutation: Sequence[int]) -> NestedLayout:
         """Returns the layout of `vector.transpose`: dim i of the result is dim permutation[i]."""
@@ -154,7 +155,7 @@ class NestedLayout:
         Example: 64 = [subgroup 4] x [thread 16] with subgroup stride 1 and thread stride 1
         becomes 4x16 with subgroup_tile = [4, 1] and thread_tile = [1, 16].
         """
-        if int(np.prod(self.shape)) != int(np.prod(new_shape)):
+        if prod(self.shape) != prod(new_shape):
             return None
         digits = self._digits()
         columns: list[dict[str, tuple[int, int]]] = []
@@ -164,7 +165,7 @@ class NestedLayout:
             remaining = size
             while remaining > 1:
                 level, count, stride = digits.pop()
-                take = int(np.gcd(remaining, count))
+                take = gcd(remaining, count)
                 if take == 1 or take not in (remaining, count) or level > depth:
                     return None
                 depth = level

@@ -102,7 +102,7 @@ def padding_choices(
         if cycles + ISSUE_CYCLES * max(waves * unpaired // 2, 1) >= choices[-1].cost[0]:
             continue
         layout = PaddedLayout(padding)
-        issued = costs.of(layout).instructions
+        issued = costs.instructions(layout)
         choice = PaddingChoice(padding, conflicts, cycles, issued, layout.size_bytes(tile))
         if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue

@@ -369,11 +369,11 @@ class _Solver:
 
     def by_arithmetic(self, layouts: Sequence[SwizzledLayout]) -> list[Layout]:
         """Returns the one of some layouts of equal cost that has the cheapest addresses."""
-        ranked: list[Layout] = sorted(
-            layouts,
-            key=lambda x: (_arithmetic(x)[0], self.patterns.count(x), _arithmetic(x)),
-        )
-        return ranked[:1]
+        fewest = min((len(x.swizzles) for x in layouts), default=0)
+        shortest = [x for x in layouts if len(x.swizzles) == fewest]
+        if len(shortest) < 2:
+            return list(shortest)
+        return [min(shortest, key=lambda x: (self.patterns.count(x), _arithmetic(x)))]
 
     def group_sizes(self) -> list[int]:
         """Returns group sizes to try, in elements, the largest first; powers of two.

@@ -249,13 +249,13 @@ def chain_period(chain: Iterable[Swizzle]) -> int:
 
 def linear_chain(chain: Iterable[Swizzle]) -> LinearSwizzle | NotExpressible:
     """Returns the chain (S0, S1, ...), which stands for S0(S1(...)), as one linear swizzle."""
-    total = LinearSwizzle()
+    total: LinearSwizzle | None = None
     for swizzle in chain:
         linear = swizzle.linear()
         if isinstance(linear, NotExpressible):
             return linear
-        total = linear.then(total)
-    return total
+        total = linear if total is None else linear.then(total)
+    return total or LinearSwizzle()
 
 
 def xor_chain(linear: LinearSwizzle) -> tuple[XorShuffle, ...]:

@@ -26,8 +26,8 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch
@@ -65,7 +65,7 @@ class HintVectorAllocs(SwizzlingPass):
         """Emits the hints of `allocations`, and returns the decision on each of them."""
         layouts = infer_vector_layouts(function)
         plans: dict[ir.Operation, SwizzlePlan] = {}
-        known: dict[ir.Operation, tuple[LdsTile, tuple[LdsAccess, ...]]] = {}
+        known: dict[ir.Operation, LayoutCosts] = {}
         for alloc in allocations:
             lds_bytes = None
             try:
@@ -73,15 +73,16 @@ class HintVectorAllocs(SwizzlingPass):
                     raise Refusal("it has a swizzle hint already")
                 tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
                 lds_bytes = PlainLayout().size_bytes(tile)
-                known[alloc] = tile, accesses_of(alloc, tile, layouts, launch)
+                accesses = accesses_of(alloc, tile, layouts, launch)
+                known[alloc] = LayoutCosts(policy.lds, tile, accesses)
             except (Refusal, InvalidParameterError) as error:
                 plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)
         budget = PaddingBudget(policy.lds, tuple(known.values()))
-        for number, (alloc, (tile, accesses)) in enumerate(known.items()):
-            known_tile = KnownTile(tile, accesses)
+        for number, (alloc, costs) in enumerate(known.items()):
+            known_tile = KnownTile(costs.tile, costs.accesses, costs=costs)
             if self.defer_to_padding:
                 known_tile = replace(known_tile, padded=partial(budget.rows, number))
-            lds_bytes = PlainLayout().size_bytes(tile)
+            lds_bytes = PlainLayout().size_bytes(costs.tile)
             try:
                 plans[alloc] = SwizzlePlan.of(policy.choose(known_tile), lds_bytes)
             except InvalidParameterError as error:

@@ -80,6 +80,7 @@ class KnownTile:
         emitted: returns `accesses` as the backend may join and pair them, or None if that is not
             known. Asked for as many joins as there can be, it also joins what stands under
             conditions that hold in the same lanes.
+        costs: those of `accesses`, for a caller that counts layouts too.
     """
 
     tile: LdsTile
@@ -87,6 +88,7 @@ class KnownTile:
     gathers: Sequence[Gather] = ()
     padded: Callable[[], Layout | None] = _nothing
     emitted: EmittedReader = _nothing_emitted
+    costs: LayoutCosts | None = None
 
 
 @dataclass(frozen=True)
@@ -163,11 +165,11 @@ class PaddingBudget:
     swizzled in the end, which users take padded rows, and what the backend joins.
 
     Attributes:
-        tiles: those of a function that may be padded, each with its accesses.
+        tiles: the costs of those of a function that may be padded.
     """
 
     lds: Target
-    tiles: Sequence[tuple[LdsTile, Sequence[LdsAccess]]]
+    tiles: Sequence[LayoutCosts]
 
     def rows(self, number: int) -> Layout:
         """Returns the rows of the tile that has this number among `tiles`."""
@@ -177,15 +179,16 @@ class PaddingBudget:
     @cached_property
     def _paddings(self) -> dict[int, int]:
         """Returns the padding of the tiles whose accesses can be counted, in elements."""
-        plain = sum(PlainLayout().size_bytes(tile) for tile, _ in self.tiles)
-        stock = sum(stock_padding(tile).size_bytes(tile) for tile, _ in self.tiles)
+        plain = sum(PlainLayout().size_bytes(each.tile) for each in self.tiles)
+        stock = sum(stock_padding(each.tile).size_bytes(each.tile) for each in self.tiles)
         budget = min(stock, self.lds.lds_bytes)
         room = budget - plain
         choices: dict[int, Sequence[PaddingChoice]] = {}
-        for number, (tile, accesses) in enumerate(self.tiles):
+        for number, costs in enumerate(self.tiles):
+            tile = costs.tile
             most = PlainLayout().size_bytes(tile) + room
             try:
-                choices[number] = padding_choices(self.lds, tile, accesses, most)
+                choices[number] = padding_choices(self.lds, tile, costs.accesses, most, costs=costs)
             except InvalidParameterError:
                 budget -= stock_padding(tile).size_bytes(tile)
         shares = share_lds(list(choices.values()), budget)
@@ -199,7 +202,7 @@ class _Choosing:
         self.policy, self.known = policy, known
         self.options = SolverOptions(HINT_KINDS, max_chain=policy.most_hints)
         self.stores = [gather.store for gather in known.gathers]
-        self.written = LayoutCosts(policy.lds, known.tile, known.accesses)
+        self.written = known.costs or LayoutCosts(policy.lds, known.tile, known.accesses)
         self.rules = HintRules.of(known.tile, known.accesses, self.stores)
         self.decision = self._solve(self.written, self.rules)
         emitted = known.emitted(False) if self.decision.plain_conflict_cycles else None

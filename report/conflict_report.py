@@ -19,6 +19,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.bank_map import BankMap, worst_bank_map
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.lane_pattern import LanePattern, lane_pattern
 from ..bank_model.layout_counts import (
     LayoutCount,
@@ -297,8 +298,8 @@ Padded = Mapping[ReadAllocation, Callable[[], Layout]]
 
 
 def _padded_rows(allocations: Sequence[ReadAllocation], chip: Target) -> Padded:
-    tiles: dict[ReadAllocation, tuple[LdsTile, tuple[LdsAccess, ...]]] = {
-        each: (each.tile, each.accesses)
+    tiles: dict[ReadAllocation, LayoutCosts] = {
+        each: LayoutCosts(chip, each.tile, each.accesses)
         for each in allocations
         if each.tile is not None and isinstance(each.layout, PlainLayout) and not each.unknown
     }

@@ -122,14 +122,13 @@ def accesses_of(
             raise Refusal("nothing reads it" if kind is AccessKind.READ else "nothing writes it")
     accesses: list[LdsAccess] = []
     for number, transfer in enumerate(transfers):
-        found = _transfer_accesses(transfer, tile, layouts, launch)
-        accesses += [replace(access, segment=number) for access in found]
+        accesses += _transfer_accesses(transfer, number, tile, layouts, launch)
     return tuple(accesses)
 
 
 def _transfer_accesses(
-    transfer: Transfer, tile: LdsTile, layouts: VectorLayouts, launch: Launch
-) -> tuple[LdsAccess, ...]:
+    transfer: Transfer, segment: int, tile: LdsTile, layouts: VectorLayouts, launch: Launch
+) -> list[LdsAccess]:
     op, kind = transfer.op, transfer.kind
     role = "reader" if kind is AccessKind.READ else "writer"
     segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -169,7 +168,7 @@ def _transfer_accesses(
     except NestedLayoutError as error:
         raise Refusal(f"{role} layout cannot be distributed: {error}") from error
     weight, location = executions_of(op), str(SourceLocation.of(op.location) or role)
-    return tuple(replace(access, weight=weight, location=location) for access in found)
+    return [replace(each, weight=weight, location=location, segment=segment) for each in found]
 
 
 def transfer_dims(transfer: ir.Operation) -> list[int | None] | None:
