@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from iree.compiler import ir
@@ -74,8 +75,11 @@ class MatrixAddresses:
         """Returns the lane whose indices start row `row` of each matrix."""
         return row // 2 if self.transposed else 4 * row
 
-    def steps(self, lane: int) -> Steps:
-        """Returns the distances of the row that `lane` gives from where its source lane reads."""
+    def steps(self, lane: Any) -> tuple[Any, ...]:
+        """Returns the distances of the row that `lane` gives from where its source lane reads.
+
+        For an array of lanes, they are arrays.
+        """
         bits = (1, lane % 2, lane // 8 % 2, lane // 16 % 2)
         parts = (self.first, self.parity, self.low, self.high)
         columns = zip(*parts, strict=True)
@@ -91,6 +95,9 @@ class FragmentProver:
     evaluator: LaneEvaluator
     _steps: dict[tuple[ir.Value, ir.Value], int | None] = field(default_factory=dict)
     """By how much indices differ; None where not by the same in all lanes and trips."""
+    _executed: set[ir.Block] = field(default_factory=set)
+    """Blocks that all lanes of a warp execute together."""
+    _views: dict[ir.Value, TracedView] = field(default_factory=dict)
 
     def addresses(
         self, registers: Sequence[tuple[ir.Operation, ...]], first: ir.Operation
@@ -104,10 +111,15 @@ class FragmentProver:
         Raises:
             Refusal: they are no matrices, or `ldmatrix` cannot read them.
         """
-        self._check_all_lanes(first)
+        block = first.block
+        if block not in self._executed:
+            self._check_all_lanes(first)
+            self._executed.add(block)
         transposed = len(registers[0]) > 1
         buffer = first.operands[0]
-        view = _view_of(buffer, self.evaluator)
+        if buffer not in self._views:
+            self._views[buffer] = _view_of(buffer, self.evaluator)
+        view = self._views[buffer]
         row_elements = _row_elements(buffer)
         away = [[self.distance(load, first) for load in loads] for loads in registers]
         self._check_lanes(first, transposed, view, row_elements)
@@ -202,13 +214,14 @@ class FragmentProver:
         if isinstance(starts, Unknown):
             raise Refusal(f"an offset depends on the {starts.reason}")
         elements = starts.full(self.launch)[..., sources]
+        behind = set((elements % row_elements).ravel().tolist())
         column = self.indices(load)[-1].full(self.launch)[..., sources]
+        lowest, highest = int(column.min()), int(column.max())
         for step in away:
-            moved = elements + sum(n * by for n, by in zip(step, view.strides, strict=True))
-            if (moved % row_elements).any():
+            moved = sum(n * by for n, by in zip(step, view.strides, strict=True))
+            if any((each + moved) % row_elements for each in behind):
                 raise Misaligned(LDMATRIX, ROW_BYTES, load.location)
-            at = column + step[-1]
-            if at.min() < 0 or at.max() + row_elements > view.sizes[-1]:
+            if lowest + step[-1] < 0 or highest + step[-1] + row_elements > view.sizes[-1]:
                 raise Refusal("a row of 16 bytes leaves the last dimension of the memref")
 
     def expected(self, found: MatrixAddresses) -> list[LaneValues]:
@@ -218,10 +231,11 @@ class FragmentProver:
         """
         lanes = range(ROWS * found.matrices)
         sources = [found.source_lane(lane % ROWS) for lane in lanes]
-        steps = np.array([found.steps(lane) for lane in lanes])
         return [
-            LaneValues(value.full(self.launch)[..., sources] + steps[:, dimension], value.loops)
-            for dimension, value in enumerate(self.indices(found.origin))
+            LaneValues(value.full(self.launch)[..., sources] + steps, value.loops)
+            for value, steps in zip(
+                self.indices(found.origin), found.steps(np.array(lanes)), strict=True
+            )
         ]
 
 
