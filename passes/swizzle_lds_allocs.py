@@ -60,7 +60,7 @@ from ..dialect_utils.memory.flow import (
 )
 from ..dialect_utils.memory.gather_sources import GatherPermuter
 from ..dialect_utils.memory.hint_emission import emit_hints
-from ..dialect_utils.memory.joined_accesses import emitted_accesses
+from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ..dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     Gather,
@@ -251,7 +251,7 @@ class _Planner:
                 gathers,
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda joins: None if hinted else self._emitted(group.allocations, joins),
+                lambda joins: None if hinted else self._emitted(group, known, joins),
             )
             choice = self.policy.choose(known_tile)
             plan = SwizzlePlan.of(choice, lds_bytes)
@@ -270,10 +270,19 @@ class _Planner:
         return layouts.pop() if len(layouts) == 1 else None
 
     def _emitted(
-        self, allocations: Sequence[ir.Operation], through_conditions: bool = False
+        self, group: _Group, known: Sequence[AllocationAccesses], through_conditions: bool
     ) -> tuple[LdsAccess, ...]:
-        """Returns what is done to the allocations, as the backend may emit it."""
-        traces = [self.unrolled(each) for each in allocations]
+        """Returns what is done to the allocations of `group`, as the backend may emit it.
+
+        Args:
+            known: the allocations' traces without any loop unrolled.
+        """
+        traces = [
+            traced
+            if traced.fewest_trips is None or traced.fewest_trips > MOST_UNROLLED
+            else self.unrolled(each)
+            for each, traced in zip(group.allocations, known, strict=True)
+        ]
         accesses = ordinary_accesses(traces)
         return emitted_accesses(traces[0].tile, accesses, through_conditions)
 

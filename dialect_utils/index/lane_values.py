@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -125,6 +126,9 @@ def constant(value: int) -> LaneValues:
 
 def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray]]:
     """Gives all values the same loops; returns these and arrays that broadcast together."""
+    loops = values[0].loops if values else ()
+    if all(value.loops == loops for value in values):
+        return loops, [value.values for value in values]
     loops = tuple(sorted({loop for value in values for loop in value.loops}))
     aligned: list[IntArray] = []
     for value in values:
@@ -136,7 +140,7 @@ def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray
 def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
     """Applies a NumPy function lane by lane; Unknown when the result would be too large."""
     loops, arrays = align(values)
-    size = int(np.prod(np.broadcast_shapes(*(a.shape for a in arrays)), dtype=object))
+    size = prod(np.broadcast_shapes(*(a.shape for a in arrays)))
     if size > MAX_LANE_VALUES:
         return Unknown(f"{size} values over all trips of the loops are too many to enumerate")
     with np.errstate(all="ignore"):

@@ -34,16 +34,16 @@ def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence
     starts: dict[ir.Value, dict[ir.Value, Congruence]] = {
         each: {} if found else {each: _ZERO} for each, found in sources.items()
     }
+    shifts = {each: _view_shift(each, bits) for each, found in sources.items() if found}
     changed = True
     # A modulus only ever becomes one of its divisors, so this ends.
     while changed:
         changed = False
         for each, found in sources.items():
-            shift = _view_shift(each, bits)
             for source in found:
                 for root, start in starts[source].items():
                     known = starts[each].get(root)
-                    moved = _sum(start, shift)
+                    moved = _sum(start, shifts[each])
                     joined = moved if known is None else _join(known, moved)
                     if joined != known:
                         starts[each][root] = joined

@@ -183,7 +183,7 @@ def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> A
     chain = group.chain(access.buffer)
     length = length_of(access.buffer, bits)
     known = gcd(length.modulus, length.residue)
-    if group.is_permuted_by_gathers or why_no_permutation(chain, known) is None:
+    if why_no_permutation(chain, known) is None or group.is_permuted_by_gathers:
         return None
     if _fill_their_roots(group, chain, bits):
         return None

@@ -91,28 +91,30 @@ class LaneAccesses:
     operation: ir.Operation
     footprint: Footprint
 
-    def traced(self, unroll: int) -> list[TracedAccess]:
+    def traced(self, unroll: int) -> tuple[list[TracedAccess], int | None]:
         """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
 
         Each trip of the loop right around it has its own, if the operation differs between trips
-        and the loop has at most `unroll` of them.
+        and the loop has at most `unroll` of them. Also returns how many these are, None where the
+        operation does not differ between them.
 
         Raises:
             Refusal: it is not known what some lane touches.
         """
         issues = self._issues()
         if issues is None:
-            return []
+            return [], None
         loops = issues.loops
         is_innermost = bool(loops) and loops[-1].depth == self.around.loops - 1
-        if not is_innermost or loops[-1].trips > unroll:
-            return [TracedAccess(access, self.operation) for access in self._runs(issues)]
+        trips = loops[-1].trips if is_innermost else None
+        if trips is None or trips > unroll:
+            return [TracedAccess(access, self.operation) for access in self._runs(issues)], trips
         waves = self.evaluator.launch.waves
         return [
             TracedAccess(access, self.operation, trip)
-            for trip in range(loops[-1].trips)
+            for trip in range(trips)
             for access in self._runs(issues.of_trip(trip, waves))
-        ]
+        ], trips
 
     def stored_directly(self) -> tuple[DirectStore, list[LdsAccess]] | None:
         """Returns what a direct store does, at the addresses that the hardware gives it.
@@ -184,8 +186,9 @@ class LaneAccesses:
         weight = prod(n for depth, n in self.around.trips.items() if depth not in depths)
         if weight == 0 or not active.any():
             return None
+        everything = active.all()
         for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
-            touched = values[active]
+            touched = values if everything else values[active]
             if touched.min() < 0 or touched.max() + extent > size:
                 raise Overrun("index outside the view's bounds")
         if footprint.lanes:
@@ -292,13 +295,16 @@ def _without_repetition(access: LdsAccess) -> LdsAccess:
     """
     active = access.active
     keys = access.elements if active is None else np.where(active, access.elements, -1)
-    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
-    if counts.min() != counts.max() or counts[0] == 1:
+    issues: dict[bytes, list[int]] = {}
+    for number, row in enumerate(keys):
+        issues.setdefault(row.tobytes(), []).append(number)
+    counts = set(map(len, issues.values()))
+    if len(counts) > 1 or counts == {1}:
         return access
-    order = np.sort(first)
+    order = [equal[0] for equal in issues.values()]
     return replace(
         access,
         elements=access.elements[order],
         active=None if active is None else active[order],
-        weight=access.weight * int(counts[0]),
+        weight=access.weight * counts.pop(),
     )

@@ -45,6 +45,9 @@ class AllocationAccesses:
     """Uses whose elements cannot be told; an `Overrun` forbids every change of the layout."""
     assumptions: tuple[str, ...]
     gathers: tuple[Gather, ...] = ()
+    fewest_trips: int | None = None
+    """The fewest trips of a loop right around an operation that differs between them, if there is
+    one. A trace that unrolls shorter loops only is the same."""
 
     @property
     def accesses(self) -> tuple[LdsAccess, ...]:
@@ -109,6 +112,7 @@ def trace_allocation(
         tuple(trace.unknown),
         tuple(dict.fromkeys(trace.assumptions)),
         tuple(trace.gathers),
+        min(trace.trips, default=None),
     )
 
 
@@ -130,6 +134,7 @@ class _Trace:
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     gathers: list[Gather] = field(default_factory=list)
+    trips: list[int] = field(default_factory=list)
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each meeting may stand for."""
 
@@ -178,7 +183,10 @@ class _Trace:
                     self.gathers.append(Gather(use.user, store, tuple(written), *where))
                     self.traced += [TracedAccess(access, use.user) for access in written]
             else:
-                self.traced += lanes.traced(self.unroll)
+                found, trips = lanes.traced(self.unroll)
+                self.traced += found
+                if trips is not None:
+                    self.trips.append(trips)
             self.assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
         except Overrun as overrun:
             row = access_row(use.user)
