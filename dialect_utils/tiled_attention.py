@@ -13,8 +13,6 @@ long the tiles are, with 0 where a loop is not tiled:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -23,12 +21,17 @@ from iree.compiler import ir
 from .diagnostics import Refusal
 from .dynamic_sizes import DYNAMIC
 from .element_types import element_bits
-from .operations import operations_in
+from .lowering_config import (
+    CONFIG,
+    REDUCTION,
+    WORKGROUP,
+    LoweringConfig,
+    loops_of,
+    numbers_attribute,
+    roots_in,
+)
 
 ATTENTION = "iree_linalg_ext.online_attention"
-_CONFIG = "lowering_config"
-_WORKGROUP = re.compile(r"\bworkgroup = \[([\d, ]+)\]")
-_REDUCTION = re.compile(r"\breduction = \[([\d, ]+)\]")
 _Q, _K, _V = range(3)
 _OUTPUT = -3
 """The place of the output's map: those of the rows' maxima and sums follow."""
@@ -87,7 +90,7 @@ class TiledAttention:
         Raises:
             Refusal: its elements have no known size.
         """
-        return self._elements(_Q) * self._element_bits(_Q)
+        return self._elements(_Q) * self.element_bits_of(_Q)
 
     @property
     def operand_bytes(self) -> int:
@@ -96,7 +99,7 @@ class TiledAttention:
         Raises:
             Refusal: their elements have no known size.
         """
-        bits = sum(self._elements(each) * self._element_bits(each) for each in (_Q, _K, _V))
+        bits = sum(self._elements(each) * self.element_bits_of(each) for each in (_Q, _K, _V))
         return -(-bits // 8)
 
     def with_tile(self, loop: int, tile: int) -> TiledAttention:
@@ -106,11 +109,10 @@ class TiledAttention:
 
     def configure(self) -> None:
         """Makes the tiles of the workgroup those of the operation."""
-        text = str(self.operation.attributes[_CONFIG])
-        tiles = f"workgroup = [{', '.join(map(str, self.workgroup))}]"
-        self.operation.attributes[_CONFIG] = ir.Attribute.parse(
-            _WORKGROUP.sub(tiles, text, count=1), self.operation.context
-        )
+        context = self.operation.context
+        config = LoweringConfig.of(self.operation.attributes[CONFIG])
+        tiles = {WORKGROUP: numbers_attribute(self.workgroup, context)}
+        self.operation.attributes[CONFIG] = config.with_entries(**tiles).attribute(context)
 
     def _elements(self, operand: int) -> int:
         return prod(self._size(loop) for loop in self.maps[operand])
@@ -119,7 +121,12 @@ class TiledAttention:
         """Returns how much of a loop a workgroup computes at once."""
         return self.reduction[loop] or self.workgroup[loop] or self.extents[loop]
 
-    def _element_bits(self, operand: int) -> int:
+    def element_bits_of(self, operand: int) -> int:
+        """Returns the bits of an element of Q, K or V.
+
+        Raises:
+            Refusal: they have no known size.
+        """
         kind = ir.ShapedType(self.operation.operands[operand].type).element_type
         bits = element_bits(kind)
         if bits is None:
@@ -133,21 +140,16 @@ def only_attention(function: ir.Operation) -> TiledAttention | None:
     Raises:
         Refusal: there is one, but its loops or tiles are not known.
     """
-    configured = [
-        operation
-        for operation in operations_in(function)
-        if _CONFIG in operation.attributes and _WORKGROUP.search(str(operation.attributes[_CONFIG]))
-    ]
-    if [operation.name for operation in configured] != [ATTENTION]:
+    roots = roots_in(function)
+    if [operation.name for operation in roots] != [ATTENTION]:
         return None
-    return _read(configured[0])
+    return _read(roots[0])
 
 
 def _read(operation: ir.Operation) -> TiledAttention:
-    attributes = ir.ArrayAttr(operation.attributes["indexing_maps"])
-    affine = [ir.AffineMapAttr(each).value for each in attributes]
-    loops = affine[0].n_dims
-    maps = tuple(_loops_of(each.results) for each in affine)
+    maps = loops_of(operation)
+    affine = ir.AffineMapAttr(ir.ArrayAttr(operation.attributes["indexing_maps"])[0])
+    loops = affine.value.n_dims
     extents = [0] * loops
     for operand in (_Q, _K, _V):
         sizes = ir.ShapedType(operation.operands[operand].type).shape
@@ -155,20 +157,6 @@ def _read(operation: ir.Operation) -> TiledAttention:
             extents[loop] = size
     if DYNAMIC in extents:
         raise Refusal("its sizes are not all known")
-    text = str(operation.attributes[_CONFIG])
-    tiles = [_numbers(pattern, text, loops) for pattern in (_WORKGROUP, _REDUCTION)]
-    return TiledAttention(operation, maps, tuple(extents), *tiles)
-
-
-def _loops_of(results: Sequence[ir.AffineExpr]) -> tuple[int, ...]:
-    if not all(isinstance(each, ir.AffineDimExpr) for each in results):
-        raise Refusal("its operands are indexed by more than loops")
-    return tuple(ir.AffineDimExpr(each).position for each in results)
-
-
-def _numbers(pattern: re.Pattern[str], text: str, loops: int) -> tuple[int, ...]:
-    match = pattern.search(text)
-    numbers = tuple(map(int, match[1].split(","))) if match else ()
-    if len(numbers) > loops:
-        raise Refusal("its tiles have more dimensions than it has loops")
-    return numbers + (0,) * (loops - len(numbers))
+    config = LoweringConfig.of(operation.attributes[CONFIG])
+    workgroup, reduction = (config.per_loop(name, loops) for name in (WORKGROUP, REDUCTION))
+    return TiledAttention(operation, maps, tuple(extents), workgroup, reduction)

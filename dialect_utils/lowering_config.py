@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What IREE has configured a function to be compiled with: tiles, matrix instructions, warps.
+
+The root operation of a function carries its tiles, one number for each of its loops, and the
+function how it is launched:
+
+    lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<...>,
+        reduction = [0, 0, 8], subgroup = [2, 4, 0], workgroup = [64, 128, 0]}>
+    translation_info = #iree_codegen.translation_info<pipeline = ... workgroup_size = [256, 1, 1]
+        subgroup_size = 64, {...}>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from .diagnostics import Refusal
+from .operations import operations_in
+
+CONFIG = "lowering_config"
+TRANSLATION_INFO = "translation_info"
+WORKGROUP = "workgroup"
+REDUCTION = "reduction"
+_MMA_KINDS = (iree_gpu.MMAAttr, iree_gpu.VirtualMMAAttr)
+_LOOP_SIZE_BITS = 64
+
+
+@dataclass(frozen=True)
+class LoweringConfig:
+    """The entries of an `#iree_gpu.lowering_config`, by their names."""
+
+    entries: Mapping[str, ir.Attribute]
+
+    @staticmethod
+    def of(attribute: ir.Attribute) -> LoweringConfig:
+        """Reads an attribute.
+
+        Raises:
+            Refusal: it is of another kind.
+        """
+        if not iree_gpu.LoweringConfigAttr.isinstance(attribute):
+            raise Refusal("its lowering_config is not one of iree_gpu")
+        entries = iree_gpu.LoweringConfigAttr(attribute).attributes
+        return LoweringConfig({each.name: each.attr for each in entries})
+
+    def only(self, needed: Collection[str], optional: Collection[str] = ()) -> None:
+        """Refuses a configuration that has other entries than these.
+
+        Raises:
+            Refusal: an entry is missing, or there is one that is neither needed nor optional.
+        """
+        missing = sorted({*needed} - {*self.entries})
+        unknown = sorted({*self.entries} - {*needed} - {*optional})
+        if missing:
+            raise Refusal(f"its lowering_config has no {missing[0]}")
+        if unknown:
+            raise Refusal(f"its lowering_config has {unknown[0]}, which is not understood")
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """Returns the numbers of an entry; none where there is no such entry.
+
+        Raises:
+            Refusal: the entry is no list of numbers.
+        """
+        return integers(self.entries[name]) if name in self.entries else ()
+
+    def per_loop(self, name: str, loops: int) -> tuple[int, ...]:
+        """Returns the numbers of an entry, with 0 for the loops that it does not mention.
+
+        Raises:
+            Refusal: the entry is no list of at most as many numbers as there are `loops`.
+        """
+        numbers = self.numbers(name)
+        if len(numbers) > loops:
+            raise Refusal("its tiles have more dimensions than it has loops")
+        return numbers + (0,) * (loops - len(numbers))
+
+    def with_entries(self, **entries: ir.Attribute) -> LoweringConfig:
+        """Returns the configuration with some entries replaced or added."""
+        return LoweringConfig({**self.entries, **entries})
+
+    def attribute(self, context: ir.Context) -> ir.Attribute:
+        """Returns the configuration as an attribute."""
+        entries = ir.DictAttr.get(dict(self.entries), context)
+        return iree_gpu.LoweringConfigAttr.get(entries, ctx=context)
+
+    @property
+    def instruction(self) -> tuple[int, int, int]:
+        """Returns the rows, the columns and the summed elements of `mma_kind`.
+
+        Raises:
+            Refusal: it is no matrix instruction whose shape is known.
+        """
+        kind = self.entries.get("mma_kind")
+        for known in _MMA_KINDS:
+            if kind is not None and known.isinstance(kind):
+                return known(kind).mnk_shape
+        raise Refusal(f"the shape of {kind} is not known")
+
+
+def numbers_attribute(numbers: Sequence[int], context: ir.Context) -> ir.Attribute:
+    """Returns a list of numbers as IREE's configurations write it."""
+    kind = ir.IntegerType.get_signless(_LOOP_SIZE_BITS, context)
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(kind, n) for n in numbers], context)
+
+
+def integers(attribute: ir.Attribute) -> tuple[int, ...]:
+    """Returns the numbers of an array attribute.
+
+    Raises:
+        Refusal: it is no array of numbers.
+    """
+    items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
+    numbers = tuple(each.value for each in items if isinstance(each, ir.IntegerAttr))
+    if not isinstance(attribute, ir.ArrayAttr) or len(numbers) != len(items):
+        raise Refusal(f"{attribute} is no list of numbers")
+    return numbers
+
+
+def roots_in(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the operations of `function` whose configuration tiles workgroups."""
+    return [
+        operation
+        for operation in operations_in(function)
+        if CONFIG in operation.attributes and _tiles_workgroups(operation.attributes[CONFIG])
+    ]
+
+
+def _tiles_workgroups(config: ir.Attribute) -> bool:
+    if not iree_gpu.LoweringConfigAttr.isinstance(config):
+        # Other configurations have tiles too; what they tile is not known here.
+        return True
+    return WORKGROUP in iree_gpu.LoweringConfigAttr(config).attributes
+
+
+def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
+    """Returns the loops that index each operand's dimensions, by its `indexing_maps`.
+
+    Raises:
+        Refusal: a dimension is indexed by something else than one loop.
+    """
+    attributes = ir.ArrayAttr(operation.attributes["indexing_maps"])
+    affine = [ir.AffineMapAttr(each).value for each in attributes]
+    if not all(isinstance(each, ir.AffineDimExpr) for m in affine for each in m.results):
+        raise Refusal("its operands are indexed by more than loops")
+    return tuple(tuple(ir.AffineDimExpr(e).position for e in m.results) for m in affine)
+
+
+@dataclass(frozen=True)
+class WarpLaunch:
+    """The `translation_info` of a function whose workgroups are a row of warps."""
+
+    attribute: ir.Attribute
+    warps: int
+    warp_size: int
+
+    @staticmethod
+    def of(function: ir.Operation) -> WarpLaunch:
+        """Reads the launch of `function`.
+
+        Raises:
+            Refusal: its lanes have more dimensions than one, or are no whole warps.
+        """
+        if TRANSLATION_INFO not in function.attributes:
+            raise Refusal("the function has no translation_info")
+        attribute = function.attributes[TRANSLATION_INFO]
+        info = iree_codegen.TranslationInfoAttr(attribute)
+        sizes, warp = list(info.workgroup_size), info.subgroup_size
+        if not sizes or not warp or sizes[0] % warp or any(each != 1 for each in sizes[1:]):
+            raise Refusal(f"workgroups of {sizes} lanes are no row of warps of {warp}")
+        return WarpLaunch(attribute, sizes[0] // warp, warp)
+
+    def with_warps(self, warps: int) -> ir.Attribute:
+        """Returns the `translation_info` for another number of warps, as it is otherwise."""
+        info = iree_codegen.TranslationInfoAttr(self.attribute)
+        sizes = [warps * self.warp_size, *list(info.workgroup_size)[1:]]
+        return iree_codegen.TranslationInfoAttr.get(
+            info.pass_pipeline,
+            info.codegen_spec,
+            sizes,
+            self.warp_size,
+            info.configuration,
+            ctx=self.attribute.context,
+        )
