@@ -19,6 +19,7 @@ from ..bank_model.targets import Target, UnknownTargetError, target
 from .diagnostics import Refusal
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
+_COMPUTE_CAPABILITY = re.compile(r"sm_(\d+)[a-z]?$")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 _WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
 _SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
@@ -32,6 +33,12 @@ class GpuTargetInfo:
     """The architecture as IREE spells it: "gfx942", "sm_80"."""
     max_workgroup_memory_bytes: int | None = None
     """LDS that one workgroup may allocate."""
+
+    @property
+    def compute_capability(self) -> int | None:
+        """Returns the number in NVIDIA's names, such as 80 for sm_80; None for other GPUs."""
+        match = _COMPUTE_CAPABILITY.match(self.arch)
+        return int(match[1]) if match else None
 
     @staticmethod
     def parse(text: str) -> GpuTargetInfo | None:

@@ -22,6 +22,7 @@ from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.join_attention_tiles import JoinAttentionTiles
+from ..passes.native_bf16 import NativeBf16
 from ..passes.native_exp2 import NativeExp2
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -66,7 +67,7 @@ class Level:
         matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
             it needs; then nothing is renamed.
         summing: passes in the place of `renaming` in functions whose operands are read so.
-        arithmetic: passes on flat vectors, before `math` operations are expanded.
+        arithmetic: passes on flat vectors, before IREE expands their arithmetic.
     """
 
     configuring: tuple[FunctionPass, ...] = ()
@@ -186,7 +187,7 @@ _LEVELS: dict[str, Level] = {
         (TransposeBytes(),),
         matrices=True,
         summing=(DeferLaneSums(),),
-        arithmetic=(NativeExp2(),),
+        arithmetic=(NativeExp2(), NativeBf16()),
     ),
 }
 """What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
@@ -272,7 +273,7 @@ def _around_layouts(level: Level) -> list[PipelineEdit]:
     """Returns the edits before and behind all layouts, the same for all functions.
 
     They are made while the passes beside which they stand are there. Behind the layouts, alignments
-    are known, and `math` operations are still whole.
+    are known, and arithmetic is not expanded yet.
     """
     last = (AlignLdsAccesses(), *level.arithmetic)
     edits = [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *last)]

@@ -64,7 +64,7 @@ class JoinAttentionTiles(FunctionPass):
         function = function.operation
         target = gpu_target_of(function, context.test_target)
         launch = launch_of(function)
-        if target is None or not target.arch.startswith("sm_") or launch is None:
+        if target is None or target.compute_capability is None or launch is None:
             return
         limits = _Limits(target, launch.threads)
         try:

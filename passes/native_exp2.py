@@ -41,7 +41,6 @@ in f32. On AMD GPUs IREE uses the hardware's instruction itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,8 +49,8 @@ from iree.compiler import ir
 
 from ..dialect_utils.float_mode import flushes_subnormals
 from ..dialect_utils.gpu_target import gpu_target_of
-from ..dialect_utils.intrinsics import call_intrinsic
 from ..dialect_utils.operations import operations_in
+from ..dialect_utils.vectors.element_builder import ElementBuilder
 from .base import FunctionPass, PassContext
 
 _EXP2, _EXP = "math.exp2", "math.exp"
@@ -93,7 +92,7 @@ class NativeExp2(FunctionPass):
 
 def _is_for_nvidia(function: ir.Operation, test_target: str | None) -> bool:
     info = gpu_target_of(function, test_target)
-    return info is not None and info.arch.startswith("sm_")
+    return info is not None and info.compute_capability is not None
 
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:
@@ -116,52 +115,33 @@ def _replace(operation: ir.Operation, intrinsic: str) -> None:
     operation.erase()
 
 
-class _Builder:
+class _Builder(ElementBuilder):
     """Creates operations in front of an exponential, on values of its type."""
 
     def __init__(self, before: ir.Operation, intrinsic: str) -> None:
-        self.point, self.location = ir.InsertionPoint(before), before.location
+        super().__init__(before)
         self.kind = before.results[0].type
         self.intrinsic = intrinsic
-        for dialect in ("arith", "vector"):
-            # Asking for the dialect loads it, where nothing in the module has its operations yet.
-            before.context.get_dialect_descriptor(dialect)
 
     def exp2(self, x: ir.Value) -> ir.Value:
         """Returns 2^x; the elements of a vector are computed one by one."""
-        if not isinstance(x.type, ir.VectorType):
-            return call_intrinsic(self.intrinsic, [x], x.type, self.point, self.location)
-        element, shape = x.type.element_type, x.type.shape
-        count = math.prod(shape)
-        flat = ir.VectorType.get([count], element, loc=self.location)
-        if len(shape) != 1:
-            x = self._create("vector.shape_cast", [x], flat)
-        results = [self.exp2(self._extract(x, number, element)) for number in range(count)]
-        result = self._create("vector.from_elements", results, flat)
-        if len(shape) != 1:
-            result = self._create("vector.shape_cast", [result], self.kind)
-        return result
+        results = [self.call(self.intrinsic, [each], each.type) for each in self.elements(x)]
+        return self.joined(results, self.kind)
 
     def exp(self, x: ir.Value) -> ir.Value:
         """Returns e^x as the documentation of this file derives it."""
         log2_e = self._constant(_LOG2_E)
-        y = self._create("arith.mulf", [x, log2_e], self.kind)
-        negated = self._create("arith.negf", [y], self.kind)
-        lost = self._create("math.fma", [x, log2_e, negated], self.kind)
-        lost = self._create("math.fma", [x, self._constant(_LOG2_E_REST), lost], self.kind)
-        factor = self._create(
-            "math.fma", [lost, self._constant(math.log(2)), self._constant(1)], self.kind
-        )
+        y = self._on_kind("arith.mulf", x, log2_e)
+        lost = self._on_kind("math.fma", x, log2_e, self._on_kind("arith.negf", y))
+        lost = self._on_kind("math.fma", x, self._constant(_LOG2_E_REST), lost)
+        factor = self._on_kind("math.fma", lost, self._constant(math.log(2)), self._constant(1))
         # These two give the constant, and not NaN, for a factor that is NaN.
-        factor = self._create(
-            "arith.minnumf", [factor, self._constant(_GREATEST_FACTOR)], self.kind
-        )
-        factor = self._create("arith.maxnumf", [factor, self._constant(_LEAST_FACTOR)], self.kind)
-        return self._create("arith.mulf", [self.exp2(y), factor], self.kind)
+        factor = self._on_kind("arith.minnumf", factor, self._constant(_GREATEST_FACTOR))
+        factor = self._on_kind("arith.maxnumf", factor, self._constant(_LEAST_FACTOR))
+        return self._on_kind("arith.mulf", self.exp2(y), factor)
 
-    def _extract(self, source: ir.Value, number: int, kind: ir.Type) -> ir.Value:
-        position = ir.DenseI64ArrayAttr.get([number], self.location.context)
-        return self._create("vector.extract", [source], kind, static_position=position)
+    def _on_kind(self, name: str, *operands: ir.Value) -> ir.Value:
+        return self.create(name, operands, self.kind)
 
     def _constant(self, value: float) -> ir.Value:
         attribute: ir.Attribute
@@ -170,16 +150,4 @@ class _Builder:
             attribute = ir.DenseElementsAttr.get_splat(self.kind, scalar)
         else:
             attribute = ir.FloatAttr.get(self.kind, value, loc=self.location)
-        return self._create("arith.constant", [], self.kind, value=attribute)
-
-    def _create(
-        self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name,
-            results=[result],
-            operands=list(operands),
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        ).results[0]
+        return self.create("arith.constant", [], self.kind, value=attribute)

@@ -13,6 +13,7 @@ from .flatten_swizzle_hints import FlattenSwizzleHints
 from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
 from .join_attention_tiles import JoinAttentionTiles
+from .native_bf16 import NativeBf16
 from .native_exp2 import NativeExp2
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -42,6 +43,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
     NativeExp2,
+    NativeBf16,
     AlignLdsAccesses,
     VerifyLdsConflicts,
 )

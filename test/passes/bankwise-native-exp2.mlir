@@ -20,8 +20,8 @@ func.func @scalar(%x: f32) -> f32 {
 // CHECK-LABEL: func.func @flushing
 // CHECK-SAME:    (%[[X:.+]]: vector<2xf32>)
 // CHECK-NEXT:    %[[X0:.+]] = vector.extract %[[X]][0] : f32 from vector<2xf32>
-// CHECK-NEXT:    %[[E0:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X0]]) : (f32) -> f32
 // CHECK-NEXT:    %[[X1:.+]] = vector.extract %[[X]][1] : f32 from vector<2xf32>
+// CHECK-NEXT:    %[[E0:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X0]]) : (f32) -> f32
 // CHECK-NEXT:    %[[E1:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X1]]) : (f32) -> f32
 // CHECK-NEXT:    %[[E:.+]] = vector.from_elements %[[E0]], %[[E1]] : vector<2xf32>
 // CHECK-NEXT:    return %[[E]]

@@ -156,3 +156,11 @@ def test_lds_model_is_of_the_target_and_the_launch(context: ir.Context) -> None:
 
 def test_last_wave_may_be_partial() -> None:
     assert Launch((96, 1, 1), 64).waves == 2
+
+
+@pytest.mark.parametrize(
+    ("arch", "number"),
+    [("sm_80", 80), ("sm_90a", 90), ("sm_100f", 100), ("gfx942", None), ("sm_x", None)],
+)
+def test_compute_capabilities(arch: str, number: int | None) -> None:
+    assert GpuTargetInfo(arch).compute_capability == number

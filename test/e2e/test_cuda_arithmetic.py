@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which exponentials the PTX of compiled kernels computes by `ex2.approx`."""
+"""Which exponentials and roundings the PTX of compiled kernels computes by one instruction."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ POLYNOMIAL = "cvt.rmi.f32.f32"
 """The rounding to an integer, which IREE's polynomials begin with."""
 
 
-def elementwise(operation: str, dtype: str) -> str:
-    tensor = f"tensor<1024x512x{dtype}>"
+def elementwise(operation: str, dtype: str, result: str = "", count: int = 512) -> str:
+    """A kernel that applies an operation, or narrows to `result`, element by element."""
+    tensor, out = f"tensor<1024x{count}x{dtype}>", f"tensor<1024x{count}x{result or dtype}>"
+    types = f"{dtype} to {result}" if result else dtype
     identity = "affine_map<(i, j) -> (i, j)>"
     return f"""
-func.func @elementwise(%a: {tensor}) -> {tensor} {{
-  %empty = tensor.empty() : {tensor}
+func.func @elementwise(%a: {tensor}) -> {out} {{
+  %empty = tensor.empty() : {out}
   %r = linalg.generic {{indexing_maps = [{identity}, {identity}],
-      iterator_types = ["parallel", "parallel"]}} ins(%a : {tensor}) outs(%empty : {tensor}) {{
-    ^bb0(%x: {dtype}, %o: {dtype}):
-      %y = {operation} %x : {dtype}
-      linalg.yield %y : {dtype}
-  }} -> {tensor}
-  return %r : {tensor}
+      iterator_types = ["parallel", "parallel"]}} ins(%a : {tensor}) outs(%empty : {out}) {{
+    ^bb0(%x: {dtype}, %o: {result or dtype}):
+      %y = {operation} %x : {types}
+      linalg.yield %y : {result or dtype}
+  }} -> {out}
+  return %r : {out}
 }}
 """
 
@@ -61,3 +63,21 @@ def test_functions_without_lds_keep_subnormal_numbers(operation: str) -> None:
 def test_exponentials_of_f16_stay() -> None:
     source = elementwise("math.exp2", "f16")
     assert mnemonics(source, "auto/fast") == mnemonics(source, "stock")
+
+
+def test_attention_rounds_to_bf16_two_at_once() -> None:
+    source = Attention(1, 128, 64, "bf16").source()
+    fast, exact = (mnemonics(source, mode) for mode in ("auto/fast", "auto/exact"))
+    # The 32 scores of a lane, and its 16 elements of the output.
+    assert fast["cvt.rn.bf16x2.f32"] == 16 + 8
+    assert fast["setp.nan.f32"] == 0
+    assert exact["cvt.rn.bf16x2.f32"] == 0
+    assert exact["setp.nan.f32"] == 48
+
+
+@pytest.mark.parametrize(("count", "instruction"), [(512, "bf16x2"), (1, "bf16"), (3, "bf16")])
+def test_functions_without_lds_round_to_bf16(count: int, instruction: str) -> None:
+    source = elementwise("arith.truncf", "f32", "bf16", count)
+    found = mnemonics(source, "auto/fast")
+    assert found["setp.nan.f32"] == 0
+    assert any(name.startswith("cvt.rn.bf16") for name in found), instruction
