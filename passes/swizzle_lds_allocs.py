@@ -296,7 +296,8 @@ class _Planner:
         layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
         for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
             gathered = self.policy.gathered_conflicts(traced.tile, traced.gathers)
-            accesses = self._emitted([allocation])
+            alone = replace(planned.group, allocations=(allocation,))
+            accesses = self._emitted(alone, [traced], through_conditions=False)
             before, after = (
                 layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts
