@@ -26,11 +26,13 @@ from types import MappingProxyType
 
 from iree.compiler import ir
 
+from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch, launch_of
 from .index_ops import (
     affine_results,
     basis_of,
     bit_width,
+    block_owner,
     compute_after_operands,
     computed_from,
     defining,
@@ -289,7 +291,7 @@ class IndexBits:
         if width is None:
             return UNKNOWN
         if isinstance(value, ir.BlockArgument):
-            return _induction(operands) if operands else UNKNOWN
+            return _induction(operands or _bounds_of_forall(value))
         operation = defining(value)
         if operation.name in _LAUNCH_BOUNDS:
             return _launch_bound(operation, self._launch)
@@ -353,6 +355,19 @@ def _induction(bounds: list[Bits]) -> Bits:
     may = (_ALL & ~kept) | (lower.may & kept)
     multiple = gcd(lower.multiple, step.multiple)
     return _facts(may, lower.must & kept, max(largest, 0), multiple, exact=True)
+
+
+def _bounds_of_forall(argument: ir.BlockArgument) -> list[Bits]:
+    """Returns what is known of the bounds and the step of an induction variable of an scf.forall.
+
+    Of other arguments of blocks nothing is known.
+    """
+    loop, number = block_owner(argument), argument.arg_number
+    names = ("staticLowerBound", "staticUpperBound", "staticStep")
+    if loop.name != "scf.forall" or number >= len(ir.DenseI64ArrayAttr(loop.attributes[names[0]])):
+        return [UNKNOWN] * len(names)
+    values = [ir.DenseI64ArrayAttr(loop.attributes[name])[number] for name in names]
+    return [UNKNOWN if value == DYNAMIC else constant_bits(value) for value in values]
 
 
 _LAUNCH_BOUNDS = frozenset({"gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"})

@@ -277,3 +277,18 @@ def test_facts_hold_for_every_value_of_random_programs(session, body, samples):
 def _width(value: ir.Value, width: int) -> int:
     kind = value.type
     return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else width
+
+
+def test_induction_variables_of_a_forall(session):
+    body = (
+        "scf.forall (%i, %j) = (0, 32) to (16, %p) step (1, 64) {\n"
+        "  %o = arith.addi %i, %j : index\n}"
+    )
+    module, _ = _last(session, body + "\n%r = arith.addi %p, %q : index")
+    function = module.body.operations[0].operation
+    loop = next(op for op in _operations(function) if op.name == "scf.forall")
+    bits = IndexBits(function)
+    first, second = (bits.of(argument) for argument in loop.regions[0].blocks[0].arguments)
+    assert first.upper == 15
+    assert (second.congruence.modulus, second.congruence.residue) == (64, 32)
+    assert not second.bounded
