@@ -25,6 +25,10 @@ _WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
 _SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
 
 
+DEFAULT_LDS_BYTES = 64 * 1024
+"""The limit that the stock pass assumes for a function without a target."""
+
+
 @dataclass(frozen=True)
 class GpuTargetInfo:
     """What the compiler knows of the GPU; None where the attribute does not say."""
@@ -139,6 +143,22 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
             f"for {lds.wave_size}"
         )
     return lds, launch
+
+
+def lds_limit(function: ir.Operation, test_target: str | None) -> int:
+    """Returns the bytes of LDS that a workgroup of the function may have.
+
+    It is `DEFAULT_LDS_BYTES` where nothing is known of the GPU.
+    """
+    info = gpu_target_of(function, test_target)
+    if info is None:
+        return DEFAULT_LDS_BYTES
+    if info.max_workgroup_memory_bytes is not None:
+        return info.max_workgroup_memory_bytes
+    try:
+        return target(info.arch).lds_bytes
+    except UnknownTargetError:
+        return DEFAULT_LDS_BYTES
 
 
 def _integers(text: str) -> tuple[int, ...]:

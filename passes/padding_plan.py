@@ -22,9 +22,9 @@ from ..bank_model.layout_counts import STOCK_PADDING_BITS
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
-from ..bank_model.targets import Target, UnknownTargetError, target
+from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import gpu_target_of, lds_model
+from ..dialect_utils.gpu_target import lds_limit, lds_model
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
@@ -43,9 +43,6 @@ from ..dialect_utils.memory.padded_rows import (
     lds_bytes_of,
     padded_rows,
 )
-
-DEFAULT_LDS_BYTES = 64 * 1024
-"""The limit the stock pass assumes for a function without a target."""
 
 Tracer = Callable[[ir.Operation], AllocationAccesses]
 """Tells all accesses to an allocation; raises a `Refusal` where it is no tile."""
@@ -81,7 +78,7 @@ def plan_paddings(
     allocations = lds_allocations(function)
     if not allocations:
         return []
-    limit = limit_bytes or _lds_limit(function, test_target)
+    limit = limit_bytes or lds_limit(function, test_target)
     planner = _Planner(function, test_target, unrolled, limit, lds_bytes_of(allocations))
     if padding_bits is None:
         return planner.automatic(allocations)
@@ -315,18 +312,6 @@ def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
         return True
 
     return is_legal
-
-
-def _lds_limit(function: ir.Operation, test_target: str | None) -> int:
-    info = gpu_target_of(function, test_target)
-    if info is None:
-        return DEFAULT_LDS_BYTES
-    if info.max_workgroup_memory_bytes is not None:
-        return info.max_workgroup_memory_bytes
-    try:
-        return target(info.arch).lds_bytes
-    except UnknownTargetError:
-        return DEFAULT_LDS_BYTES
 
 
 def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
