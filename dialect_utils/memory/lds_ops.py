@@ -357,6 +357,14 @@ def _gather_to_lds(operation: ir.Operation) -> Footprint:
     return Footprint(tuple(indices), extents, wave_elements=count)
 
 
+def _device_async_copy(operation: ir.Operation) -> Footprint:
+    """Returns what a lane of nvgpu.device_async_copy writes: a row of `dstElements` elements."""
+    (memory,), indices, *_ = segments_of(operation)
+    count = ir.IntegerAttr(operation.attributes["dstElements"]).value
+    vector = ir.VectorType.get([count], type_of(memory).element_type, loc=operation.location)
+    return Footprint(tuple(indices), (*[1] * (len(indices) - 1), count), vector)
+
+
 def _gathered_to(operation: ir.Operation) -> int:
     return sum(map(len, segments_of(operation)[:2]))
 
@@ -492,6 +500,9 @@ TABLE: dict[str, Row] = {
     "memref.atomic_rmw": _ATOMIC,
     "memref.generic_atomic_rmw": _ATOMIC,
     "nvgpu.device_async_copy": Access(
+        0,
+        _WRITE,
+        _device_async_copy,
         takes_strides=True,
         is_whole=True,
         alignment=_copied_bytes,
