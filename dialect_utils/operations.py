@@ -69,6 +69,11 @@ def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
         outer = outer.operation.parent
 
 
+def is_inside(operation: ir.Operation, outer: ir.Operation) -> bool:
+    """Returns whether `outer` is around `operation`."""
+    return any(parent == outer for parent in parents_of(operation))
+
+
 def terminator(region: ir.Region) -> ir.Operation:
     """Returns the last operation of a region of one block."""
     operations = region.blocks[0].operations

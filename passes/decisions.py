@@ -22,6 +22,8 @@ class Action(Enum):
     """The rows of the allocation were padded."""
     RENAME = "rename"
     """The indices by which it is accessed were renamed."""
+    OVERLAP = "overlap"
+    """The allocation got slots that are filled while products run."""
     KEEP = "keep"
     """The allocation was left as it is."""
 
@@ -79,9 +81,10 @@ class DecisionLog:
 
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
-        resolving of a hint only carries out what was decided, and a renaming decides on no layout.
+        resolving of a hint only carries out what was decided, and neither a renaming nor a slot is
+        a layout.
         """
-        if decision.action in (Action.RESOLVE, Action.RENAME):
+        if decision.action in (Action.RESOLVE, Action.RENAME, Action.OVERLAP):
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             later = {PAD_PASS, WARN_PASS}

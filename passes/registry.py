@@ -15,6 +15,7 @@ from .hint_vector_allocs import HintVectorAllocs
 from .join_attention_tiles import JoinAttentionTiles
 from .native_bf16 import NativeBf16
 from .native_exp2 import NativeExp2
+from .overlap_copies import OverlapCopies
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
 from .rename_contractions import RenameContractions
@@ -45,6 +46,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,
+    OverlapCopies,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-overlap-copies`: the next trip's tiles are copied while this trip computes.
+
+    scf.for ... {                            issue the first copies
+      gpu.barrier                            scf.for ... {
+      %v = vector.load %global[...]            nvgpu.device_async_wait; gpu.barrier
+      vector.store %v, %tile[...]      ->      nvgpu.device_async_copy %global[next], %slots[...]
+      gpu.barrier                              nvgpu.ldmatrix %slots[...]
+      nvgpu.ldmatrix %tile[...]                nvgpu.mma.sync ...
+      nvgpu.mma.sync ...                     }
+    }
+
+Without it a trip waits for its own loads, and then for all waves to have stored. With it the loads
+have the time of a whole trip, no registers hold what is copied, and one barrier per trip is left.
+The tiles are the same ones in slots that rotate (`dialect_utils/memory/async_copies.py`): each slot
+has the layout that was chosen for the tile, and every result keeps its bits.
+
+**How many slots.** A copy takes about 1,000 cycles to arrive, and a matrix instruction at least 8
+cycles of a warp. So copies are issued so far ahead that 128 matrix instructions of a warp lie
+between, with 2 or 4 slots: with powers of two, a trip's slot is some bits of its number. 4 slots
+are taken only where a multiprocessor still holds two workgroups. The trips of attentions are long
+enough for 2. Measured on an H200 (f16 4096^3, tiles of 128x128, 4 warps, times of the kernel): 64
+columns per trip, no slots 0.566 ms, 2 slots 0.439 ms, 3 slots 0.430 ms; 32 columns per trip, 2
+slots 0.466 ms, 4 slots 0.416 ms.
+
+Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on, on loops that multiply matrices. A
+loop stays as it is where something is not proven (`dialect_utils/memory/staged_copies.py`), or
+where the slots do not fit the LDS.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ..dialect_utils.diagnostics import Refusal
+from ..dialect_utils.gpu_target import gpu_target_of, lds_limit, lds_model
+from ..dialect_utils.index.index_bits import IndexBits
+from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.memory.async_copies import COPY, AsyncCopies, check_copies, slots_bytes
+from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
+from ..dialect_utils.memory.mma_operands import MMA
+from ..dialect_utils.memory.staged_copies import LOOP, StagingLoop, staging_loops
+from ..dialect_utils.operations import operations_in
+from .base import FunctionPass, PassContext
+from .decisions import Action
+
+_FIRST_WITH_ASYNC_COPIES = 80
+_PRODUCTS_AHEAD = 128
+"""Matrix instructions of a warp that take about as long as a copy from global memory."""
+_FEW, _MANY = 2, 4
+
+
+@dataclass(frozen=True)
+class OverlapCopies(FunctionPass):
+    """Makes the copies of tiles that a loop stages asynchronous.
+
+    Attributes:
+        slots: how many trips' tiles the LDS holds; 0 chooses.
+    """
+
+    name: ClassVar[str] = "bankwise-overlap-copies"
+    summary: ClassVar[str] = "copy the next tiles to the LDS while matrix products run"
+    slots: int = 0
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has loops, and LDS that they may stage tiles in."""
+        return bool(operations_in(function, LOOP)) and bool(lds_allocations(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the loops for which it is proven; never fails."""
+        function = function.operation
+        if not self.has_work(function) or not _copies_asynchronously(function, context):
+            return
+        with function.context:
+            try:
+                _, launch = lds_model(function, context.test_target)
+            except Refusal:
+                return
+            bits = IndexBits(function, LaneEvaluator(launch))
+            for loop in staging_loops(function, bits):
+                try:
+                    self._overlap(function, loop, context)
+                except Refusal as refusal:
+                    reason = f"copies to the LDS are not overlapped: {refusal.reason}"
+                    context.sink.remark(loop.operation.location, reason)
+
+    def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
+        if not operations_in(loop.operation, MMA):
+            raise Refusal("the loop multiplies no matrices")
+        if loop.refusals:
+            raise loop.refusals[0]
+        check_copies(loop)
+        slots = self._slots(function, loop, context)
+        for tile in loop.tiles:
+            kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
+            after = slots_bytes(tile, slots)
+            ahead = "the next trip" if slots == _FEW else f"the next {slots - 1} trips"
+            reason = f"the copies of {ahead} run while a trip computes"
+            memory = tile.allocation.results[0]
+            decision = self.decided(
+                function,
+                memory,
+                Action.OVERLAP,
+                reason,
+                detail=f"{slots} slots",
+                lds_bytes_before=before,
+                lds_bytes_after=after,
+            )
+            context.log.add(decision)
+            text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
+            context.sink.remark(tile.allocation.location, text)
+        AsyncCopies(loop, slots).carry_out()
+
+    def _slots(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> int:
+        """Returns how many slots each tile of a loop gets.
+
+        Raises:
+            Refusal: not even two fit.
+        """
+        limit = lds_limit(function, context.test_target)
+        own = {tile.allocation for tile in loop.tiles}
+        rest = sum(
+            lds_bytes(type_of(each)) or 0 for each in lds_allocations(function) if each not in own
+        )
+
+        def total(slots: int) -> int:
+            return rest + sum(slots_bytes(tile, slots) for tile in loop.tiles)
+
+        slots = self.slots or _FEW
+        if total(slots) > limit:
+            raise Refusal(f"{slots} slots take {total(slots)} bytes of LDS, of {limit}")
+        products = len(operations_in(loop.operation, MMA))
+        is_long = loop.trips is None or loop.trips >= _MANY
+        wants_more = is_long and (_FEW - 1) * products < _PRODUCTS_AHEAD
+        if not self.slots and wants_more and 2 * total(_MANY) <= limit:
+            return _MANY
+        return slots
+
+
+def _copies_asynchronously(function: ir.Operation, context: PassContext) -> bool:
+    """Returns whether the function's GPU has `cp.async`, and nobody uses it in the function yet."""
+    info = gpu_target_of(function, context.test_target)
+    version = re.fullmatch(r"sm_(\d+)\w*", info.arch) if info is not None else None
+    if version is None or int(version[1]) < _FIRST_WITH_ASYNC_COPIES:
+        return False
+    return not operations_in(function, COPY)
