@@ -143,10 +143,23 @@ class SwizzledOffsets:
     splitter: OffsetSplitter
     _shared: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._without_lanes = IndexBits(self.builder.function)
+
     def emit(
-        self, user: ir.Operation, chain: Sequence[Swizzle], offset: ir.Value, constant: int = 0
+        self,
+        user: ir.Operation,
+        chain: Sequence[Swizzle],
+        offset: ir.Value,
+        constant: int = 0,
+        row_length: int = 0,
     ) -> ir.Value:
-        """Emits S(offset + constant) as an operand for `user`; the sum lies in the allocation."""
+        """Emits S(offset + constant) as an operand for `user`; the sum lies in the allocation.
+
+        Args:
+            row_length: the length of the rows of the memref of which the flat one is a view; 0
+                where it is none. The compiler takes the offset apart again into such rows.
+        """
         chain = tuple(chain)
         base, split_off = self.splitter.split(offset)
         constant += split_off
@@ -159,15 +172,66 @@ class SwizzledOffsets:
         rotated = chain[0].rotated_field() if len(chain) == 1 else None
         if network is None and rotated is None:
             return self._link_by_link(user, chain, base, constant, period)
-        base, inside = self._made_disjoint(base, inside)
+        base, inside = self._made_disjoint(self._shown_bounded(base), inside)
         if network is not None:
             register, rest = self._xored(chain, network, base, inside)
         else:
             assert rotated is not None
             register, rest = self._rotated(rotated, base, inside)
+        behind = rest + periods
+        if row_length and behind > 0 and self._are_rows(register, behind, row_length):
+            return self._rows_behind(user, register, behind // row_length, row_length)
         # Without whole periods the addend has no bit in common with the register.
         no_unsigned_wrap = not periods or (periods > 0 and self.bits.of(base).bounded)
-        return self.builder.add_constant_before(user, register, rest + periods, no_unsigned_wrap)
+        return self.builder.add_constant_before(user, register, behind, no_unsigned_wrap)
+
+    def _are_rows(self, register: ir.Value, constant: int, length: int) -> bool:
+        """Returns whether a constant is whole rows of an offset that a shift and a mask divide."""
+        is_power = length & (length - 1) == 0
+        return is_power and constant % length == 0 and self.bits.of(register).bounded
+
+    def _rows_behind(
+        self, user: ir.Operation, register: ir.Value, behind: int, length: int
+    ) -> ir.Value:
+        """Emits the offset that is so many rows behind another one, digit by digit.
+
+        A sum would be taken apart into `(sum >> n) & ...` and `sum & ...`, and LLVM does not see
+        that only the first one differs, by a constant.
+        """
+        row, place = ("row", register, length), ("place", register, length)
+        if row not in self._shared:
+            shift = length.bit_length() - 1
+            self._shared[row] = self.builder.shift_right(register, register, shift)
+            self._shared[place] = self.builder.bit_and(register, register, length - 1)
+        moved = self.builder.add_constant_before(user, self._shared[row], behind, True)
+        with ir.InsertionPoint(user), user.location:
+            return ir.Operation.create(
+                "affine.linearize_index",
+                results=[ir.IndexType.get()],
+                operands=[moved, self._shared[place]],
+                attributes={
+                    "static_basis": ir.DenseI64ArrayAttr.get([length]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
+                },
+            ).results[0]
+
+    def _shown_bounded(self, base: ir.Value) -> ir.Value:
+        """Returns the base with a mask where it is small, but only its values in all lanes say so.
+
+        LLVM knows these not. It takes apart what may be negative with signed divisions, where
+        memrefs of several dimensions are behind this one, and then it does not see any more that
+        two accesses are a constant apart:
+
+            %l = arith.subi %thread_id_x, %lane_id      0 or more, but that is not in the bits
+        """
+        facts = self.bits.of(base)
+        if not facts.bounded or self._without_lanes.of(base).bounded:
+            return base
+        key = ("bounded", base)
+        if key not in self._shared:
+            mask = (1 << facts.upper.bit_length()) - 1
+            self._shared[key] = self.builder.bit_and(base, base, mask)
+        return self._shared[key]
 
     def _made_disjoint(self, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
         """Moves constant bits into the base until the two have no bit in common."""

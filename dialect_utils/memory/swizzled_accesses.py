@@ -45,12 +45,12 @@ from ...bank_model.swizzles import chain_period
 from ..element_types import element_bits
 from ..index.swizzle_arithmetic import SwizzledOffsets
 from ..operations import attributes_of, defining_operation
-from ..swizzle_hint import Chain
+from ..swizzle_hint import Chain, is_hint
 from .access_offsets import KnownOffsets, element_count
 from .flow import is_lds_allocation
 from .hint_resolution import AskedLength, asked_length
 from .hinted_buffers import BufferAccess, BufferGroup
-from .lds_ops import promised_alignment
+from .lds_ops import COLLAPSE_SHAPE, promised_alignment
 from .stated_alignment import state_alignment
 
 
@@ -172,7 +172,8 @@ class _Rewriting:
 
     def _offset(self, access: BufferAccess, constant: int = 0) -> ir.Value:
         offsets = self.rewriter.offsets
-        swizzled = offsets.emit(access.operation, self.chain, access.offset, constant)
+        length = _row_length(access.buffer)
+        swizzled = offsets.emit(access.operation, self.chain, access.offset, constant, length)
         if self.condition is None:
             return swizzled
         plain = offsets.builder.add_constant_before(
@@ -327,6 +328,17 @@ def _allocations(group: BufferGroup) -> list[ir.Operation]:
     found = [defining_operation(root) for root in group.roots]
     known = [each for each in found if each is not None and is_lds_allocation(each)]
     return known if len(known) == len(found) else []
+
+
+def _row_length(buffer: ir.Value) -> int:
+    """Returns the length of the rows of the memref of which a flat one is a view; 0 for none."""
+    view = defining_operation(buffer)
+    while view is not None and is_hint(view):
+        view = defining_operation(view.operands[0])
+    if view is None or view.name != COLLAPSE_SHAPE:
+        return 0
+    source = ir.MemRefType(view.operands[0].type)
+    return source.shape[-1] if source.has_static_shape and source.rank > 1 else 0
 
 
 def _equal(left: ir.Value, right: ir.Value) -> ir.Value:

@@ -412,3 +412,48 @@ func.func @unused(%a: memref<4096xf32>) {
 
 // CHECK-LABEL: func.func @unused
 //  CHECK-NEXT:   return
+
+// -----
+
+// The flat memref is a view of rows, into which the compiler takes offsets apart again. So rows are
+// counted in a digit of their own: 256 elements are two rows of 128.
+func.func @rows_behind(%m: memref<32x128xf32, strided<[128, 1], offset: ?>>) -> (vector<4xf32>, vector<4xf32>) {
+  %a = memref.collapse_shape %m [[0, 1]] : memref<32x128xf32, strided<[128, 1], offset: ?>> into memref<4096xf32, strided<[1], offset: ?>>
+  %x = gpu.thread_id x upper_bound 64
+  %o = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%x]
+  %c256 = arith.constant 256 : index
+  %p = arith.addi %o, %c256 : index
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32, strided<[1], offset: ?>>
+  %1 = vector.load %0[%o] : memref<4096xf32, strided<[1], offset: ?>>, vector<4xf32>
+  %2 = vector.load %0[%p] : memref<4096xf32, strided<[1], offset: ?>>, vector<4xf32>
+  return %1, %2 : vector<4xf32>, vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @rows_behind
+//       CHECK:   %[[OFFSET:.+]] = arith.xori %{{.+}}, %c16
+//       CHECK:   %[[ROW:.+]] = arith.shrui %[[OFFSET]], %c7
+//       CHECK:   %[[PLACE:.+]] = arith.andi %[[OFFSET]], %c127
+//       CHECK:   %[[BEHIND:.+]] = arith.addi %[[ROW]], %c2 overflow<nsw, nuw>
+//       CHECK:   %[[SUM:.+]] = affine.linearize_index [%[[BEHIND]], %[[PLACE]]] by (128)
+//       CHECK:   vector.load %{{.+}}[%[[SUM]]]
+
+// -----
+
+// The bits of the offset do not say that it is no negative number, but its values in all lanes do. A
+// mask says it to the compiler.
+func.func @shown_bounded(%a: memref<4096xf32>) -> vector<4xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>} {
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  %l = gpu.lane_id
+  %zero = arith.subi %x, %l : index
+  %o = affine.linearize_index disjoint [%l, %zero, %c0] by (64, 16, 4) : index
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
+  %1 = vector.load %0[%o] : memref<4096xf32>, vector<4xf32>
+  return %1 : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @shown_bounded
+//       CHECK:   %[[OFFSET:.+]] = affine.linearize_index
+//       CHECK:   %[[SMALL:.+]] = arith.andi %[[OFFSET]], %c4095
+//       CHECK:   %[[SWIZZLED:.+]] = arith.xori %[[SMALL]]
+//       CHECK:   vector.load %{{.+}}[%[[SWIZZLED]]]
