@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The inputs of timed kernels, made by the standard library alone."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from array import array
+from collections.abc import Callable
+from functools import cache
+from statistics import NormalDist
+
+from .kernels import ATTENTION, TimedKernel
+
+NORMAL, LARGE, EQUAL, BOUNDED = "normal", "large", "equal", "bounded"
+INPUTS = {
+    NORMAL: "standard normal numbers",
+    LARGE: "the same, with queries and keys 4 times and so scores 16 times as large",
+    EQUAL: "the same, with keys that are all equal, so that all scores of a row are",
+    BOUNDED: "random signs, and magnitudes from 0.125 to 2",
+}
+"""What the inputs of attentions can be. Matmuls always get bounded ones, whose sums of products
+are exact so often that a wrong element shows in the digest of the output."""
+
+_LARGE_FACTOR = 4.0
+_KEYS, _VALUES = 1, 2
+"""The numbers of those operands of an attention."""
+
+
+def input_bytes(kernel: TimedKernel, number: int, inputs: str) -> bytes:
+    """Returns the bytes of one input of a kernel; they depend on nothing but the arguments.
+
+    Args:
+        number: which input.
+        inputs: a key of `INPUTS`, which is that of attentions.
+    """
+    operand = kernel.operands[number]
+    shape, _, dtype = operand.rpartition("x")
+    seed = f"{shape}{dtype}{number}"
+    if kernel.function != ATTENTION or inputs == BOUNDED:
+        return bounded_bytes(operand, seed)
+    factor = _LARGE_FACTOR if inputs == LARGE and number != _VALUES else 1.0
+    if inputs == EQUAL and number == _KEYS:
+        rows, columns = math.prod(kernel.shapes[number][:-1]), kernel.shapes[number][-1]
+        return normal_bytes(f"{columns}x{dtype}", seed, factor) * rows
+    return normal_bytes(operand, seed, factor)
+
+
+def bounded_bytes(operand: str, seed: str) -> bytes:
+    """Returns the bytes of numbers with random signs and magnitudes from 0.125 to 2.
+
+    No sum of their products overflows, and none of them is subnormal.
+
+    Args:
+        operand: the type of the tensor, such as `2048x2048xbf16`, in f16 or bf16.
+        seed: equal seeds give equal numbers.
+    """
+    # The high byte keeps its sign and the two low bits of the exponent, with mantissa bits below
+    # them in f16. In bf16 the lowest bit of the exponent is in the low byte.
+    kept, exponent = {"f16": (0x8F, 0x30), "bf16": (0x81, 0x3E)}[operand.rpartition("x")[2]]
+    data = bytearray(_random_words(operand, seed))
+    data[1::2] = data[1::2].translate(bytes((byte & kept) | exponent for byte in range(256)))
+    return bytes(data)
+
+
+def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
+    """Returns the bytes of normal numbers with the standard deviation `factor`.
+
+    Each is one of 65,536 equally likely quantiles, the largest of which is 4.3 times `factor`.
+
+    Args:
+        operand: the type of the tensor, such as `2x1024x128xf16`, in f16 or bf16.
+        seed: equal seeds give equal numbers.
+    """
+    quantiles = _quantiles(operand.rpartition("x")[2], factor)
+    words = array("H", _random_words(operand, seed))
+    return array("H", map(quantiles.__getitem__, words)).tobytes()
+
+
+def _random_words(operand: str, seed: str) -> bytes:
+    """Returns two random bytes for each element."""
+    count = math.prod(map(int, operand.split("x")[:-1]))
+    return hashlib.shake_256(seed.encode()).digest(2 * count)
+
+
+@cache
+def _quantiles(dtype: str, factor: float) -> array[int]:
+    """Returns the 65,536 quantiles of a normal distribution as words of a type."""
+    word: Callable[[float], int] = {"f16": _f16_word, "bf16": _bf16_word}[dtype]
+    quantile = NormalDist(sigma=factor).inv_cdf
+    return array("H", (word(quantile((number + 0.5) / 65536)) for number in range(65536)))
+
+
+def _f16_word(value: float) -> int:
+    (word,) = struct.unpack("<H", struct.pack("<e", value))
+    return word
+
+
+def _bf16_word(value: float) -> int:
+    """Returns the high half of the float32, rounded to the nearest, ties to even."""
+    (word,) = struct.unpack("<I", struct.pack("<f", value))
+    return (word + 0x7FFF + (word >> 16 & 1)) >> 16

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled kernels, and what a machine without the compiler has to know of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+KERNELS_FILE = "kernels.json"
+ATTENTION, MATMUL = "attention", "matmul"
+
+
+@dataclass(frozen=True)
+class TimedKernel:
+    """A kernel, and the modes in which it was compiled.
+
+    Attributes:
+        function: the function to call in the kernel's module, `attention` or `matmul`.
+        operands: the types of its inputs, such as `2x1024x128xf16`.
+        modes: what the kernel was compiled with; others are compared with the first.
+        scale: what an attention multiplies its scores by, as its type represents it.
+        transposed: whether the second operand of a matmul is [n, k] in place of [k, n].
+    """
+
+    name: str
+    function: str
+    operands: tuple[str, ...]
+    modes: tuple[str, ...]
+    scale: float | None = None
+    transposed: bool = False
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the shapes of the inputs."""
+        return tuple(tuple(map(int, each.split("x")[:-1])) for each in self.operands)
+
+    @property
+    def dtype(self) -> str:
+        """Returns the element type of the inputs, such as `f16`."""
+        return self.operands[0].rpartition("x")[2]
+
+    @property
+    def label(self) -> str:
+        """Returns the name without the function, such as `2x1024x128_f16`."""
+        return self.name.removeprefix(f"{self.function}_")
+
+    def module(self, directory: Path, mode: str) -> Path:
+        """Returns the path of the module that a mode compiles."""
+        return directory / f"{self.name}.{mode.replace('/', '_')}.vmfb"
+
+    def case(self, series: str) -> str:
+        """Returns what names the kernel in a mode, or in another library."""
+        return f"{self.name} {series}"
+
+    @staticmethod
+    def from_fields(fields: dict[str, Any]) -> TimedKernel:
+        """Returns the kernel whose fields JSON gave back."""
+        tuples = {name: tuple(fields[name]) for name in ("operands", "modes")}
+        return TimedKernel(**{**fields, **tuples})
+
+
+@dataclass(frozen=True)
+class CompiledKernels:
+    """What one step of compiling left in a directory.
+
+    Attributes:
+        target: the architecture that the kernels were compiled for, such as `sm_80`.
+        versions: the versions of what compiled them.
+    """
+
+    target: str
+    versions: dict[str, str]
+    kernels: tuple[TimedKernel, ...]
+
+    def write(self, directory: Path) -> None:
+        """Writes the list beside the modules."""
+        (directory / KERNELS_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @staticmethod
+    def read(directory: Path) -> CompiledKernels:
+        """Returns the list in a directory.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        try:
+            text = (directory / KERNELS_FILE).read_text()
+        except FileNotFoundError:
+            raise RuntimeError(f"{directory} has no {KERNELS_FILE}: compile into it") from None
+        fields: dict[str, Any] = json.loads(text)
+        kernels = tuple(map(TimedKernel.from_fields, fields["kernels"]))
+        return CompiledKernels(fields["target"], fields["versions"], kernels)
+
+
+def digest(data: bytes) -> str:
+    """Returns the first 16 hexadecimal digits of the SHA-256 of bytes."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def module_digests(directory: Path, kernels: Sequence[TimedKernel]) -> dict[tuple[str, str], str]:
+    """Returns the digest of each kernel's module in each mode.
+
+    Raises:
+        OSError: a module is missing.
+    """
+    return {
+        (kernel.name, mode): digest(kernel.module(directory, mode).read_bytes())
+        for kernel in kernels
+        for mode in kernel.modes
+    }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Nsight Compute's `ncu` is asked, and what is read of its table."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .record import Figures
+
+LAUNCHES = 5
+"""How many launches are measured of each kernel; their medians count."""
+
+TIME = "gpu__time_duration.sum"
+METRICS = {
+    "nanoseconds": TIME,
+    "instructions": "smsp__inst_executed.sum",
+    "ldmatrix": "smsp__inst_executed_op_ldsm.sum",
+    "shared_loads": "smsp__inst_executed_op_shared_ld.sum",
+    "load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "registers": "launch__registers_per_thread",
+    "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
+}
+"""The metrics of `ncu`, by the names that they have here."""
+
+CLOCKS = {
+    "base": "ncu holds the GPU's clocks at their base frequency, as it does by default",
+    "none": "ncu leaves the clocks alone",
+}
+"""What `--clock-control` can be."""
+
+_NANOSECONDS = {
+    unit: scale
+    for scale, units in (
+        (1, ("ns", "nsecond")),
+        (1e3, ("us", "usecond")),
+        (1e6, ("ms", "msecond")),
+        (1e9, ("s", "second")),
+    )
+    for unit in units
+}
+"""The nanoseconds in each unit of time, as newer and older versions of `ncu` write it."""
+
+
+@dataclass
+class Launch:
+    """One launch of a kernel.
+
+    Attributes:
+        workgroups: how many the grid has.
+        metrics: the values by the names of the metrics, times in nanoseconds.
+    """
+
+    kernel: str
+    workgroups: int
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+def ncu_command(metrics: Iterable[str], clocks: str, *options: str) -> list[str]:
+    """Returns the command that measures the program whose command line follows it."""
+    return ["ncu", "--csv", f"--clock-control={clocks}", f"--metrics={','.join(metrics)}", *options]
+
+
+def read_launches(output: str) -> list[Launch]:
+    """Returns the launches in what `ncu --csv` printed, in their order.
+
+    Lines that are not of the table, such as those of the measured program, are skipped.
+
+    Raises:
+        ValueError: a value is missing, or is in an unknown unit.
+    """
+    table = csv.DictReader(line for line in output.splitlines() if line.startswith('"'))
+    launches: dict[str, Launch] = {}
+    for row in table:
+        workgroups = math.prod(map(int, re.findall(r"\d+", row["Grid Size"])))
+        launch = launches.setdefault(row["ID"], Launch(row["Kernel Name"], workgroups))
+        launch.metrics[row["Metric Name"]] = _value(row)
+    return list(launches.values())
+
+
+def _value(row: dict[str, str]) -> float:
+    """Returns the value in a line of ncu's table, times in nanoseconds."""
+    text, metric = row["Metric Value"], row["Metric Name"]
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"ncu could not measure {metric}: its value is {text!r}")
+    if metric != TIME:
+        return value
+    unit = row["Metric Unit"]
+    if unit not in _NANOSECONDS:
+        raise ValueError(f"ncu gives {metric} in an unknown unit, {unit!r}")
+    return value * _NANOSECONDS[unit]
+
+
+def figures_of(launches: Sequence[Launch]) -> Figures:
+    """Returns the medians of `LAUNCHES` launches of one kernel.
+
+    Raises:
+        ValueError: the launches are not as many, are of several kernels, or lack a metric.
+    """
+    kernels = sorted({launch.kernel for launch in launches})
+    if len(kernels) != 1:
+        raise ValueError(f"ncu measured {len(kernels)} kernels instead of one: {kernels}")
+    medians: dict[str, float] = {}
+    for name, metric in METRICS.items():
+        values = [launch.metrics[metric] for launch in launches if metric in launch.metrics]
+        if len(values) != LAUNCHES:
+            raise ValueError(f"ncu gave {len(values)} values of {metric}, not {LAUNCHES}")
+        medians[name] = statistics.median(values)
+    return Figures(
+        milliseconds=medians.pop("nanoseconds") / 1e6,
+        occupancy=medians.pop("occupancy"),
+        workgroups=launches[0].workgroups,
+        **{name: round(value) for name, value in medians.items()},
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the times of a record say: ratios, geometric means, and the rows that fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .kernels import ATTENTION, TimedKernel
+from .modes import MODES, NOT_SLOWER, STOCK
+from .record import Errors, Record, wrong_rows
+from .references import CUBLAS, FLASH, SERIES
+
+NOISE = 1.01
+"""How many times another time a time may be without being slower.
+
+Two runs of the same 0.05 ms kernel differ by 1 %, and of longer ones by a tenth of that.
+"""
+MOST_ERROR = 1.1
+"""How many times stock's an error of the mode `auto/fast` may be."""
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The times of a record's kernels over one another."""
+
+    record: Record
+    times: dict[tuple[str, str], float]
+
+    @staticmethod
+    def of(record: Record) -> Ratios:
+        """Returns the ratios of a record."""
+        return Ratios(record, record.milliseconds())
+
+    def family(self, function: str) -> list[TimedKernel]:
+        """Returns the kernels that are attentions, or matmuls."""
+        return [kernel for kernel in self.record.kernels if kernel.function == function]
+
+    def series(self, function: str) -> list[str]:
+        """Returns the modes and libraries with a time of one of these kernels, in fixed order."""
+        names = {kernel.name for kernel in self.family(function)}
+        known = {series for kernel, series in self.times if kernel in names}
+        return [series for series in (*MODES, *SERIES) if series in known]
+
+    def ratio(self, kernel: TimedKernel, series: str, base: str) -> float | None:
+        """Returns a time over another of the same kernel, where both are known."""
+        time, other = (self.times.get((kernel.name, each)) for each in (series, base))
+        return None if time is None or other is None else time / other
+
+    def mean(self, kernels: Iterable[TimedKernel], series: str, base: str) -> Mean | None:
+        """Returns the geometric mean of the known ratios; None if none is known."""
+        ratios = [self.ratio(kernel, series, base) for kernel in kernels]
+        logarithms = [math.log(ratio) for ratio in ratios if ratio is not None]
+        if not logarithms:
+            return None
+        return Mean(math.exp(math.fsum(logarithms) / len(logarithms)), len(logarithms))
+
+    def fills_the_gpu(self, kernel: TimedKernel) -> bool:
+        """Returns whether stock's grid is known to have a workgroup for every multiprocessor."""
+        row = self.record.by_case().get((kernel.name, STOCK))
+        count = self.record.conditions.multiprocessors
+        if row is None or row.figures.workgroups is None or count is None:
+            return False
+        return row.figures.workgroups >= count
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A geometric mean of the ratios of some kernels."""
+
+    ratio: float
+    kernels: int
+
+
+def library_of(function: str) -> str:
+    """Returns the library that kernels are compared with, a key of `SERIES`."""
+    return FLASH if function == ATTENTION else CUBLAS
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A row that is not as it must be."""
+
+    kernel: str
+    mode: str
+    what: str
+
+
+def failing(record: Record) -> list[Finding]:
+    """Returns the rows that are wrong, too slow or too inexact, and what did not run."""
+    found = [Finding(each.kernel, each.series, each.message) for each in record.failures]
+    found += [
+        Finding(row.kernel, row.mode, f"the output differs from that of {STOCK}")
+        for row in wrong_rows(record.kernels, record.rows)
+    ]
+    ratios = Ratios.of(record)
+    for kernel in record.kernels:
+        for mode, others in NOT_SLOWER.items():
+            found += _slower(ratios, kernel, mode, others)
+    return found + _inexact(record)
+
+
+def _slower(ratios: Ratios, kernel: TimedKernel, mode: str, others: Sequence[str]) -> list[Finding]:
+    known = ((other, ratios.ratio(kernel, mode, other)) for other in others)
+    return [
+        Finding(kernel.name, mode, f"slower than {other}: {ratio:.3f}x")
+        for other, ratio in known
+        if ratio is not None and ratio > NOISE
+    ]
+
+
+def _inexact(record: Record) -> list[Finding]:
+    rows = record.by_case()
+    found: list[Finding] = []
+    for row in record.rows:
+        stock = rows.get((row.kernel, STOCK))
+        ratio = error_ratio(row.errors, stock.errors if stock else None)
+        if ratio is not None and not ratio <= MOST_ERROR:
+            found.append(Finding(row.kernel, row.mode, f"the rms error is {ratio:.3f}x stock's"))
+    return found
+
+
+def error_ratio(errors: Errors | None, others: Errors | None) -> float | None:
+    """Returns the rms error over another; None where one is not known."""
+    if errors is None or others is None:
+        return None
+    if errors.rms == others.rms:
+        return 1.0
+    return errors.rms / others.rms if others.rms else math.inf

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs PyTorch's kernels between marks, under a profiler: a script that needs PyTorch alone.
+
+    python torch_runs.py CASES.json REPORT.json REPEATS
+
+CASES.json is a list of objects with `series`, `shapes`, `dtype` and `transposed`. Each case runs
+REPEATS times in the profiler's sight, and behind each run a kernel is launched whose name contains
+`Fill`. Cases that PyTorch refuses are left out; REPORT.json says which they are, and why.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
+_BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+}
+
+
+@cache
+def _operands(shapes: tuple[tuple[int, ...], ...], dtype: str) -> list[Any]:
+    return [torch.randn(shape, device="cuda", dtype=_DTYPES[dtype]) for shape in shapes]
+
+
+def call_of(case: dict[str, Any]) -> Callable[[], Any]:
+    """Returns what runs a case once: an attention, or for `cublas` a matmul with sums in f32."""
+    operands = _operands(tuple(map(tuple, case["shapes"])), case["dtype"])
+    if case["series"] == "cublas":
+        a, b = operands
+        b = b.t() if case["transposed"] else b
+        return lambda: torch.mm(a, b, out_dtype=torch.float32)
+    backend = _BACKENDS[case["series"]]
+    # The kernels take a batch of heads: here one of them.
+    q, k, v = (each.unsqueeze(0) for each in operands)
+
+    def attention() -> None:
+        with sdpa_kernel(backend):
+            torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    return attention
+
+
+def main(cases_path: str, report_path: str, repeats: int) -> None:
+    """Warms up every case, then runs each `repeats` times in the profiler's sight."""
+    cases = json.loads(Path(cases_path).read_text())
+    mark = torch.zeros(1, device="cuda")
+    refused: dict[int, str] = {}
+    calls = [call_of(case) for case in cases]
+    for number, call in enumerate(calls):
+        try:
+            call()
+            torch.cuda.synchronize()
+        except (RuntimeError, TypeError) as error:
+            refused[number] = str(error)
+    mark.fill_(1.0)
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStart()
+    for number, call in enumerate(calls):
+        for _ in range(repeats if number not in refused else 0):
+            call()
+            mark.fill_(1.0)
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStop()
+    versions = {"torch": torch.__version__, "CUDA of torch": str(torch.version.cuda)}
+    versions["cuDNN of torch"] = str(torch.backends.cudnn.version())
+    Path(report_path).write_text(json.dumps({"refused": refused, "versions": versions}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernel times of attentions and matmuls on a GPU, for each mode and for PyTorch's kernels.
+
+    python -m bankwise.bench.gpu_times compile DIR                # where the compiler is
+    python -m bench.gpu_times measure DIR -o times.json           # where the GPU is
+    python -m bankwise.bench.gpu_times table times.json           # where the compiler is
+    python -m bankwise.bench.gpu_times plot times.json -o times.svg
+
+`measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
+`ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
+will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against float64 are
+recorded; where PyTorch is, its attentions (FlashAttention-2, CUTLASS, cuDNN) and cuBLAS are timed
+in the same run. Every result is written at once, and the same command goes on from there: a row
+is measured again when its compiled module has changed.
+
+Times are those of the kernels alone, read by `ncu`, which by default holds the GPU's clocks at
+their base frequency and flushes the caches before each launch. They are medians of 5 launches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .gpu.inputs import INPUTS, NORMAL
+from .gpu.measuring import Wanted, measure_all
+from .gpu.profiler import CLOCKS
+from .gpu.record import Record
+
+BACKENDS = ("nvidia", "rocm")
+_ONLY = (
+    "the kernels in whose names it is found; when measuring, a name ends with a mode or a library, "
+    "as in 'attention_2x1024x128_f16 auto/fast' or 'matmul_2048x2048x2048_f16 cublas'"
+)
+
+
+def arguments_parser() -> argparse.ArgumentParser:
+    """Returns the command line: a subcommand for each step."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    steps = parser.add_subparsers(dest="step", required=True)
+    compiles = steps.add_parser("compile", help="compile every kernel in every mode")
+    measures = steps.add_parser("measure", help="time them on the GPU of this machine")
+    for step in (compiles, measures):
+        step.add_argument("directory", type=Path, metavar="DIR", help="where the modules are")
+        step.add_argument("--only", default="", metavar="REGEX", help=_ONLY)
+        step.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0])
+    compiles.add_argument("--jobs", type=int, default=2, help="compiles at a time")
+    measures.add_argument(
+        "-o", "--output", type=Path, default=Path("gpu_times.json"), metavar="FILE.json"
+    )
+    about = "; ".join(f"{name}: {text}" for name, text in INPUTS.items())
+    measures.add_argument("--inputs", choices=INPUTS, default=NORMAL, help=about)
+    about = "; ".join(f"{name}: {text}" for name, text in CLOCKS.items())
+    measures.add_argument("--clocks", choices=CLOCKS, default="base", help=about)
+    for step, shows in (("table", "print"), ("plot", "draw")):
+        shown = steps.add_parser(step, help=f"{shows} ratios of times")
+        shown.add_argument("record", type=Path, metavar="FILE.json")
+    steps.choices["plot"].add_argument(
+        "-o", "--output", type=Path, default=Path("gpu_times.svg"), metavar="FILE.svg"
+    )
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> bool:
+    """Takes a step; returns whether nothing failed.
+
+    Raises:
+        RuntimeError: something that the step needs is missing.
+        OSError: a file cannot be read or written.
+    """
+    # What needs the compiler or a plotting library is imported by the steps that use it.
+    if arguments.step == "compile":
+        from .gpu.compiling import compile_all
+
+        compile_all(arguments.directory, arguments.only, arguments.jobs)
+    elif arguments.step == "table":
+        from .gpu.table import markdown
+
+        print(markdown(Record.read(arguments.record)), end="")
+    elif arguments.step == "plot":
+        from .gpu.plot import svg
+
+        arguments.output.write_bytes(svg(Record.read(arguments.record)))
+    else:
+        return measure_all(
+            Wanted(
+                arguments.directory,
+                arguments.output,
+                arguments.only,
+                arguments.inputs,
+                arguments.clocks,
+            )
+        )
+    return True
+
+
+def main() -> int:
+    """Compiles, measures, or shows; returns 1 when an output is wrong or a run fails."""
+    arguments = arguments_parser().parse_args()
+    try:
+        if getattr(arguments, "backend", BACKENDS[0]) != BACKENDS[0]:
+            raise RuntimeError("--backend rocm is not there yet: times are read by NVIDIA's ncu")
+        return 0 if run(arguments) else 1
+    except (RuntimeError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bench/gpu/float64: errors of attentions over a sample of rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bankwise.bench.gpu.float64 import SampledAttention
+from bankwise.bench.gpu.inputs import input_bytes
+from bankwise.bench.gpu.kernels import TimedKernel
+
+KINDS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+SHAPE = (9, 96, 16)
+SCALE = 0.37
+
+
+def sampled(tmp_path: Path, dtype: str) -> tuple[SampledAttention, npt.NDArray[Any]]:
+    """Returns a sample, and the whole attention in float64."""
+    operand = f"{'x'.join(map(str, SHAPE))}x{dtype}"
+    kernel = TimedKernel("a", "attention", (operand,) * 3, ("stock",), SCALE)
+    paths = [tmp_path / f"{number}.bin" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_bytes(input_bytes(kernel, number, "normal"))
+    q, k, v = (np.fromfile(p, KINDS[dtype]).astype(np.float64).reshape(SHAPE) for p in paths)
+    weights = np.exp(q @ k.transpose(0, 2, 1) * SCALE)
+    return SampledAttention.of(kernel, paths), weights / weights.sum(-1, keepdims=True) @ v
+
+
+def errors_of(tmp_path: Path, sample: SampledAttention, out: npt.NDArray[Any], dtype: str):
+    path = tmp_path / "output.bin"
+    out.astype(KINDS[dtype]).tofile(path)
+    return sample.errors(path)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_a_rounded_output_has_errors_of_its_type(tmp_path: Path, dtype: str):
+    sample, exact = sampled(tmp_path, dtype)
+    errors = errors_of(tmp_path, sample, exact, dtype)
+    unit = 2.0 ** (-11 if dtype == "f16" else -8)
+    assert 0 < errors.rms < errors.largest <= unit * np.abs(exact).max()
+    offset = errors_of(tmp_path, sample, exact + 0.5, dtype)
+    assert offset.rms == pytest.approx(0.5, rel=2e-2)
+
+
+def test_the_sample_has_rows_of_heads_at_both_ends(tmp_path: Path):
+    sample, exact = sampled(tmp_path, "f16")
+    assert list(sample.rows) == [0, 2, 5, 8]
+    for head, rows in sample.rows.items():
+        assert len({*rows}) == 64 and {row % 16 for row in rows} == {*range(16)}
+        assert np.allclose(sample.expected[head], exact[head, rows], atol=1e-12)
+
+
+def test_one_wrong_element_is_the_largest_error(tmp_path: Path):
+    sample, exact = sampled(tmp_path, "f16")
+    exact[8, sample.rows[8][3], 7] += 2.0
+    errors = errors_of(tmp_path, sample, exact, "f16")
+    assert errors.largest == pytest.approx(2, abs=1e-2)
+    assert errors.rms == pytest.approx(2 / math.sqrt(4 * 64 * 16), rel=1e-2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_infinitely_wrong(tmp_path: Path, value: float):
+    sample, exact = sampled(tmp_path, "bf16")
+    exact[0, sample.rows[0][0], 0] = value
+    errors = errors_of(tmp_path, sample, exact, "bf16")
+    assert errors.rms == errors.largest == math.inf
+
+
+def test_a_matmul_has_no_sample():
+    with pytest.raises(ValueError, match="m is no attention"):
+        SampledAttention.of(TimedKernel("m", "matmul", ("4x4xf16",) * 2, ("stock",)), [])

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bench/gpu/ratios, table and plot: what is shown of a record, and which rows fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bankwise.bench.gpu.kernels import TimedKernel
+from bankwise.bench.gpu.modes import MODES
+from bankwise.bench.gpu.plot import svg
+from bankwise.bench.gpu.ratios import Mean, Ratios, failing
+from bankwise.bench.gpu.record import Conditions, Errors, Failure, Record, Reference, Row
+from bankwise.bench.gpu.table import markdown
+
+from .ncu_tables import FIGURES
+
+
+def attention(shape: str, dtype: str = "f16") -> TimedKernel:
+    name = f"attention_{shape}_{dtype}"
+    return TimedKernel(name, "attention", (f"{shape}x{dtype}",) * 3, MODES, 0.5)
+
+
+BIG, SMALL, BF16 = attention("8x64x4"), attention("1x64x4"), attention("8x64x4", "bf16")
+MATMUL = TimedKernel("matmul_4x8x2_f16", "matmul", ("4x2xf16", "2x8xf16"), MODES)
+TIMES = {
+    (BIG.name, "stock"): 4.0,
+    (BIG.name, "pad"): 3.0,
+    (BIG.name, "auto/exact"): 2.0,
+    (BIG.name, "auto/fast"): 1.0,
+    (SMALL.name, "stock"): 0.4,
+    (SMALL.name, "auto/fast"): 0.4,
+    (BF16.name, "auto/fast"): 7.0,
+    (MATMUL.name, "stock"): 1.0,
+    (MATMUL.name, "auto/exact"): 0.5,
+}
+LIBRARIES = {
+    (BIG.name, "flash"): 0.5,
+    (BIG.name, "cudnn"): 0.25,
+    (SMALL.name, "flash"): 0.1,
+    (SMALL.name, "cudnn"): None,
+    (MATMUL.name, "cublas"): 0.25,
+}
+
+
+def row(kernel: str, mode: str, milliseconds: float, output: str = "same") -> Row:
+    workgroups = 100 if kernel == SMALL.name else 132
+    figures = replace(FIGURES, milliseconds=milliseconds, workgroups=workgroups)
+    return Row(kernel, mode, "module", output, figures)
+
+
+def record(times: Mapping[tuple[str, str], float] = TIMES) -> Record:
+    return Record(
+        Conditions("GPU", 132, "sm_80", "normal", "base"),
+        "2026-11-22",
+        {"torch": "2"},
+        (BIG, SMALL, BF16, MATMUL),
+        tuple(row(*case, time) for case, time in times.items()),
+        tuple(Reference(*case, time) for case, time in LIBRARIES.items()),
+    )
+
+
+def section(text: str, title: str) -> list[list[str]]:
+    """Returns the cells of the table below a title."""
+    lines = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_means_are_geometric_and_of_f16():
+    ratios = Ratios.of(record())
+    over_flash = ratios.mean([BIG, SMALL], "auto/fast", "flash")
+    assert over_flash == Mean(pytest.approx(8**0.5), 2)
+    assert ratios.mean([BIG, SMALL], "cudnn", "flash") == Mean(pytest.approx(0.5), 1)
+    assert ratios.mean([BIG, SMALL], "efficient", "flash") is None
+    head, _, *lines = section(markdown(record()), "Geometric means")
+    assert head[2:] == ["stock", "pad", "exact", "fast", "FlashAttention-2", "cuDNN", "cuBLAS"]
+    fast = {(line[0], line[1]): line[5] for line in lines}
+    assert fast == {
+        ("attentions", "stock"): "0.500x (2)",
+        ("attentions whose stock grids fill the GPU", "stock"): "0.250x (1)",
+        ("attentions", "FlashAttention-2"): "2.828x (2)",
+        ("matmuls", "stock"): "",
+        ("matmuls whose stock grids fill the GPU", "stock"): "",
+        ("matmuls", "cuBLAS"): "",
+    }
+
+
+def test_ratios_stand_in_tables_of_their_family():
+    text = markdown(record())
+    assert text.startswith(
+        "GPU, sm_80 code, 2026-11-22, clocks: base, inputs of attentions: normal"
+    )
+    head, _, *lines = section(text, "Attentions: times over those of FlashAttention-2")
+    assert head[2:] == ["stock", "pad", "exact", "fast", "cuDNN"]
+    assert lines == [
+        ["8x64x4_f16", "none", "8.00x", "6.00x", "4.00x", "2.00x", "0.50x"],
+        ["1x64x4_f16", "none", "4.00x", "", "", "4.00x", ""],
+    ]
+    _, _, *lines = section(text, "Attentions: times over those of stock")
+    assert lines[0] == ["8x64x4_f16", "none", "0.75x", "0.50x", "0.25x"]
+    _, _, *lines = section(text, "Matmuls: times over those of cuBLAS")
+    assert lines == [["4x8x2_f16", "none", "4.00x", "2.00x"]]
+    assert text.endswith("## Rows that fail\n\nnone\n")
+
+
+def findings(times: Mapping[tuple[str, str], float]) -> list[tuple[str, str]]:
+    return [(each.mode, each.what) for each in failing(record(times))]
+
+
+def test_fast_must_not_be_slower_than_stock_pad_and_layout():
+    fast = (BIG.name, "auto/fast")
+    assert findings({**TIMES, fast: 3.02}) == []
+    assert findings({**TIMES, fast: 3.05}) == [("auto/fast", "slower than pad: 1.017x")]
+    layout = (BIG.name, "auto/layout")
+    assert findings({**TIMES, layout: 0.5}) == [("auto/fast", "slower than auto/layout: 2.000x")]
+    times = {**TIMES, fast: 4.4}
+    assert [what for _, what in findings(times)] == [
+        "slower than stock: 1.100x",
+        "slower than pad: 1.467x",
+    ]
+
+
+def test_exact_must_not_be_slower_than_stock():
+    times = {**TIMES, (MATMUL.name, "auto/exact"): 1.1}
+    assert findings(times) == [("auto/exact", "slower than stock: 1.100x")]
+
+
+def test_outputs_must_be_equal_but_for_fast():
+    good = record()
+    rows = tuple(
+        replace(each, output="other") if each.mode in ("auto/exact", "auto/fast") else each
+        for each in good.rows
+        if each.kernel == BIG.name
+    )
+    different = replace(good, rows=rows)
+    (finding,) = failing(different)
+    assert (finding.mode, finding.what) == ("auto/exact", "the output differs from that of stock")
+    _, _, line, *_ = section(markdown(different), "Attentions: times over those of stock")
+    assert line[:2] == ["8x64x4_f16", "exact, fast"]
+
+
+def test_errors_must_be_near_stocks():
+    errors = {"stock": Errors(1e-4, 1e-3), "auto/fast": Errors(1.09e-4, 9e-3)}
+    good = record()
+    rows = tuple(replace(each, errors=errors.get(each.mode)) for each in good.rows)
+    near = replace(good, rows=rows)
+    assert failing(near) == []
+    _, _, line, *_ = section(
+        markdown(near), "Errors against float64, root mean square over stock's"
+    )
+    assert line == ["8x64x4_f16", "1.00e-03", "1.00e-04", "", "", "", "1.09x"]
+    for wrong in (1.2e-4, float("inf"), float("nan")):
+        errors["auto/fast"] = Errors(wrong, 1.0)
+        far = replace(
+            good, rows=[replace(each, errors=errors.get(each.mode)) for each in good.rows]
+        )
+        assert {finding.mode for finding in failing(far)} == {"auto/fast"}
+
+
+def test_what_did_not_run_fails():
+    failure = Failure(BIG.name, "pad", "cannot run\nat all")
+    broken = replace(record(), failures=(failure,))
+    assert [each.what for each in failing(broken)] == ["cannot run\nat all"]
+    _, _, line = section(markdown(broken), "Rows that fail")
+    assert line == [BIG.name, "pad", "cannot run"]
+
+
+def test_without_libraries_there_are_ratios_to_stock_alone():
+    text = markdown(replace(record(), references=()))
+    assert "FlashAttention-2" not in text and "cuBLAS" not in text
+    assert "Matmuls: times over those of stock" in text
+
+
+def test_the_plot_names_every_kernel_and_series():
+    picture = svg(record())
+    assert picture == svg(record())
+    text = "".join(ElementTree.fromstring(picture).itertext())
+    for shown in ("8x64x4 f16", "1x64x4 f16", "4x8x2 f16", "fast", "cuDNN", "FlashAttention-2"):
+        assert shown in text
+    # There is no time of FlashAttention-2 to compare this kernel with.
+    assert "bf16" not in text
+
+
+def test_a_plot_needs_something_to_compare_with():
+    with pytest.raises(RuntimeError, match="no times of FlashAttention-2 or cuBLAS"):
+        svg(replace(record(), references=()))
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path):
+    rows = tuple(replace(each, errors=Errors(1.5, 2.5)) for each in record().rows)
+    whole = replace(record(), rows=rows, failures=(Failure("k", "m", "why"),))
+    for written in (record(), whole):
+        written.write(tmp_path / "record.json")
+        assert Record.read(tmp_path / "record.json") == written
+    assert [each.name for each in tmp_path.iterdir()] == ["record.json"]
