@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long a kernel takes that computes a product tile by tile, predicted from what a step does.
+
+A workgroup owns a tile of the result and goes over the reduction in steps. Each step copies tiles
+of the operands to the LDS, reads them, and multiplies. What a step needs is known from the sizes:
+matrix instructions, LDS cycles (of 128 bytes each, because the layouts are free of conflicts), and,
+up to a few, other instructions. How long it takes is modelled so:
+
+* **Busy units.** With c workgroups on a multiprocessor, a step of all of them keeps the matrix
+  units busy for `product_cycles` per instruction, the LDS for its cycles, and the issue slots for
+  `issue_cycles` per instruction of a scheduler. The units work side by side, so that the longest
+  counts most: t = (products^4 + lds^4 + issue^4)^(1/4). Two units that are equally busy get in each
+  other's way: t is 1.19 times either.
+* **Latency.** A step cannot be shorter than what one warp does one after the other: it waits for
+  the copies and the barrier (`wait_cycles`; nearly 4 times as long where copies and products do not
+  overlap; half of it where copies are issued three steps ahead, and another workgroup computes
+  while one waits at the barrier), and it issues its instructions. Neither bound is sharp: a step
+  takes (t^2 + latency^2)^(1/2).
+* **Waves of workgroups.** c is what registers and LDS allow. A grid is served c workgroups per
+  multiprocessor at a time; in the last wave there are fewer, and their steps are shorter. What a
+  kernel does before and behind its steps counts as `outer_steps` steps.
+
+Registers beyond what a lane has are spilled: stored and loaded in every step, each for a cycle of
+the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
+
+**Worked example.** f16 attention 16x4096x128, 64 rows and 64 keys per step, 4 warps, overlapped
+copies. A warp has 16 rows: 64 matrix instructions for the scores, 64 for the output. A workgroup
+reads K and V once per warp, 4 x 32,768 bytes, and writes them once: 1,280 LDS cycles. Two
+workgroups fit (192 registers). Busy: products 2 x 4 x 128 x 2.0 = 2,048 cycles, LDS 2,560, issue
+2 x 4 x 376 / 4 x 1.75 = 1,316; together 2,836. Latency: 540 + 128 x 5.6 + 376 x 0.95 = 1,614. A
+step of both takes 3,263 cycles; 1,024 workgroups are 3.9 waves of 264 on 132 multiprocessors, of 64
+steps and 2.5 more: 0.58 ms. Measured: 0.544 ms.
+
+**Where the constants come from.** They were fitted to 152 kernels of seven attentions and six
+matmuls in other tiles, sm_80 code on an H200, times of ncu (`gpu__time_duration.sum`, its default
+clocks): the root mean square of the logarithmic error is 0.15 with all of them. Where copies
+overlap, the tile of the least predicted time is at most 10 % slower than the best one measured.
+`bench/tile_model.py` measures that. Of other chips the data sheets' numbers are used, and nothing
+was compared: `measured` says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_SPILLED_PER_REGISTER = 1.4
+"""Registers that ptxas spills for one that the estimate has too many."""
+_WAIT_ALONE = 3.9
+"""How much longer a step waits whose copies do not overlap with products."""
+_MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
+"""How much of the wait is left with so many slots, where another workgroup computes meanwhile."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What the model knows of a GPU.
+
+    Attributes:
+        multiprocessors: how many there are; AMD's compute units.
+        lanes: the lanes of a warp.
+        registers: 32-bit registers of a multiprocessor.
+        lane_registers: the most that a lane can have.
+        lds_bytes: the LDS of a multiprocessor.
+        lds_overhead: the bytes of it that each workgroup takes besides its own.
+        max_warps: the most warps on a multiprocessor.
+        product_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
+            units.
+        issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
+        measured: whether predictions were compared with measured times.
+    """
+
+    multiprocessors: int
+    lanes: int
+    registers: int
+    lane_registers: int
+    lds_bytes: int
+    lds_overhead: int
+    max_warps: int
+    product_cycles: float
+    issue_cycles: float
+    measured: bool = False
+    megahertz: float = 1500.0
+    wait_cycles: float = 540.0
+    product_latency: float = 5.6
+    issue_latency: float = 0.95
+    spill_latency: float = 28.0
+    outer_steps: float = 2.5
+    launch_cycles: float = 2950.0
+
+
+def _nvidia(multiprocessors: int, lds_kib: int, warps: int, measured: bool = False) -> Processor:
+    return Processor(
+        multiprocessors=multiprocessors,
+        lanes=32,
+        registers=65536,
+        lane_registers=255,
+        lds_bytes=lds_kib * 1024,
+        lds_overhead=1024,
+        max_warps=warps,
+        product_cycles=2.0,
+        issue_cycles=1.75,
+        measured=measured,
+    )
+
+
+def _amd(units: int, lds_kib: int, product_cycles: float) -> Processor:
+    return Processor(
+        multiprocessors=units,
+        lanes=64,
+        registers=4 * 512 * 64,
+        lane_registers=512,
+        lds_bytes=lds_kib * 1024,
+        lds_overhead=0,
+        max_warps=32,
+        product_cycles=product_cycles,
+        issue_cycles=4.0,
+        # Wave64 instructions take four cycles of a SIMD, and MFMAs 16 at least.
+        product_latency=16.0,
+        issue_latency=4.0,
+        megahertz=2100.0,
+    )
+
+
+_PROCESSORS = {
+    # Code for sm_80 was measured on an H200: its multiprocessors, and the LDS that they have.
+    "sm_80": _nvidia(132, 227, 64, measured=True),
+    "sm_86": _nvidia(84, 100, 48),
+    "sm_89": _nvidia(142, 100, 48),
+    "sm_90": _nvidia(132, 227, 64),
+    # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA); twice the rate on CDNA4.
+    "gfx942": _amd(304, 64, 4.0),
+    "gfx950": _amd(256, 160, 2.0),
+}
+
+
+def processor_of(arch: str) -> Processor | None:
+    """Returns what is known of an architecture; None for one that the model does not have."""
+    return _PROCESSORS.get(arch)
+
+
+@dataclass(frozen=True)
+class TileWork:
+    """What one workgroup does.
+
+    Attributes:
+        workgroups: how many there are in the grid.
+        warps: the warps of a workgroup.
+        steps: how often the loop over the reduction runs.
+        products: matrix instructions of a warp per step.
+        lds_cycles: LDS cycles of a workgroup per step, reads and writes.
+        instructions: other instructions of a warp per step.
+        registers: registers of a lane, as many as it would need.
+        lds_bytes: the LDS of a workgroup, slots of overlapped copies included.
+        slots: how many steps' tiles the LDS holds; 1 if copies are not overlapped.
+    """
+
+    workgroups: int
+    warps: int
+    steps: int
+    products: float
+    lds_cycles: float
+    instructions: float
+    registers: float
+    lds_bytes: int
+    slots: int
+
+
+def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
+    """Returns how many workgroups a multiprocessor holds at once; 0 if not even one fits."""
+    # Registers are given out in eights.
+    held = math.ceil(min(work.registers, processor.lane_registers) / 8) * 8
+    by_registers = processor.registers // (held * processor.lanes * work.warps)
+    by_lds = processor.lds_bytes // (work.lds_bytes + processor.lds_overhead)
+    return min(by_registers, by_lds, processor.max_warps // work.warps)
+
+
+def predicted_microseconds(work: TileWork, processor: Processor) -> float:
+    """Returns the predicted time of the kernel; `math.inf` where a workgroup does not fit."""
+    held = concurrent_workgroups(work, processor)
+    if held < 1:
+        return math.inf
+    whole, rest = divmod(work.workgroups, processor.multiprocessors * held)
+    step = whole * _step_cycles(work, processor, held)
+    if rest:
+        step += _step_cycles(work, processor, math.ceil(rest / processor.multiprocessors))
+    cycles = processor.launch_cycles + step * (work.steps + processor.outer_steps)
+    return cycles / processor.megahertz
+
+
+def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
+    """Returns the cycles that one step of so many workgroups takes on one multiprocessor."""
+    spilled = _SPILLED_PER_REGISTER * max(0.0, work.registers - processor.lane_registers)
+    instructions = work.instructions + 2 * spilled
+    warps = workgroups * work.warps
+    products = warps * work.products * processor.product_cycles
+    lds = workgroups * work.lds_cycles + warps * 2 * spilled
+    issue = warps * instructions / 4 * processor.issue_cycles
+    busy = (products**4 + lds**4 + issue**4) ** (1 / 4)
+    latency = (
+        processor.wait_cycles * _wait(work.slots, workgroups)
+        + work.products * processor.product_latency
+        + instructions * processor.issue_latency
+        + spilled * processor.spill_latency
+    )
+    return math.hypot(busy, latency)
+
+
+def _wait(slots: int, workgroups: int) -> float:
+    """Returns how long a step waits for its copies, of `wait_cycles`."""
+    if slots == 1:
+        return _WAIT_ALONE
+    return _WAIT_AHEAD if slots >= _MANY_SLOTS and workgroups > 1 else 1.0
+
+
+@dataclass(frozen=True)
+class AttentionTile:
+    """How an attention is cut.
+
+    Attributes:
+        rows: rows of Q of a workgroup; a warp has `rows / warps` of them.
+        columns: columns of the output of a workgroup.
+        keys: rows of K and V per step.
+        warps: warps of a workgroup.
+        slots: how many steps' tiles of K and V the LDS holds.
+    """
+
+    rows: int
+    columns: int
+    keys: int
+    warps: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """The sizes of an attention, and what its arithmetic costs.
+
+    Attributes:
+        batch: how many attentions there are.
+        queries: rows of Q.
+        keys: rows of K and V.
+        head: columns of Q and K.
+        columns: columns of V and of the output.
+        element_bytes: bytes of an element of Q, K and V.
+        exponential: instructions of an exponential.
+        reloads: whether the kernel can read Q again in every step, where registers are short.
+    """
+
+    batch: int
+    queries: int
+    keys: int
+    head: int
+    columns: int
+    element_bytes: int = 2
+    exponential: float = 1.0
+    reloads: bool = False
+
+
+_PRODUCT = (16, 8, 16)
+"""Rows, columns and summed elements of `mma.sync` of 16-bit types."""
+_CYCLE_BYTES = 128
+"""Bytes that the LDS moves in a cycle."""
+
+
+def attention_work(
+    shape: AttentionShape,
+    tile: AttentionTile,
+    processor: Processor,
+    product: tuple[int, int, int] = _PRODUCT,
+) -> TileWork:
+    """Returns what a workgroup of an attention does; Q is read anew only where registers are short.
+
+    Args:
+        product: rows, columns and summed elements of a matrix instruction.
+    """
+    work = _attention_work(shape, tile, processor, product, reloads=False)
+    if shape.reloads and work.registers > processor.lane_registers:
+        return _attention_work(shape, tile, processor, product, reloads=True)
+    return work
+
+
+def _attention_work(
+    shape: AttentionShape,
+    tile: AttentionTile,
+    processor: Processor,
+    product: tuple[int, int, int],
+    *,
+    reloads: bool,
+) -> TileWork:
+    rows, size, lanes = tile.rows / tile.warps, shape.element_bytes, processor.lanes
+    scores, outputs = rows * tile.keys / lanes, rows * tile.columns / lanes
+    query_registers = rows * shape.head * size / (4 * lanes)
+    copied = tile.keys * (shape.head + tile.columns) * size
+    queries = tile.rows * shape.head * size
+    volume = product[0] * product[1] * product[2]
+    # A load of a matrix operand gives each lane 16 bytes, and so does a copy.
+    loaded = copied + (queries / tile.warps if reloads else 0)
+    copies = copied / (16 * lanes * tile.warps)
+    return TileWork(
+        workgroups=shape.batch
+        * math.ceil(shape.queries / tile.rows)
+        * math.ceil(shape.columns / tile.columns),
+        warps=tile.warps,
+        steps=math.ceil(shape.keys / tile.keys),
+        products=rows * tile.keys * (shape.head + tile.columns) / volume,
+        lds_cycles=((tile.warps + 1) * copied + (queries if reloads else 0)) / _CYCLE_BYTES,
+        # A score is scaled, reduced twice, shifted, raised and converted.
+        instructions=scores * (4.2 + shape.exponential)
+        + outputs
+        + loaded / (16 * lanes)
+        + 2 * copies
+        + 50,
+        registers=38
+        + outputs
+        + 1.7 * scores
+        + (8 if reloads else query_registers)
+        + (4 if tile.slots > 1 else 0),
+        lds_bytes=queries + tile.slots * copied,
+        slots=tile.slots,
+    )
+
+
+@dataclass(frozen=True)
+class MatmulTile:
+    """How a matrix product is cut.
+
+    Attributes:
+        rows, columns: the tile of a workgroup.
+        summed: summed elements per step.
+        warp_rows, warp_columns: the tile of a warp.
+        slots: how many steps' tiles the LDS holds.
+    """
+
+    rows: int
+    columns: int
+    summed: int
+    warp_rows: int
+    warp_columns: int
+    slots: int
+
+    @property
+    def warps(self) -> int:
+        """Returns the warps of a workgroup."""
+        return (self.rows // self.warp_rows) * (self.columns // self.warp_columns)
+
+
+def matmul_work(
+    shape: tuple[int, int, int],
+    tile: MatmulTile,
+    processor: Processor,
+    element_bytes: int = 2,
+    product: tuple[int, int, int] = _PRODUCT,
+    batch: int = 1,
+) -> TileWork:
+    """Returns what a workgroup of a matrix product does.
+
+    Args:
+        shape: rows, columns, and summed elements of the product.
+        product: rows, columns and summed elements of a matrix instruction.
+    """
+    lanes = processor.lanes
+    copied = (tile.rows + tile.columns) * tile.summed * element_bytes
+    loaded = (tile.warp_rows + tile.warp_columns) * tile.summed * element_bytes
+    volume = product[0] * product[1] * product[2]
+    return TileWork(
+        workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
+        warps=tile.warps,
+        steps=math.ceil(shape[2] / tile.summed),
+        products=tile.warp_rows * tile.warp_columns * tile.summed / volume,
+        lds_cycles=(tile.warps * loaded + copied) / _CYCLE_BYTES,
+        instructions=loaded / (16 * lanes) + 2.5 * copied / (16 * lanes * tile.warps) + 30,
+        registers=20 + 1.6 * tile.warp_rows * tile.warp_columns / lanes,
+        lds_bytes=tile.slots * copied,
+        slots=tile.slots,
+    )

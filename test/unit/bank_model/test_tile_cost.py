@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Predicted times agree with measured ones, and follow what a step does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankwise.bank_model.tile_cost import (
+    AttentionShape,
+    AttentionTile,
+    MatmulTile,
+    TileWork,
+    attention_work,
+    concurrent_workgroups,
+    matmul_work,
+    predicted_microseconds,
+    processor_of,
+)
+
+SM80 = processor_of("sm_80")
+assert SM80 is not None
+
+ATTENTIONS = [
+    # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
+    ((16, 4096, 4096, 128, 128), (64, 64, 4), 543.8),
+    ((16, 4096, 4096, 128, 128), (128, 128, 8), 537.7),
+    ((16, 4096, 4096, 128, 128), (64, 32, 4), 587.3),
+    ((64, 2048, 2048, 64, 64), (128, 64, 4), 280.9),
+    ((64, 2048, 2048, 64, 64), (64, 64, 4), 311.3),
+    ((2, 1024, 1024, 128, 128), (32, 128, 2), 21.2),
+    ((2, 1024, 1024, 128, 128), (64, 64, 4), 25.7),
+    ((128, 512, 512, 64, 64), (128, 64, 4), 45.8),
+    ((8, 1024, 1024, 64, 64), (64, 128, 4), 16.5),
+    ((1, 16384, 16384, 128, 128), (64, 64, 4), 598.6),
+]
+MATMULS = [
+    # Shape; rows, columns, summed elements, rows and columns of a warp, slots.
+    ((4096, 4096, 4096), (128, 128, 64, 64, 64, 2), 439.1),
+    ((4096, 4096, 4096), (128, 128, 32, 64, 64, 4), 415.6),
+    ((4096, 4096, 4096), (128, 64, 32, 64, 32, 2), 516.5),
+    ((4096, 4096, 4096), (256, 128, 32, 64, 64, 2), 545.7),
+    ((2048, 2048, 2048), (128, 128, 32, 64, 64, 4), 57.9),
+    ((8192, 1024, 4096), (128, 64, 32, 64, 32, 2), 267.2),
+]
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), ATTENTIONS)
+def test_attentions_take_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(tile[0], shape[4], *tile[1:], slots=2)
+    work = attention_work(AttentionShape(*shape), cut, SM80)
+    assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), MATMULS)
+def test_matmuls_take_as_long_as_measured(
+    shape: tuple[int, int, int], tile: tuple[int, int, int, int, int, int], measured: float
+) -> None:
+    work = matmul_work(shape, MatmulTile(*tile), SM80)
+    assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+def test_the_worked_example() -> None:
+    cut = AttentionTile(64, 128, 64, 4, slots=2)
+    work = attention_work(AttentionShape(16, 4096, 4096, 128, 128), cut, SM80)
+    assert (work.workgroups, work.steps, work.products) == (1024, 64, 128)
+    assert work.lds_cycles == 1280
+    assert work.instructions == pytest.approx(376, abs=1)
+    assert work.registers == pytest.approx(192, abs=1)
+    assert work.lds_bytes == 16384 + 2 * 32768
+    assert concurrent_workgroups(work, SM80) == 2
+    assert predicted_microseconds(work, SM80) == pytest.approx(580, abs=5)
+
+
+def test_queries_are_read_again_only_where_registers_are_short() -> None:
+    shape = AttentionShape(4, 2048, 2048, 256, 256)
+    cut = AttentionTile(64, 256, 64, 4, slots=2)
+    held = attention_work(shape, cut, SM80)
+    read = attention_work(replace(shape, reloads=True), cut, SM80)
+    assert held.registers > 255 > read.registers
+    assert read.lds_cycles > held.lds_cycles
+    assert predicted_microseconds(read, SM80) < predicted_microseconds(held, SM80)
+    small = replace(cut, columns=64)
+    wide = replace(shape, reloads=True)
+    assert attention_work(wide, small, SM80) == attention_work(shape, small, SM80)
+
+
+def test_what_does_not_fit_takes_forever() -> None:
+    cut = AttentionTile(128, 256, 128, 8, slots=2)
+    work = attention_work(AttentionShape(4, 2048, 2048, 256, 256), cut, SM80)
+    assert work.lds_bytes > SM80.lds_bytes
+    assert predicted_microseconds(work, SM80) == math.inf
+
+
+def test_chips() -> None:
+    assert processor_of("gfx1100") is None
+    assert processor_of("sm_80") is SM80
+    assert SM80.measured
+    for arch in ("sm_86", "sm_89", "sm_90", "gfx942", "gfx950"):
+        processor = processor_of(arch)
+        assert processor is not None
+        assert not processor.measured
+
+
+@given(
+    st.builds(
+        TileWork,
+        workgroups=st.integers(1, 5000),
+        warps=st.sampled_from([1, 2, 4, 8]),
+        steps=st.integers(1, 500),
+        products=st.floats(1, 500),
+        lds_cycles=st.floats(0, 5000),
+        instructions=st.floats(0, 2000),
+        registers=st.floats(16, 400),
+        lds_bytes=st.integers(0, 100_000),
+        slots=st.sampled_from([1, 2]),
+    ),
+    st.sampled_from(["workgroups", "steps", "products", "lds_cycles", "instructions"]),
+)
+def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
+    more = replace(work, **{what: getattr(work, what) * 2})
+    assert predicted_microseconds(more, SM80) >= predicted_microseconds(work, SM80)
