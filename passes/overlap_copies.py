@@ -15,13 +15,7 @@ have the time of a whole trip, no registers hold what is copied, and one barrier
 The tiles are the same ones in slots that rotate (`dialect_utils/memory/async_copies.py`): each slot
 has the layout that was chosen for the tile, and every result keeps its bits.
 
-**How many slots.** A copy takes about 1,000 cycles to arrive, and a matrix instruction at least 8
-cycles of a warp. So copies are issued so far ahead that 128 matrix instructions of a warp lie
-between, with 2 or 4 slots: with powers of two, a trip's slot is some bits of its number. 4 slots
-are taken only where a multiprocessor still holds two workgroups. The trips of attentions are long
-enough for 2. Measured on an H200 (f16 4096^3, tiles of 128x128, 4 warps, times of the kernel): 64
-columns per trip, no slots 0.566 ms, 2 slots 0.439 ms, 3 slots 0.430 ms; 32 columns per trip, 2
-slots 0.466 ms, 4 slots 0.416 ms.
+`bank_model/tile_cost.py` says how many slots there are.
 
 Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on, on loops that multiply matrices. A
 loop stays as it is where something is not proven (`dialect_utils/memory/staged_copies.py`), or
@@ -36,6 +30,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.tile_cost import rotating_slots
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import gpu_target_of, lds_limit, lds_model
 from ..dialect_utils.index.index_bits import IndexBits
@@ -50,9 +45,6 @@ from .base import FunctionPass, PassContext
 from .decisions import Action
 
 _FIRST_WITH_ASYNC_COPIES = 80
-_PRODUCTS_AHEAD = 128
-"""Matrix instructions of a warp that take about as long as a copy from global memory."""
-_FEW, _MANY = 2, 4
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,7 @@ class OverlapCopies(FunctionPass):
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
-            ahead = "the next trip" if slots == _FEW else f"the next {slots - 1} trips"
+            ahead = "the next trip" if slots == 2 else f"the next {slots - 1} trips"
             reason = f"the copies of {ahead} run while a trip computes"
             memory = tile.allocation.results[0]
             decision = self.decided(
@@ -128,17 +120,12 @@ class OverlapCopies(FunctionPass):
             lds_bytes(type_of(each)) or 0 for each in lds_allocations(function) if each not in own
         )
 
-        def total(slots: int) -> int:
-            return rest + sum(slots_bytes(tile, slots) for tile in loop.tiles)
-
-        slots = self.slots or _FEW
-        if total(slots) > limit:
-            raise Refusal(f"{slots} slots take {total(slots)} bytes of LDS, of {limit}")
+        copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
         products = len(operations_in(loop.operation, MMA))
-        is_long = loop.trips is None or loop.trips >= _MANY
-        wants_more = is_long and (_FEW - 1) * products < _PRODUCTS_AHEAD
-        if not self.slots and wants_more and 2 * total(_MANY) <= limit:
-            return _MANY
+        slots = self.slots or rotating_slots(products, loop.trips, copied, rest, limit)
+        needed = rest + max(slots, 2) * copied
+        if needed > limit:
+            raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
         return slots
 
 

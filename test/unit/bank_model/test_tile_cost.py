@@ -20,6 +20,7 @@ from bankwise.bank_model.tile_cost import (
     matmul_work,
     predicted_microseconds,
     processor_of,
+    rotating_slots,
 )
 
 SM80 = processor_of("sm_80")
@@ -126,3 +127,19 @@ def test_chips() -> None:
 def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
     more = replace(work, **{what: getattr(work, what) * 2})
     assert predicted_microseconds(more, SM80) >= predicted_microseconds(work, SM80)
+
+
+@pytest.mark.parametrize(
+    ("products", "steps", "copied", "other", "slots"),
+    [
+        (128, 64, 32768, 16384, 2),
+        (64, 128, 16384, 0, 4),
+        (64, None, 16384, 0, 4),
+        # There are too few steps, or too few bytes for two workgroups.
+        (64, 3, 16384, 0, 2),
+        (64, 128, 16384, 40000, 2),
+        (64, 128, 65536, 40000, 1),
+    ],
+)
+def test_slots(products: int, steps: int | None, copied: int, other: int, slots: int) -> None:
+    assert rotating_slots(products, steps, copied, other, 166912) == slots
