@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -16,7 +16,7 @@ from ...sweep.cases import target_flags
 from ...sweep.kernels import Attention, Kernel, Matmul
 from ...sweep.rows import installed_versions
 from .kernels import ATTENTION, MATMUL, CompiledKernels, TimedKernel
-from .modes import MODES
+from .modes import INEXACT_MODES, MODES
 
 TARGET = "sm_80"
 
@@ -49,18 +49,24 @@ def kernels() -> list[Kernel]:
     return [*attentions, *_MATMULS]
 
 
-def timed(kernel: Kernel, modes: Sequence[str]) -> TimedKernel:
-    """Returns what the machine with the GPU has to know of a kernel."""
+def timed(
+    kernel: Kernel, modes: Sequence[str] = MODES, inexact: Sequence[str] = INEXACT_MODES
+) -> TimedKernel:
+    """Returns what the machine with the GPU has to know of a kernel.
+
+    Args:
+        modes: what it is compiled with.
+        inexact: those whose outputs may differ from the first one's in their rounding.
+    """
     if isinstance(kernel, Attention):
         function, shapes = ATTENTION, ((kernel.batch, kernel.seq, kernel.head_dim),) * 3
     else:
         function, shapes = MATMUL, kernel.operands
     operands = tuple("x".join([*map(str, shape), kernel.dtype]) for shape in shapes)
+    known = TimedKernel(kernel.name, function, operands, tuple(modes), tuple(inexact))
     if isinstance(kernel, Matmul):
-        transposed = kernel.transposed
-        return TimedKernel(kernel.name, function, operands, tuple(modes), transposed=transposed)
-    scale = float(dtype_of(kernel.dtype).type(kernel.head_dim**-0.5))
-    return TimedKernel(kernel.name, function, operands, tuple(modes), scale)
+        return replace(known, transposed=kernel.transposed)
+    return replace(known, scale=float(dtype_of(kernel.dtype).type(kernel.head_dim**-0.5)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
         OSError: a file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    chosen = {timed(each, MODES): each for each in kernels() if re.search(only, each.name)}
+    chosen = {timed(each): each for each in kernels() if re.search(only, each.name)}
     Parallel(n_jobs=jobs)(
         delayed(_Compile(each.source(), mode, kernel.module(directory, mode)))()
         for kernel, each in chosen.items()

@@ -55,8 +55,8 @@ class SampledAttention:
         parts = range(SAMPLED_HEADS)
         for head in sorted({part * (batch - 1) // (SAMPLED_HEADS - 1) for part in parts}):
             rows[head] = random.Random(head).sample(range(seq), min(seq, SAMPLED_ROWS))
-            operands = (_values(each) for each in (q[head, rows[head]], k[head], v[head]))
-            expected[head] = _attention(*operands, kernel.scale)
+            queries = _values(q[head, rows[head]])
+            expected[head] = _attention(queries, _values(k[head]), _values(v[head]), kernel.scale)
         return SampledAttention(kernel, rows, expected)
 
     def errors(self, output: Path) -> Errors:

@@ -22,6 +22,7 @@ class TimedKernel:
         function: the function to call in the kernel's module, `attention` or `matmul`.
         operands: the types of its inputs, such as `2x1024x128xf16`.
         modes: what the kernel was compiled with; others are compared with the first.
+        inexact: the modes whose outputs may differ from the first one's in their rounding.
         scale: what an attention multiplies its scores by, as its type represents it.
         transposed: whether the second operand of a matmul is [n, k] in place of [k, n].
     """
@@ -30,6 +31,7 @@ class TimedKernel:
     function: str
     operands: tuple[str, ...]
     modes: tuple[str, ...]
+    inexact: tuple[str, ...] = ()
     scale: float | None = None
     transposed: bool = False
 
@@ -59,7 +61,7 @@ class TimedKernel:
     @staticmethod
     def from_fields(fields: dict[str, Any]) -> TimedKernel:
         """Returns the kernel whose fields JSON gave back."""
-        tuples = {name: tuple(fields[name]) for name in ("operands", "modes")}
+        tuples = {name: tuple(fields[name]) for name in ("operands", "modes", "inexact")}
         return TimedKernel(**{**fields, **tuples})
 
 

@@ -34,6 +34,7 @@ class Wanted:
         only: a regular expression that is searched in what `TimedKernel.case` returns.
         inputs: what the inputs of attentions are, a key of `inputs.INPUTS`.
         clocks: what happens to the clocks, a key of `profiler.CLOCKS`.
+        libraries: whether PyTorch's kernels are measured too.
     """
 
     directory: Path
@@ -41,6 +42,7 @@ class Wanted:
     only: str
     inputs: str
     clocks: str
+    libraries: bool = True
 
     def has(self, kernel: TimedKernel, series: str) -> bool:
         """Returns whether a kernel in a mode, or in another library, shall be measured."""
@@ -176,7 +178,8 @@ def measure_all(wanted: Wanted) -> bool:
         results.take_over(Record.read(wanted.output))
     with tempfile.TemporaryDirectory(prefix="bankwise-gpu-") as scratch:
         machine = Machine(programs, Path(scratch), wanted.inputs, wanted.clocks)
-        _measure_libraries(machine, wanted, results)
+        if wanted.libraries:
+            _measure_libraries(machine, wanted, results)
         for kernel in compiled.kernels:
             missing = [
                 mode

@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
+# PyTorch is on the machine with the GPU alone.
+import torch  # pyright: ignore[reportMissingImports]
+from torch.nn.attention import SDPBackend, sdpa_kernel  # pyright: ignore[reportMissingImports]
 
 _DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
 _BACKENDS = {

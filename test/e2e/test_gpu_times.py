@@ -34,7 +34,7 @@ def test_each_kernel_is_compiled_in_each_mode(tmp_path: Path, monkeypatch: pytes
     assert compiled == [(kernel.source(), mode) for kernel in kernels() for mode in MODES]
     listed = CompiledKernels.read(tmp_path)
     assert listed.target == "sm_80" and listed.versions["compiler"]
-    assert listed.kernels == tuple(timed(kernel, MODES) for kernel in kernels())
+    assert listed.kernels == tuple(timed(kernel) for kernel in kernels())
     for each, kernel in zip(listed.kernels, kernels(), strict=True):
         source = kernel.source()
         assert f"func.func @{each.function}(" in source
@@ -51,7 +51,7 @@ def test_a_part_of_the_kernels_can_be_compiled(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
-    by_name = {kernel.name: timed(kernel, MODES) for kernel in kernels()}
+    by_name = {kernel.name: timed(kernel) for kernel in kernels()}
     assert len(by_name) == len(kernels())
     # The roots of 1 / 128 in f16 and in bf16.
     assert by_name["attention_2x1024x128_f16"].scale == 0.08837890625
@@ -65,7 +65,7 @@ def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
 
 
 def test_the_recorded_run_has_kernels_of_today_in_every_mode():
-    today = {kernel.name: timed(kernel, MODES) for kernel in kernels()}
+    today = {kernel.name: timed(kernel) for kernel in kernels()}
     assert all(today[kernel.name] == kernel for kernel in RECORDED.kernels)
     cases = [(row.kernel, row.mode) for row in RECORDED.rows]
     assert cases == [(kernel.name, mode) for kernel in RECORDED.kernels for mode in MODES]

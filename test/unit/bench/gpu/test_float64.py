@@ -24,7 +24,7 @@ SCALE = 0.37
 def sampled(tmp_path: Path, dtype: str) -> tuple[SampledAttention, npt.NDArray[Any]]:
     """Returns a sample, and the whole attention in float64."""
     operand = f"{'x'.join(map(str, SHAPE))}x{dtype}"
-    kernel = TimedKernel("a", "attention", (operand,) * 3, ("stock",), SCALE)
+    kernel = TimedKernel("a", "attention", (operand,) * 3, ("stock",), scale=SCALE)
     paths = [tmp_path / f"{number}.bin" for number in range(3)]
     for number, path in enumerate(paths):
         path.write_bytes(input_bytes(kernel, number, "normal"))

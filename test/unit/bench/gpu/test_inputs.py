@@ -19,7 +19,7 @@ TYPES = pytest.mark.parametrize(
 
 
 def attention_input(number: int, inputs: str, dtype: str = "f16") -> npt.NDArray[Any]:
-    kernel = TimedKernel("a", "attention", (f"2x64x32x{dtype}",) * 3, ("stock",), 1.0)
+    kernel = TimedKernel("a", "attention", (f"2x64x32x{dtype}",) * 3, ("stock",), scale=1.0)
     kind = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}[dtype]
     data = np.frombuffer(input_bytes(kernel, number, inputs), kind)
     return data.astype(np.float64).reshape(2, 64, 32)

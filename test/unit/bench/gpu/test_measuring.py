@@ -16,15 +16,17 @@ from bankwise.bench.gpu.inputs import bounded_bytes
 from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
 from bankwise.bench.gpu.machine import Machine, conditions
 from bankwise.bench.gpu.measuring import Wanted, measure_all
-from bankwise.bench.gpu.modes import MODES
+from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
 from bankwise.bench.gpu.profiler import LAUNCHES, METRICS
 from bankwise.bench.gpu.record import Conditions, Record, Reference, differing_rows, wrong_rows
 from bankwise.bench.gpu.references import ReferenceCase
 
 from .ncu_tables import FIGURES, ncu_table, program
 
-KERNEL = TimedKernel("matmul_4x8x2_f16", "matmul", ("4x2xf16", "2x8xf16"), MODES)
-ATTENTION = TimedKernel("attention_1x64x4_f16", "attention", ("1x64x4xf16",) * 3, MODES, 0.5)
+KERNEL = TimedKernel("matmul_4x8x2_f16", "matmul", ("4x2xf16", "2x8xf16"), MODES, INEXACT_MODES)
+ATTENTION = TimedKernel(
+    "attention_1x64x4_f16", "attention", ("1x64x4xf16",) * 3, MODES, INEXACT_MODES, 0.5
+)
 GPU = Conditions("GPU", 132, "sm_80", "normal", "base")
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.profiler import read_launches
-from bankwise.bench.gpu.record import Reference
 from bankwise.bench.gpu.references import (
     case_times,
     measure_references,
@@ -21,7 +20,9 @@ from bankwise.bench.gpu.references import (
 from .ncu_tables import program
 
 HERE = Path(__file__).parent
-ATTENTION = TimedKernel("attention_1x8x4_f16", "attention", ("1x8x4xf16",) * 3, ("stock",), 0.5)
+ATTENTION = TimedKernel(
+    "attention_1x8x4_f16", "attention", ("1x8x4xf16",) * 3, ("stock",), scale=0.5
+)
 MATMUL = TimedKernel(
     "matmul_8x8x4_bf16_transposed", "matmul", ("8x4xbf16",) * 2, ("stock",), transposed=True
 )
@@ -145,11 +146,12 @@ def test_one_process_runs_all_cases_and_leaves_out_what_is_refused(
     kernels.append("mm (8, 4) (4, 8) bfloat16 float32")
     assert launched == [name for kernel in kernels for name in [kernel, "FillFunctor"] * 5]
     # The third run of each case is the median: its kernel is the fifth launch of the case.
-    assert found == [
-        Reference(ATTENTION.name, "flash", pytest.approx(0.004)),
-        Reference(ATTENTION.name, "efficient", pytest.approx(0.014)),
-        Reference(ATTENTION.name, "cudnn", None),
-        Reference(MATMUL.name, "cublas", pytest.approx(0.024)),
+    times = [(each.kernel, each.series, each.milliseconds) for each in found]
+    assert times == [
+        (ATTENTION.name, "flash", pytest.approx(0.004)),
+        (ATTENTION.name, "efficient", pytest.approx(0.014)),
+        (ATTENTION.name, "cudnn", None),
+        (MATMUL.name, "cublas", pytest.approx(0.024)),
     ]
     assert versions == {"torch": "2.0", "CUDA of torch": "13.0", "cuDNN of torch": "91000"}
     command = json.loads(ncu.read_text())
