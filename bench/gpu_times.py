@@ -23,16 +23,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from .gpu.inputs import INPUTS, NORMAL
-from .gpu.measuring import Wanted, measure_all
-from .gpu.profiler import CLOCKS
+from .gpu.arguments import add_compile_arguments, add_measure_arguments, check_backend, wanted
+from .gpu.measuring import measure_all
 from .gpu.record import Record
-
-BACKENDS = ("nvidia", "rocm")
-_ONLY = (
-    "the kernels in whose names it is found; when measuring, a name ends with a mode or a library, "
-    "as in 'attention_2x1024x128_f16 auto/fast' or 'matmul_2048x2048x2048_f16 cublas'"
-)
 
 
 def arguments_parser() -> argparse.ArgumentParser:
@@ -41,20 +34,9 @@ def arguments_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     steps = parser.add_subparsers(dest="step", required=True)
-    compiles = steps.add_parser("compile", help="compile every kernel in every mode")
+    add_compile_arguments(steps.add_parser("compile", help="compile every kernel in every mode"))
     measures = steps.add_parser("measure", help="time them on the GPU of this machine")
-    for step in (compiles, measures):
-        step.add_argument("directory", type=Path, metavar="DIR", help="where the modules are")
-        step.add_argument("--only", default="", metavar="REGEX", help=_ONLY)
-        step.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0])
-    compiles.add_argument("--jobs", type=int, default=2, help="compiles at a time")
-    measures.add_argument(
-        "-o", "--output", type=Path, default=Path("gpu_times.json"), metavar="FILE.json"
-    )
-    about = "; ".join(f"{name}: {text}" for name, text in INPUTS.items())
-    measures.add_argument("--inputs", choices=INPUTS, default=NORMAL, help=about)
-    about = "; ".join(f"{name}: {text}" for name, text in CLOCKS.items())
-    measures.add_argument("--clocks", choices=CLOCKS, default="base", help=about)
+    add_measure_arguments(measures, Path("gpu_times.json"))
     for step, shows in (("table", "print"), ("plot", "draw")):
         shown = steps.add_parser(step, help=f"{shows} ratios of times")
         shown.add_argument("record", type=Path, metavar="FILE.json")
@@ -71,6 +53,7 @@ def run(arguments: argparse.Namespace) -> bool:
         RuntimeError: something that the step needs is missing.
         OSError: a file cannot be read or written.
     """
+    check_backend(arguments)
     # What needs the compiler or a plotting library is imported by the steps that use it.
     if arguments.step == "compile":
         from .gpu.compiling import compile_all
@@ -85,15 +68,7 @@ def run(arguments: argparse.Namespace) -> bool:
 
         arguments.output.write_bytes(svg(Record.read(arguments.record)))
     else:
-        return measure_all(
-            Wanted(
-                arguments.directory,
-                arguments.output,
-                arguments.only,
-                arguments.inputs,
-                arguments.clocks,
-            )
-        )
+        return measure_all(wanted(arguments))
     return True
 
 
@@ -101,8 +76,6 @@ def main() -> int:
     """Compiles, measures, or shows; returns 1 when an output is wrong or a run fails."""
     arguments = arguments_parser().parse_args()
     try:
-        if getattr(arguments, "backend", BACKENDS[0]) != BACKENDS[0]:
-            raise RuntimeError("--backend rocm is not there yet: times are read by NVIDIA's ncu")
         return 0 if run(arguments) else 1
     except (RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
