@@ -33,6 +33,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.solver_speed
+	$(BIN)/python -m bankwise.bench.decision_time
 	$(BIN)/python -m bankwise.bench.emulator_speed
 	$(BIN)/python -m bankwise.bench.transpose_ladder
 	$(BIN)/python -m bankwise.bench.hand_written
