@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from .nested_layout import NestedLayout
 
@@ -57,6 +58,7 @@ def digits_of(size: int) -> tuple[int, ...]:
     return (2,) * twos + ((odd,) if odd > 1 else ())
 
 
+@lru_cache(maxsize=256)
 def layout_digits(layout: NestedLayout) -> tuple[tuple[LayoutDigit, ...], ...] | None:
     """Returns what holds the digits of each dimension, from the lowest digit.
 

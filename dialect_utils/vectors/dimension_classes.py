@@ -179,20 +179,22 @@ class _Walk:
         """Unites, and gives roles to, the digits of the operands and results of `op`."""
         vectors = [v for v in (*op.operands, *op.results) if _is_vector(v)]
         self.visited += 1
-        handler = _HANDLERS.get(op_name(op))
+        name = op_name(op)
+        handler = _HANDLERS.get(name)
         if any(ir.VectorType(vector.type).scalable for vector in vectors):
             handler = None
         elif handler is None and is_elementwise(op):
             handler = _Walk._elementwise
         if handler is None:
-            reason = f"{op_name(op)} may depend on positions" if vectors else None
+            reason = f"{name} may depend on positions" if vectors else None
         else:
             reason = handler(self, op)
-        if op.parent is not None and op_name(op.parent) not in _KNOWN_PARENTS:
-            reason = f"it is inside {op_name(op.parent)}, which may depend on positions"
+        parent = op.parent
+        if parent is not None and op_name(parent) not in _KNOWN_PARENTS:
+            reason = f"it is inside {op_name(parent)}, which may depend on positions"
         if reason is not None:
             self._pin(vectors, reason, op)
-        if op_name(op) != "scf.for":
+        if name != "scf.for":
             for region in op.regions:
                 for block in region.blocks:
                     arguments = [a for a in block.arguments if _is_vector(a)]
