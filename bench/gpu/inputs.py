@@ -24,6 +24,10 @@ INPUTS = {
 are exact so often that a wrong element shows in the digest of the output."""
 
 _LARGE_FACTOR = 4.0
+_DRAWN = 1 << 20
+"""The most numbers that are drawn for one tensor."""
+_SHIFT = 7919
+"""How many elements further the next repetition of these begins."""
 _KEYS, _VALUES = 1, 2
 """The numbers of those operands of an attention."""
 
@@ -59,7 +63,8 @@ def bounded_bytes(operand: str, seed: str) -> bytes:
     # The high byte keeps its sign and the two low bits of the exponent, with mantissa bits below
     # them in f16. In bf16 the lowest bit of the exponent is in the low byte.
     kept, exponent = {"f16": (0x8F, 0x30), "bf16": (0x81, 0x3E)}[operand.rpartition("x")[2]]
-    data = bytearray(_random_words(operand, seed))
+    count = math.prod(map(int, operand.split("x")[:-1]))
+    data = bytearray(_random_words(count, seed))
     data[1::2] = data[1::2].translate(bytes((byte & kept) | exponent for byte in range(256)))
     return bytes(data)
 
@@ -67,20 +72,27 @@ def bounded_bytes(operand: str, seed: str) -> bytes:
 def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
     """Returns the bytes of normal numbers with the standard deviation `factor`.
 
-    Each is one of 65,536 equally likely quantiles, the largest of which is 4.3 times `factor`.
+    Each is one of 65,536 equally likely quantiles, the largest of which is 4.3 times `factor`. The
+    standard library draws 5 million a second. So a larger tensor repeats the first million, each
+    time rotated further, by a prime number: no two of its rows are equal.
 
     Args:
         operand: the type of the tensor, such as `2x1024x128xf16`, in f16 or bf16.
         seed: equal seeds give equal numbers.
     """
-    quantiles = _quantiles(operand.rpartition("x")[2], factor)
-    words = array("H", _random_words(operand, seed))
-    return array("H", map(quantiles.__getitem__, words)).tobytes()
-
-
-def _random_words(operand: str, seed: str) -> bytes:
-    """Returns two random bytes for each element."""
     count = math.prod(map(int, operand.split("x")[:-1]))
+    quantiles = _quantiles(operand.rpartition("x")[2], factor)
+    words = array("H", _random_words(min(count, _DRAWN), seed))
+    drawn = array("H", map(quantiles.__getitem__, words))
+    made = array("H")
+    while len(made) < count:
+        shift = len(made) // len(drawn) * _SHIFT % len(drawn)
+        made += drawn[shift:] + drawn[:shift]
+    return made[:count].tobytes()
+
+
+def _random_words(count: int, seed: str) -> bytes:
+    """Returns the bytes of so many random words of 16 bits."""
     return hashlib.shake_256(seed.encode()).digest(2 * count)
 
 

@@ -47,6 +47,14 @@ def test_normal_inputs_have_the_quantiles_of_a_normal_distribution(dtype: str, k
     assert normal_bytes(f"8x8x{dtype}", "seed") != normal_bytes(f"8x8x{dtype}", "other")
 
 
+def test_large_inputs_have_no_row_twice():
+    values = np.frombuffer(normal_bytes("3x8192x128xf16", "seed"), np.float16).reshape(-1, 128)
+    assert len(np.unique(values, axis=0)) == 3 * 8192
+    assert abs(values[16384:].astype(np.float64).std() - 1) < 0.01
+    # What is drawn first does not depend on how much follows.
+    assert normal_bytes("8192x128xf16", "seed") == values[:8192].tobytes()
+
+
 def test_bf16_is_rounded_to_nearest():
     bits = np.frombuffer(normal_bytes("256x256xbf16", "seed"), np.uint16)
     quantiles = np.sort(np.unique(bits.view(ml_dtypes.bfloat16).astype(np.float64)))
