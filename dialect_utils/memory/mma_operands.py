@@ -15,17 +15,14 @@ between a load and its register does not matter here: whoever replaces the load 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
-from types import MappingProxyType
 
-import numpy as np
 from iree.compiler import ir
 
-from ..dynamic_sizes import DYNAMIC
 from ..element_types import element_bits
 from ..operations import defining_operation, operations_in
+from ..vectors.element_moves import Element, element_before, element_count, is_move
 from .memref_types import is_workgroup_memref
 
 MMA = "nvgpu.mma.sync"
@@ -90,26 +87,19 @@ def _register(
             return None
         loads.append(element[0])
         numbers.append(element[1])
-    sizes = [_elements(load.results[0].type) for load in loads]
+    sizes = [element_count(load.results[0].type) for load in loads]
     if len(set(loads)) == 1 and numbers == list(range(len(loads))) == list(range(sizes[0])):
         return (loads[0],)
     apart = len(set(loads)) == len(loads) and len(loads) == 2
     return tuple(loads) if apart and sizes == [1, 1] else None
 
 
-def _elements(kind: ir.Type) -> int:
-    return prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
-
-
 # Elements of vectors, followed to where they are loaded.
-
-_Element = tuple[ir.Value, int]
-"""A vector and the row-major number of an element; a scalar has the element 0."""
 
 
 def _loaded(vector: ir.Value, number: int) -> tuple[ir.Operation, int] | None:
     """Returns the LDS load behind an element and the number that it has there."""
-    place: _Element | None = (vector, number)
+    place: Element | None = (vector, number)
     while place is not None:
         value, number = place
         operation = defining_operation(value)
@@ -117,65 +107,17 @@ def _loaded(vector: ir.Value, number: int) -> tuple[ir.Operation, int] | None:
             return None
         if operation.name in _LOADS:
             return (operation, number) if is_workgroup_memref(operation.operands[0].type) else None
-        step = _STEPS.get(operation.name, _through_arithmetic)
+        step = element_before if is_move(operation) else _through_arithmetic
         place = step(operation, value, number)
     return None
 
 
-def _from_elements(operation: ir.Operation, value: ir.Value, number: int) -> _Element:
-    return operation.operands[number], 0
-
-
-def _to_elements(operation: ir.Operation, value: ir.Value, number: int) -> _Element:
-    return operation.operands[0], ir.OpResult(value).result_number
-
-
-def _shape_cast(operation: ir.Operation, value: ir.Value, number: int) -> _Element:
-    return operation.operands[0], number
-
-
-def _extract(operation: ir.Operation, value: ir.Value, number: int) -> _Element | None:
-    position = list(ir.DenseI64ArrayAttr(operation.attributes["static_position"]))
-    if DYNAMIC in position:
-        return None
-    source = operation.operands[0]
-    shape = ir.VectorType(source.type).shape
-    first = 0
-    for index, size in zip(position, shape, strict=False):
-        first = first * size + index
-    return source, first * prod(shape[len(position) :]) + number
-
-
-def _extract_slice(operation: ir.Operation, value: ir.Value, number: int) -> _Element:
-    source = ir.VectorType(operation.operands[0].type).shape
-    index = list(np.unravel_index(number, ir.VectorType(value.type).shape))
-    for dimension, offset in enumerate(_offsets(operation)):
-        index[dimension] += offset
-    return operation.operands[0], int(np.ravel_multi_index(index, source))
-
-
-def _insert_slice(operation: ir.Operation, value: ir.Value, number: int) -> _Element:
-    part, whole = operation.operands
-    shape = ir.VectorType(part.type).shape
-    index = np.unravel_index(number, ir.VectorType(value.type).shape)
-    inside = np.subtract(index, _offsets(operation))
-    # A part of lower rank lies in the last dimensions.
-    outer = len(inside) - len(shape)
-    if any(inside[:outer]) or (inside < 0).any() or (inside[outer:] >= shape).any():
-        return whole, number
-    return part, int(np.ravel_multi_index(list(inside[outer:]), shape))
-
-
-def _offsets(operation: ir.Operation) -> list[int]:
-    return [ir.IntegerAttr(each).value for each in ir.ArrayAttr(operation.attributes["offsets"])]
-
-
-def _through_arithmetic(operation: ir.Operation, value: ir.Value, number: int) -> _Element | None:
+def _through_arithmetic(operation: ir.Operation, value: ir.Value, number: int) -> Element | None:
     """Elementwise arithmetic on one vector that is no constant: its element is as numbered."""
     if operation.name.partition(".")[0] not in ("arith", "math") or len(operation.results) != 1:
         return None
     varying = [each for each in operation.operands if not _is_constant(each)]
-    if len(varying) != 1 or _elements(varying[0].type) != _elements(value.type):
+    if len(varying) != 1 or element_count(varying[0].type) != element_count(value.type):
         return None
     return varying[0], number
 
@@ -183,15 +125,3 @@ def _through_arithmetic(operation: ir.Operation, value: ir.Value, number: int) -
 def _is_constant(value: ir.Value) -> bool:
     operation = defining_operation(value)
     return operation is not None and operation.name == "arith.constant"
-
-
-_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, int], _Element | None]] = MappingProxyType(
-    {
-        "vector.from_elements": _from_elements,
-        "vector.to_elements": _to_elements,
-        "vector.shape_cast": _shape_cast,
-        "vector.extract": _extract,
-        "vector.extract_strided_slice": _extract_slice,
-        "vector.insert_strided_slice": _insert_slice,
-    }
-)
