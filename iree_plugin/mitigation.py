@@ -27,6 +27,7 @@ from ..passes.native_exp2 import NativeExp2
 from ..passes.overlap_copies import OverlapCopies
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.reload_operands import ReloadOperands
 from ..passes.rename_contractions import RenameContractions
 from ..passes.rename_registers import RenameRegisters
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
@@ -68,7 +69,7 @@ class Level:
         matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
             it needs; then nothing is renamed.
         summing: passes in the place of `renaming` in functions whose operands are read so.
-        copies: passes on tiles whose layouts are resolved.
+        tiles: passes on tiles whose layouts are resolved.
         arithmetic: passes on flat vectors, before IREE expands their arithmetic.
     """
 
@@ -78,7 +79,7 @@ class Level:
     lowering: tuple[FunctionPass, ...] = ()
     matrices: bool = False
     summing: tuple[FunctionPass, ...] = ()
-    copies: tuple[FunctionPass, ...] = ()
+    tiles: tuple[FunctionPass, ...] = ()
     arithmetic: tuple[FunctionPass, ...] = ()
 
 
@@ -181,7 +182,7 @@ _LEVELS: dict[str, Level] = {
         renaming=(RenameRegisters(),),
         products=(RenameContractions(),),
         lowering=(TransposeBytes(),),
-        copies=(OverlapCopies(),),
+        tiles=(OverlapCopies(), ReloadOperands()),
         matrices=True,
     ),
     "fast": Level(
@@ -191,7 +192,7 @@ _LEVELS: dict[str, Level] = {
         (TransposeBytes(),),
         matrices=True,
         summing=(DeferLaneSums(),),
-        copies=(OverlapCopies(),),
+        tiles=(OverlapCopies(), ReloadOperands()),
         arithmetic=(NativeExp2(), NativeBf16()),
     ),
 }
@@ -280,7 +281,7 @@ def _around_layouts(level: Level) -> list[PipelineEdit]:
     They are made while the passes beside which they stand are there. Behind the layouts, alignments
     are known, and arithmetic is not expanded yet.
     """
-    last = (AlignLdsAccesses(), *level.copies, *level.arithmetic)
+    last = (AlignLdsAccesses(), *level.tiles, *level.arithmetic)
     edits = [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *last)]
     if level.configuring:
         edits.append(_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring))

@@ -24,6 +24,8 @@ class Action(Enum):
     """The indices by which it is accessed were renamed."""
     OVERLAP = "overlap"
     """The allocation got slots that are filled while products run."""
+    RELOAD = "reload"
+    """Operands are read from the allocation in every trip of a loop."""
     KEEP = "keep"
     """The allocation was left as it is."""
 
@@ -56,6 +58,8 @@ class Decision:
         return data | {"action": self.action.value}
 
 
+_NO_LAYOUTS = (Action.RESOLVE, Action.RENAME, Action.OVERLAP, Action.RELOAD)
+
 RENAME_PASS = "bankwise-rename-registers"
 HINT_PASS = "bankwise-hint-vector-allocs"
 SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
@@ -81,10 +85,10 @@ class DecisionLog:
 
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
-        resolving of a hint only carries out what was decided, and neither a renaming nor a slot is
-        a layout.
+        resolving of a hint only carries out what was decided, and neither a renaming, nor a slot,
+        nor the place of a read is a layout.
         """
-        if decision.action in (Action.RESOLVE, Action.RENAME, Action.OVERLAP):
+        if decision.action in _NO_LAYOUTS:
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             later = {PAD_PASS, WARN_PASS}

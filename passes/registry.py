@@ -18,6 +18,7 @@ from .native_exp2 import NativeExp2
 from .overlap_copies import OverlapCopies
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
+from .reload_operands import ReloadOperands
 from .rename_contractions import RenameContractions
 from .rename_registers import RenameRegisters
 from .resolve_swizzle_hints import ResolveSwizzleHints
@@ -47,6 +48,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NativeBf16,
     AlignLdsAccesses,
     OverlapCopies,
+    ReloadOperands,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""
