@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -92,12 +92,26 @@ def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
         CompileError: a kernel does not compile.
         OSError: a file cannot be written.
     """
+    chosen = {timed(each): each.source() for each in kernels() if re.search(only, each.name)}
+    compile_kernels(directory, chosen, jobs)
+
+
+def compile_kernels(directory: Path, sources: Mapping[TimedKernel, str], jobs: int) -> None:
+    """Compiles kernels in their modes into `directory`, with a file that lists them.
+
+    Args:
+        sources: the MLIR of each kernel.
+        jobs: how many compile at a time.
+
+    Raises:
+        CompileError: a kernel does not compile.
+        OSError: a file cannot be written.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    chosen = {timed(each): each for each in kernels() if re.search(only, each.name)}
     Parallel(n_jobs=jobs)(
-        delayed(_Compile(each.source(), mode, kernel.module(directory, mode)))()
-        for kernel, each in chosen.items()
+        delayed(_Compile(source, mode, kernel.module(directory, mode)))()
+        for kernel, source in sources.items()
         for mode in kernel.modes
     )
     versions = asdict(installed_versions())
-    CompiledKernels(TARGET, versions, tuple(chosen)).write(directory)
+    CompiledKernels(TARGET, versions, tuple(sources)).write(directory)

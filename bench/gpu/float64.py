@@ -8,15 +8,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .elements import F64, STORAGE, Elements, values
 from .kernels import TimedKernel
 from .record import Errors
-
-F64 = npt.NDArray[np.float64]
 
 SAMPLED_HEADS = 4
 SAMPLED_ROWS = 64
@@ -55,35 +52,43 @@ class SampledAttention:
         parts = range(SAMPLED_HEADS)
         for head in sorted({part * (batch - 1) // (SAMPLED_HEADS - 1) for part in parts}):
             rows[head] = random.Random(head).sample(range(seq), min(seq, SAMPLED_ROWS))
-            queries = _values(q[head, rows[head]])
-            expected[head] = _attention(queries, _values(k[head]), _values(v[head]), kernel.scale)
+            queries = values(q[head, rows[head]])
+            expected[head] = attention(queries, values(k[head]), values(v[head]), kernel.scale)
         return SampledAttention(kernel, rows, expected)
 
     def errors(self, output: Path) -> Errors:
         """Returns the errors of the output in a file; infinite where it has NaNs."""
         out = _elements(self.kernel, output)
         differences = np.concatenate(
-            [_values(out[head, self.rows[head]]) - value for head, value in self.expected.items()]
+            [values(out[head, self.rows[head]]) - value for head, value in self.expected.items()]
         )
-        rms, largest = math.sqrt(np.mean(differences**2)), float(np.abs(differences).max())
-        if math.isfinite(rms):
-            return Errors(rms, largest)
+        return errors_of(differences)
+
+
+def errors_of(differences: F64) -> Errors:
+    """Returns the errors that differences are; infinite if one is not finite, or there is none."""
+    if not differences.size or not np.isfinite(differences).all():
         return Errors(math.inf, math.inf)
+    return Errors(math.sqrt(np.mean(differences**2)), float(np.abs(differences).max()))
 
 
-def _attention(q: F64, k: F64, v: F64, scale: float) -> F64:
+def attention(q: F64, k: F64, v: F64, scale: float, mask: F64 | None = None) -> F64:
+    """Returns softmax(q k^T scale + mask) v of one head.
+
+    Args:
+        q: [rows, head_dim].
+        k, v: [keys, head_dim].
+        mask: [rows, keys]. A row whose keys it all hides, by minus infinity, becomes NaN.
+    """
     scores = q @ k.T * scale
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    if mask is not None:
+        scores += mask
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ v
 
 
-def _elements(kernel: TimedKernel, path: Path) -> npt.NDArray[Any]:
+def _elements(kernel: TimedKernel, path: Path) -> Elements:
     """Returns a tensor in a file, of the shape of an input; of bf16, the words."""
-    kind = {"f16": np.float16, "bf16": np.uint16}[kernel.dtype]
+    kind = STORAGE[kernel.dtype]
     return np.memmap(path, kind, "r", shape=kernel.shapes[0])
-
-
-def _values(elements: npt.NDArray[Any]) -> F64:
-    if elements.dtype == np.uint16:
-        elements = (elements.astype(np.uint32) << 16).view(np.float32)
-    return elements.astype(np.float64)

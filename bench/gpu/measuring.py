@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .kernels import CompiledKernels, TimedKernel, module_digests
-from .machine import Machine, conditions, runtime_programs
+from .machine import Machine, conditions
 from .record import Conditions, Errors, Failure, Record, Reference, Row, wrong_rows
 from .references import has_torch, measure_references, reference_cases
+from .runtime_programs import runtime_programs
 
 if TYPE_CHECKING:
     from .float64 import SampledAttention

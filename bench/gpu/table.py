@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...sweep.tables import markdown_lines
 from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import MODES, STOCK
-from .ratios import Mean, Ratios, error_ratio, failing, library_of
+from .ratios import Finding, Mean, Ratios, error_ratio, failing, library_of
 from .record import Record, differing_rows
 from .references import SERIES
 
@@ -34,7 +34,7 @@ def markdown(record: Record) -> str:
         parts.append(
             "## Errors against float64, root mean square over stock's\n\n" + _errors(record)
         )
-    return "\n\n".join([*parts, "## Rows that fail\n\n" + _failing(record)]) + "\n"
+    return "\n\n".join([*parts, "## Rows that fail\n\n" + findings_table(failing(record))]) + "\n"
 
 
 def shown(series: str) -> str:
@@ -104,8 +104,8 @@ def _errors(record: Record) -> str:
     return markdown_lines(lines, text_columns=1)
 
 
-def _failing(record: Record) -> str:
-    found = failing(record)
+def findings_table(found: Sequence[Finding]) -> str:
+    """Returns the table of the rows that are not as they must be."""
     if not found:
         return "none"
     lines: Iterable[Sequence[str]] = ([each.kernel, each.mode, _line(each.what)] for each in found)

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.bench.gpu.float64 import SampledAttention
+from bankwise.bench.gpu.float64 import SampledAttention, attention, errors_of
 from bankwise.bench.gpu.inputs import input_bytes
 from bankwise.bench.gpu.kernels import TimedKernel
+from bankwise.bench.gpu.record import Errors
 
 KINDS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 SHAPE = (9, 96, 16)
@@ -33,7 +34,7 @@ def sampled(tmp_path: Path, dtype: str) -> tuple[SampledAttention, npt.NDArray[A
     return SampledAttention.of(kernel, paths), weights / weights.sum(-1, keepdims=True) @ v
 
 
-def errors_of(tmp_path: Path, sample: SampledAttention, out: npt.NDArray[Any], dtype: str):
+def errors_of_file(tmp_path: Path, sample: SampledAttention, out: npt.NDArray[Any], dtype: str):
     path = tmp_path / "output.bin"
     out.astype(KINDS[dtype]).tofile(path)
     return sample.errors(path)
@@ -42,10 +43,10 @@ def errors_of(tmp_path: Path, sample: SampledAttention, out: npt.NDArray[Any], d
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_a_rounded_output_has_errors_of_its_type(tmp_path: Path, dtype: str):
     sample, exact = sampled(tmp_path, dtype)
-    errors = errors_of(tmp_path, sample, exact, dtype)
+    errors = errors_of_file(tmp_path, sample, exact, dtype)
     unit = 2.0 ** (-11 if dtype == "f16" else -8)
     assert 0 < errors.rms < errors.largest <= unit * np.abs(exact).max()
-    offset = errors_of(tmp_path, sample, exact + 0.5, dtype)
+    offset = errors_of_file(tmp_path, sample, exact + 0.5, dtype)
     assert offset.rms == pytest.approx(0.5, rel=2e-2)
 
 
@@ -60,7 +61,7 @@ def test_the_sample_has_rows_of_heads_at_both_ends(tmp_path: Path):
 def test_one_wrong_element_is_the_largest_error(tmp_path: Path):
     sample, exact = sampled(tmp_path, "f16")
     exact[8, sample.rows[8][3], 7] += 2.0
-    errors = errors_of(tmp_path, sample, exact, "f16")
+    errors = errors_of_file(tmp_path, sample, exact, "f16")
     assert errors.largest == pytest.approx(2, abs=1e-2)
     assert errors.rms == pytest.approx(2 / math.sqrt(4 * 64 * 16), rel=1e-2)
 
@@ -69,10 +70,29 @@ def test_one_wrong_element_is_the_largest_error(tmp_path: Path):
 def test_what_is_no_number_is_infinitely_wrong(tmp_path: Path, value: float):
     sample, exact = sampled(tmp_path, "bf16")
     exact[0, sample.rows[0][0], 0] = value
-    errors = errors_of(tmp_path, sample, exact, "bf16")
+    errors = errors_of_file(tmp_path, sample, exact, "bf16")
     assert errors.rms == errors.largest == math.inf
 
 
 def test_a_matmul_has_no_sample():
     with pytest.raises(ValueError, match="m is no attention"):
         SampledAttention.of(TimedKernel("m", "matmul", ("4x4xf16",) * 2, ("stock",)), [])
+
+
+def test_a_mask_hides_keys():
+    random = np.random.default_rng(2)
+    q, k, v = (random.standard_normal((4, 8)) for _ in range(3))
+    mask = np.zeros((4, 4))
+    mask[0, 2:] = mask[1, :3] = mask[2] = -np.inf
+    mask[3] = 0.5
+    out = attention(q, k, v, SCALE, mask)
+    assert np.allclose(out[0], attention(q[:1], k[:2], v[:2], SCALE))
+    assert np.array_equal(out[1], v[3])
+    assert np.isnan(out[2]).all()
+    # What is added to all scores of a row changes nothing.
+    assert np.allclose(out[3], attention(q, k, v, SCALE)[3])
+
+
+def test_nothing_compared_is_infinitely_wrong():
+    assert errors_of(np.zeros(0)).rms == math.inf
+    assert errors_of(np.array([3.0, -4.0])) == Errors(12.5**0.5, 4.0)
