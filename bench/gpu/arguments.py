@@ -37,9 +37,18 @@ def add_measure_arguments(parser: ArgumentParser, output: Path) -> None:
     parser.add_argument("--clocks", choices=CLOCKS, default="base", help=about)
 
 
-def _add_common_arguments(parser: ArgumentParser, only: str) -> None:
+def add_modules_arguments(parser: ArgumentParser, only: str) -> None:
+    """Adds the directory of the modules, and the regular expression that chooses some.
+
+    Args:
+        only: the help of the regular expression.
+    """
     parser.add_argument("directory", type=Path, metavar="DIR", help="where the modules are")
     parser.add_argument("--only", default="", metavar="REGEX", help=only)
+
+
+def _add_common_arguments(parser: ArgumentParser, only: str) -> None:
+    add_modules_arguments(parser, only)
     parser.add_argument("--backend", choices=BACKENDS, default=_NVIDIA, help="whose GPU it is")
 
 

@@ -26,7 +26,10 @@ def values(elements: Elements) -> F64:
 
 
 def rounded(numbers: npt.NDArray[np.floating[Any]], dtype: str) -> Elements:
-    """Returns numbers, none of which is NaN, rounded to the nearest of `dtype`, ties to even."""
+    """Returns numbers rounded to the nearest of `dtype`, ties to even.
+
+    A NaN stays one if it is what arithmetic makes: only the highest bit of its mantissa is set.
+    """
     if dtype == "f16":
         return numbers.astype(np.float16)
     words = numbers.astype(np.float32).view(np.uint32)

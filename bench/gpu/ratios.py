@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .kernels import ATTENTION, TimedKernel
 from .modes import MODES, NOT_SLOWER, STOCK
-from .record import Errors, Record, wrong_rows
+from .record import Record, Row, wrong_rows
 from .references import CUBLAS, FLASH, SERIES
 
 NOISE = 1.01
@@ -114,17 +114,21 @@ def _inexact(record: Record) -> list[Finding]:
     rows = record.by_case()
     found: list[Finding] = []
     for row in record.rows:
-        stock = rows.get((row.kernel, STOCK))
-        ratio = error_ratio(row.errors, stock.errors if stock else None)
+        ratio = rms_ratio(row, rows.get((row.kernel, STOCK)))
         if ratio is not None and not ratio <= MOST_ERROR:
             found.append(Finding(row.kernel, row.mode, f"the rms error is {ratio:.3f}x stock's"))
     return found
 
 
-def error_ratio(errors: Errors | None, others: Errors | None) -> float | None:
-    """Returns the rms error over another; None where one is not known."""
-    if errors is None or others is None:
+def rms_ratio(row: Row | None, other: Row | None) -> float | None:
+    """Returns the rms error of a row over that of another; None where one is not known."""
+    if row is None or other is None or row.errors is None or other.errors is None:
         return None
-    if errors.rms == others.rms:
+    return error_ratio(row.errors.rms, other.errors.rms)
+
+
+def error_ratio(error: float, other: float) -> float:
+    """Returns an error over another."""
+    if error == other:
         return 1.0
-    return errors.rms / others.rms if others.rms else math.inf
+    return error / other if other else math.inf

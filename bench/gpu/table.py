@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...sweep.tables import markdown_lines
 from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import MODES, STOCK
-from .ratios import Finding, Mean, Ratios, error_ratio, failing, library_of
+from .ratios import Finding, Mean, Ratios, failing, library_of, rms_ratio
 from .record import Record, differing_rows
 from .references import SERIES
 
@@ -98,7 +98,7 @@ def _errors(record: Record) -> str:
         if stock is None or stock.errors is None:
             continue
         others = (rows.get((kernel.name, mode)) for mode in MODES[1:])
-        cells = (error_ratio(row.errors, stock.errors) if row else None for row in others)
+        cells = (rms_ratio(row, stock) for row in others)
         errors = (f"{stock.errors.largest:.2e}", f"{stock.errors.rms:.2e}")
         lines.append([kernel.label, *errors, *map(_cell, cells)])
     return markdown_lines(lines, text_columns=1)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The attentions whose errors are taken, with and without a mask."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from ...sweep.kernels import Attention
+from ..program_families.attention import Attention as ModelAttention
+from ..program_families.attention import plain_sizes
+from .compiling import compile_kernels, timed
+from .kernels import TimedKernel
+from .modes import EXACT, FAST, STOCK
+
+MODES = (STOCK, EXACT, FAST)
+_SHAPES = (
+    (2, 1024, 128),
+    (1, 1024, 64),
+    (4, 512, 64),
+    (1, 512, 256),
+    (2, 384, 128),
+    (8, 1024, 64),
+    (3, 256, 128),
+    (1, 2048, 128),
+    (2, 640, 64),
+    (2, 1024, 256),
+)
+"""Batch, sequence and head. Float64 takes at most a second for each."""
+
+
+def sources() -> dict[TimedKernel, str]:
+    """Returns the kernels with their MLIR."""
+    found: dict[TimedKernel, str] = {}
+    for dtype in ("f16", "bf16"):
+        for batch, seq, head_dim in _SHAPES:
+            plain = Attention(batch, seq, head_dim, dtype)
+            known = timed(plain, MODES)
+            found[known] = plain.source()
+            name = f"{known.name}_masked"
+            mask = f"{batch}x{seq}x{seq}x{dtype}"
+            masked = replace(known, name=name, operands=(*known.operands, mask))
+            sizes = plain_sizes(batch, seq, head_dim)
+            model = ModelAttention(name, dtype, sizes, mask="b m k2", mask_dtype=dtype)
+            found[masked] = model.program().source
+    return found
+
+
+def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
+    """Compiles the kernels in every mode into `directory`, with a file that lists them.
+
+    Args:
+        only: a regular expression that is searched in the names of kernels.
+        jobs: how many compile at a time.
+
+    Raises:
+        CompileError: a kernel does not compile.
+        OSError: a file cannot be written.
+    """
+    chosen = {each: text for each, text in sources().items() if re.search(only, each.name)}
+    compile_kernels(directory, chosen, jobs)
