@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from . import columns
+from .bank_map_text import map_text
 from .columns import Column, Row, Unit, chosen_word, shown_type
 from .conflict_report import AccessGroup, AllocationReport
 from .contents import (
@@ -18,7 +19,7 @@ from .contents import (
     notes_of,
     sums_lines,
 )
-from .text import caption, map_text
+from .text import caption
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
 

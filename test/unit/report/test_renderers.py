@@ -19,6 +19,7 @@ from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
 from bankwise.bank_model.targets import target
 from bankwise.report import columns
+from bankwise.report.bank_map_text import map_text
 from bankwise.report.columns import Column, Unit
 from bankwise.report.conflict_report import functions_in, report_function
 from bankwise.report.contents import (
@@ -32,7 +33,7 @@ from bankwise.report.html import html_report
 from bankwise.report.json_document import json_report
 from bankwise.report.markdown import markdown_report
 from bankwise.report.pictures import Gallery
-from bankwise.report.text import map_text, text_report
+from bankwise.report.text import text_report
 
 INFO = (
     "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
