@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bankwise: conflict-free shared-memory layouts as MLIR passes inside an IREE compile."""
+"""Bankwise: conflict-free shared-memory layouts as MLIR passes inside an IREE compile.
+
+`compile` and `decisions` work on MLIR. `solve`, `count` and `targets` work on one tile and its
+accesses, whoever's kernel it is in, and load no compiler.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,44 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .bank_model.accesses import LdsAccess, LdsTile
     from .iree_plugin.compile import compile
     from .iree_plugin.pipeline_edit import PipelineEdit
     from .iree_plugin.stepped_compile import CompileError
+    from .report.compile_decisions import decisions
+    from .tiles.answers import TileCount, TileSolution
+    from .tiles.errors import TileArgumentError
+    from .tiles.solve import count, solve, targets
 
-__all__ = ["CompileError", "PipelineEdit", "__version__", "compile"]
+__all__ = [
+    "CompileError",
+    "LdsAccess",
+    "LdsTile",
+    "PipelineEdit",
+    "TileArgumentError",
+    "TileCount",
+    "TileSolution",
+    "__version__",
+    "compile",
+    "count",
+    "decisions",
+    "solve",
+    "targets",
+]
 
 _HOMES = {
     "CompileError": ".iree_plugin.stepped_compile",
+    "LdsAccess": ".bank_model.accesses",
+    "LdsTile": ".bank_model.accesses",
     "PipelineEdit": ".iree_plugin.pipeline_edit",
+    "TileArgumentError": ".tiles.errors",
+    "TileCount": ".tiles.answers",
+    "TileSolution": ".tiles.answers",
     "compile": ".iree_plugin.compile",
+    "count": ".tiles.solve",
+    "decisions": ".report.compile_decisions",
+    "solve": ".tiles.solve",
+    "targets": ".tiles.solve",
 }
 
 
@@ -30,3 +62,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -139,3 +139,25 @@ def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compile_arguments.parse_arguments([flag]).mitigation == "fake"
     assert run_arguments.parse_arguments(["a.mlir", flag]).compile.mitigation == "fake"
     assert sweep_arguments.parse_arguments(["--mitigations=fake"]).mitigations == ("fake",)
+
+
+def test_decisions_are_those_of_the_compile() -> None:
+    log = DecisionLog()
+    bankwise.compile(ATTENTION, GFX942, "auto/layout", decisions=log)
+    found = bankwise.decisions(ATTENTION, GFX942, "auto/layout")
+    assert found.to_json() == log.to_json()
+    assert {decision.action for decision in found.standing} == {Action.HINT}
+    html = found._repr_html_()
+    assert html.count("<tr>") == len(found.standing) + 1
+    assert "tensor&lt;" in html
+    assert str(found).count("\n") == len(found.standing) - 1
+
+
+def test_decisions_report_what_does_not_compile() -> None:
+    with pytest.raises(bankwise.CompileError, match=r"<text>:2:3: error: "):
+        bankwise.decisions("func.func @f() {\n  oops\n}\n", GFX942)
+    with pytest.raises(ValueError, match="mitigation is 'best'"):
+        bankwise.decisions(ATTENTION, GFX942, "best")
+    # Only the command line of a process of its own takes it.
+    with pytest.raises(bankwise.CompileError):
+        bankwise.decisions(ATTENTION, [*GFX942, "--iree-llvmgpu-enable-shared-memory-reuse=false"])

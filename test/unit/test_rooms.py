@@ -26,6 +26,7 @@ BELOW = {
 }
 """What each room may import besides itself."""
 BELOW["sweep"] = {*BELOW, "runtime"}
+BELOW["tiles"] = {"bank_model", "report"}
 BELOW["bench"] = {*BELOW} - {"bench"}
 BELOW["tools"] = {*BELOW} - {"tools"}
 

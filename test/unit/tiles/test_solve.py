@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise.solve`, `count` and `targets`: what they answer, how it is shown, and their errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bankwise
+from bankwise.bank_model.layouts import LayoutKind, PaddedLayout, SwizzledLayout
+from bankwise.bank_model.proof import Optimality
+from bankwise.bank_model.slow_count import count_slowly
+from bankwise.bank_model.swizzles import XorShuffle
+from bankwise.bank_model.targets import AccessKind, known_targets
+
+ROWS_AND_COLUMNS: dict[str, Any] = {"write": "rows:128", "read": "columns"}
+
+
+def test_all_targets_with_their_sources() -> None:
+    found = bankwise.targets()
+    assert tuple(chip.arch for chip in found) == known_targets()
+    assert all(instruction.source for chip in found for instruction in chip.instructions)
+
+
+def test_a_solution_has_all_layouts() -> None:
+    found = bankwise.solve("gfx942", "64x64xf16", **ROWS_AND_COLUMNS)
+    assert list(found.layouts) == ["plain", "padded", "swizzled"]
+    assert [count.conflict_cycles for count in found.layouts.values()] == [3968, 0, 0]
+    assert found.best_name == "swizzled"
+    assert found.decision.optimality is Optimality.FLOOR
+    assert "3,968 conflict cycles in the plain layout, 0 in this one" in found.proof
+    write, read = found.plain.accesses
+    assert (write.conflict_cycles, read.conflict_cycles) == (0, 3968)
+    assert read.conflicts_per_access == (62, 62)
+    assert str(read.accesses) == "read columns"
+
+
+def test_a_split_is_said() -> None:
+    """Rows of 132 bytes leave 16-byte writes aligned to 4: four instructions in place of one."""
+    found = bankwise.count("gfx942", "64x64xf16", write="rows:128", layout="padded:2")
+    (write,) = found.accesses
+    assert write.is_split
+    assert write.plain_instructions == (("ds_write_b128", 8),)
+    assert write.instructions == (("ds_write_b32", 32),)
+    text = str(found)
+    assert "32 ds_write_b32 (split)" in text
+    assert (
+        "write rows:128 is split by this layout: 8 ds_write_b128 become 32 ds_write_b32"
+        in " ".join(text.split())
+    )
+
+
+def test_a_change_of_order_is_said() -> None:
+    found = bankwise.solve("gfx942", "64x64xf16", **ROWS_AND_COLUMNS)
+    write, read = found.best.accesses
+    assert (write.is_split, write.reordered_elements) == (False, 2)
+    assert read.reordered_elements == 0
+    assert "8 ds_write_b128 (reordered)" in " ".join(str(found).split())
+
+
+def test_assumptions_are_said() -> None:
+    assert "the phases of ds_read_u16 are assumed" in str(
+        bankwise.count("gfx950", "64x64xf16", read="columns")
+    )
+    assert "assumed" not in str(bankwise.count("gfx942", "64x64xf16", read="columns"))
+
+
+def test_the_plain_layout_may_be_best() -> None:
+    found = bankwise.solve("gfx942", "64x64xf32", write="rows:128", read="rows")
+    assert list(found.layouts) == ["plain"]
+    assert found.best_name == "plain"
+    assert found.notations == ()
+    assert "the plain layout has no bank conflicts" in str(found)
+    assert "The swizzle" not in str(found)
+
+
+def test_a_limit_of_bytes_leaves_no_room_for_padding() -> None:
+    found = bankwise.solve("gfx942", "64x64xf16", **ROWS_AND_COLUMNS, max_lds_bytes=8192)
+    assert found.padded is None
+    with pytest.raises(ValueError, match=r"^max_lds_bytes: 64x64xf16 takes 8192 bytes, more than"):
+        bankwise.solve("gfx942", "64x64xf16", **ROWS_AND_COLUMNS, max_lds_bytes=8191)
+
+
+@pytest.mark.parametrize(
+    ("layout", "conflicts"),
+    [
+        ("plain", 448),
+        ("padded:8", 0),
+        ("xor_shuffle<64, 8>", 0),
+        ("#iree_codegen.xor_shuffle<64, 8, 64, 1>", 0),
+        ("Swizzle<3, 3, 3>", 0),
+        ("Swizzle<0, 0, 0>", 448),
+        ("rotate_rows<64, 8>", 0),
+        (" xor_shuffle<64,8> of xor_shuffle<64,8>", 448),
+        (SwizzledLayout((XorShuffle(64, 8),)), 0),
+        (PaddedLayout(0), 448),
+    ],
+)
+def test_a_layout_of_ones_own_is_counted(layout: Any, conflicts: int) -> None:
+    found = bankwise.count("gfx942", "64x64xf16", read="columns:128", layout=layout)
+    assert found.conflict_cycles == conflicts
+
+
+def test_accesses_of_one_instruction_stay_whole() -> None:
+    matrix = bankwise.LdsAccess(
+        AccessKind.READ, np.arange(32) * 64, 8, instruction="ldmatrix", alignment=8
+    )
+    found = bankwise.solve("sm_80", "32x64xf16", write="rows:128", read=[matrix, "columns"])
+    assert isinstance(found.best.layout, SwizzledLayout)
+    assert found.best.layout.group_elements(found.question.named.tile) % 8 == 0
+    assert found.padded is not None
+    assert isinstance(found.padded.layout, PaddedLayout)
+    assert found.padded.layout.padding_elements % 8 == 0
+    for count in found.layouts.values():
+        assert count.accesses[1].instructions == (("ldmatrix", 1),)
+    with pytest.raises(ValueError, match=r"^layout: padded by 2 elements .* ldmatrix"):
+        bankwise.count("sm_80", "32x64xf16", read=matrix, layout="padded:2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": "gfx1"}, "target: 'gfx1' is not known; there are gfx90a, gfx942"),
+        ({"tile": "64"}, "tile: '64' is no tile"),
+        ({"read": None}, "read: nothing reads or writes the tile"),
+        ({"write": "diagonal"}, "write: 'diagonal': there is no pattern 'diagonal'"),
+        ({"threads": 63}, "threads: 63 threads"),
+        ({"layout": "swirl<8, 8>"}, "layout: there is no swizzle 'swirl'"),
+        ({"layout": "padded"}, "layout: 'padded' is no layout"),
+        ({"layout": "xor_shuffle<64>"}, "layout: 'xor_shuffle<64>': it has other parameters"),
+        ({"layout": "xor_shuffle<64, 7>"}, "layout: 'xor_shuffle<64, 7>': access_width"),
+        ({"layout": "xor_shuffle<48, 16>"}, "layout: .* does not permute the 4096 elements"),
+        ({"layout": "Swizzle<3, 3, 2>"}, "layout: 'Swizzle<3, 3, 2>': shift"),
+        ({"tile": "64x64xi4"}, "tile: its accesses cannot be counted"),
+    ],
+)
+def test_errors_name_the_argument(arguments: dict[str, Any], message: str) -> None:
+    known: dict[str, Any] = {"target": "gfx942", "tile": "64x64xf16", "read": "columns"}
+    with pytest.raises(bankwise.TileArgumentError, match=f"^{message}"):
+        bankwise.count(**{**known, **arguments})
+
+
+def test_a_notebook_sees_pictures_before_and_after() -> None:
+    found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
+    html = found._repr_html_()
+    # The write's map is the same before and after; the read's are two pictures.
+    assert html.count('src="data:image/svg+xml;base64,') == 3
+    assert "read columns, plain: ld.shared.b32" in html
+    assert "read columns, swizzled: ld.shared.b32" in html
+    assert html.startswith("<div>")
+    assert html.endswith("</div>")
+    # Text of the user is escaped.
+    masked = bankwise.count("sm_80", "32x32xf32", read="(lane if lane<9 else 0, 0)")
+    assert "lane&lt;9" in masked._repr_html_()
+    assert "lane<9" not in masked._repr_html_()
+
+
+def test_no_compiler_is_loaded() -> None:
+    program = (
+        "import sys, bankwise\n"
+        "found = bankwise.solve('gfx942', '64x64xf16', write='rows:128', read='columns')\n"
+        "str(found), bankwise.count('sm_80', '8x8xf32', read='rows'), bankwise.targets()\n"
+        "print([n for n in ('iree.compiler', 'matplotlib') if n in sys.modules])\n"
+        "found._repr_html_()\n"
+        "print('iree.compiler' in sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("[]\nFalse\n", "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(("gfx942", "gfx950", "sm_80")),
+    st.sampled_from(("16x64xf16", "32x48xf32", "64x32xf8", "24x40xbf16")),
+    st.sampled_from(("rows", "columns", "rows:64", "columns:64")),
+    st.sampled_from(("rows", "columns", "columns:32")),
+)
+def test_all_counts_are_those_of_the_definition(
+    arch: str, tile: str, write: str, read: str
+) -> None:
+    found = bankwise.solve(arch, tile, write=write, read=read)
+    chip, shape = found.question.target, found.question.named.tile
+    for count in found.layouts.values():
+        total = 0
+        for each in count.accesses:
+            costs = [count_slowly(chip, shape, count.layout, a) for a in each.accesses.accesses]
+            assert each.conflict_cycles == sum(cost.conflict_cycles for cost in costs)
+            assert each.cycles == sum(cost.wavefronts for cost in costs)
+            total += each.conflict_cycles
+        assert count.conflict_cycles == total
+        assert f" {total:,}" in str(count)
+    assert found.best.cycles <= found.plain.cycles
+    assert found.decision.kind in LayoutKind
+    assert found.proof

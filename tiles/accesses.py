@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Accesses to a tile: what the lanes do, as a named pattern, a formula or a function.
+
+All of them say which element each lane accesses in each step. Steps whose elements are neighbours
+in all lanes become one access, as a compiler would make it: 2 registers of f32 that lie side by
+side are a 64-bit access.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bank_model.accesses import LdsAccess
+from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..bank_model.targets import AccessKind, Target
+from .errors import AccessError, TileArgumentError
+from .index_formula import LANE_NAMES, REGISTER, IndexFormula
+from .lanes import IntArray, Lanes
+from .patterns import named_accesses
+from .tile_text import NamedTile
+
+IndexFunction = Callable[..., Any]
+AccessArgument = str | IndexFunction | LdsAccess
+"""A pattern or formula, a function of `lane` and the like, or an access of the bank model."""
+
+_BITS = re.compile(r"(.*\S)\s*:\s*(\d+)\s*", re.DOTALL)
+_FORMULA = re.compile(r"[(\d]|.*\b(lane|wave|thread|reg|for)\b", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class TileAccesses:
+    """The accesses that one argument stands for, and the argument's text."""
+
+    kind: AccessKind
+    text: str
+    accesses: tuple[LdsAccess, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.text}"
+
+
+@dataclass(frozen=True)
+class AccessReader:
+    """Turns arguments into accesses to one tile.
+
+    Attributes:
+        named: the tile.
+    """
+
+    target: Target
+    named: NamedTile
+    lanes: Lanes
+
+    def read(
+        self, kind: AccessKind, given: AccessArgument | Sequence[AccessArgument] | None
+    ) -> tuple[TileAccesses, ...]:
+        """Returns the accesses of one or more arguments.
+
+        Raises:
+            TileArgumentError: one that cannot be read, or that leaves the tile.
+        """
+        if given is None:
+            return ()
+        each = given if isinstance(given, list | tuple) else [given]
+        return tuple(self._one(kind, argument) for argument in each)
+
+    def _one(self, kind: AccessKind, given: Any) -> TileAccesses:
+        if isinstance(given, LdsAccess):
+            return self._given_access(kind, given)
+        if callable(given):
+            text = getattr(given, "__name__", "") or type(given).__name__
+            try:
+                return TileAccesses(kind, text, self._of_function(kind, given))
+            except AccessError as error:
+                raise self._wrong(kind, text, str(error)) from None
+        if not isinstance(given, str):
+            raise TileArgumentError(
+                kind.value,
+                f"{given!r} is neither text, such as 'rows:128', nor a function of lane and reg, "
+                "nor an LdsAccess",
+            )
+        text = " ".join(given.split())
+        try:
+            if _FORMULA.match(text):
+                return TileAccesses(kind, text, self._of_formula(kind, text))
+            return TileAccesses(
+                kind, text, named_accesses(text, kind, self.target, self.named, self.lanes)
+            )
+        except AccessError as error:
+            raise self._wrong(kind, text, str(error)) from None
+
+    def _given_access(self, kind: AccessKind, access: LdsAccess) -> TileAccesses:
+        text = access.location or f"{access.count} elements a lane"
+        if access.kind is not kind:
+            raise self._wrong(kind, text, f"it is a {access.kind.value}")
+        if access.elements.shape[1] != self.target.wave_size:
+            raise self._wrong(
+                kind,
+                text,
+                f"it has {access.elements.shape[1]} lanes, and waves of {self.target.arch} have "
+                f"{self.target.wave_size}",
+            )
+        used = access.elements if access.active is None else access.elements[access.active]
+        size = self.named.tile.elements
+        if used.size and (used.min() < 0 or used.max() + access.count > size):
+            raise self._wrong(kind, text, f"it leaves the tile's elements 0 to {size - 1}")
+        return TileAccesses(kind, text, (access,))
+
+    @staticmethod
+    def _wrong(kind: AccessKind, text: str, reason: str) -> TileArgumentError:
+        return TileArgumentError(kind.value, f"'{text}': {reason}")
+
+    # -- formulas and functions --------------------------------------------------------------
+
+    def _of_formula(self, kind: AccessKind, text: str) -> tuple[LdsAccess, ...]:
+        match = _BITS.fullmatch(text)
+        formula = IndexFormula.parse(match[1] if match else text)
+        registers = self._registers() if formula.counts_registers else 1
+        lanes = self.lanes
+        indices, active = formula.values(lanes.waves, lanes.wave_size, registers)
+        bits = int(match[2]) if match else None
+        return self._vectors(kind, self._elements(indices, active), active, bits)
+
+    def _of_function(self, kind: AccessKind, function: IndexFunction) -> tuple[LdsAccess, ...]:
+        names = list(inspect.signature(function).parameters)
+        for name in names:
+            if name not in (*LANE_NAMES, REGISTER):
+                raise AccessError(
+                    f"its parameter `{name}` is none of {', '.join((*LANE_NAMES, REGISTER))}"
+                )
+        steps = self._registers() if REGISTER in names else 1
+        waves, size = self.lanes.waves, self.lanes.wave_size
+        reg, wave, lane = np.meshgrid(
+            np.arange(steps), np.arange(waves), np.arange(size), indexing="ij"
+        )
+        values = {"lane": lane, "wave": wave, "thread": wave * size + lane, REGISTER: reg}
+        found = function(**{name: values[name] for name in names})
+        parts = found if isinstance(found, tuple) else (found,)
+        if any(np.asarray(part).dtype.kind not in "iub" for part in parts):
+            raise AccessError("it returns what is no whole number; divide by `//`")
+        indices = tuple(np.broadcast_to(part, reg.shape).astype(np.int64) for part in parts)
+        active = np.ones(reg.shape, dtype=bool)
+        return self._vectors(kind, self._elements(indices, active), active, None)
+
+    def _registers(self) -> int:
+        """Returns the elements of the tile that are one lane's share."""
+        elements, threads = self.named.tile.elements, self.lanes.threads
+        if elements % threads:
+            raise AccessError(
+                f"{elements} elements are not shared evenly by {threads} threads; say how far reg "
+                "counts, as in `... for reg in range(4)`"
+            )
+        return elements // threads
+
+    def _elements(self, indices: Sequence[IntArray], active: npt.NDArray[np.bool_]) -> IntArray:
+        """Returns row-major elements, 0 for lanes that take no part."""
+        tile = self.named.tile
+        sizes = tile.shape if len(indices) > 1 else (tile.elements,)
+        if len(indices) != len(sizes):
+            raise AccessError(
+                f"it has {len(indices)} indices, and the tile {self.named.text} takes {len(sizes)}"
+            )
+        if not active.any():
+            raise AccessError("no lane takes part")
+        total = np.zeros(active.shape, dtype=np.int64)
+        for index, size in zip(indices, sizes, strict=True):
+            outside = active & ((index < 0) | (index >= size))
+            if outside.any():
+                raise AccessError(self._outside(indices, outside))
+            total = total * size + index
+        return np.where(active, total, 0)
+
+    def _outside(self, indices: Sequence[IntArray], outside: npt.NDArray[np.bool_]) -> str:
+        step, wave, lane = (int(each[0]) for each in np.nonzero(outside))
+        place = ", ".join(str(int(index[step, wave, lane])) for index in indices)
+        place = f"({place})" if len(indices) > 1 else place
+        return (
+            f"lane {lane} of wave {wave} is at {place} in step {step}, outside the tile "
+            f"{self.named.text}; say how far reg counts, as in `... for reg in range({step or 1})` "
+            "with `if lane < 32` behind it where not all lanes take part"
+        )
+
+    def _vectors(
+        self,
+        kind: AccessKind,
+        elements: IntArray,
+        active: npt.NDArray[np.bool_],
+        bits: int | None,
+    ) -> tuple[LdsAccess, ...]:
+        """Returns accesses of elements [steps, waves, lanes], steps joined to vectors.
+
+        Args:
+            bits: the bits of a lane's vector; by default as many as can be joined.
+        """
+        element_bits = self.named.tile.element_bits
+        if bits is None:
+            counts = [c for c in (16, 8, 4, 2) if c * element_bits <= MAX_USEFUL_ALIGNMENT * 8]
+            count = next((c for c in counts if self._joins(elements, active, c, aligned=True)), 1)
+        else:
+            count = self.named.vector_elements(bits)
+            if not self._joins(elements, active, count, aligned=False):
+                raise AccessError(
+                    f"{count} elements, {bits} bits, are not side by side in the {len(elements)} "
+                    "steps of every lane"
+                )
+        firsts, lanes = elements[::count], active[::count]
+        return tuple(
+            LdsAccess(kind, first, count, active=mask)
+            for first, mask in zip(firsts, lanes, strict=True)
+        )
+
+    def _joins(
+        self, elements: IntArray, active: npt.NDArray[np.bool_], count: int, *, aligned: bool
+    ) -> bool:
+        """Returns whether every `count` steps are neighbours in all lanes."""
+        if len(elements) % count:
+            return False
+        vectors = elements.reshape(-1, count, *elements.shape[1:])
+        masks = active.reshape(vectors.shape)
+        if (masks != masks[:, :1]).any():
+            return False
+        expected = vectors[:, :1] + np.arange(count).reshape(1, -1, 1, 1)
+        if (masks & (vectors != expected)).any():
+            return False
+        return not aligned or not (masks[:, 0] & (vectors[:, 0] % count != 0)).any()

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where an element of a tile lies, as C to paste into HIP or CUDA.
+
+The logical offset `o` of an element counts the rows' elements, padding included: `row * 64 +
+column`. A layout is an expression in `o`. A linear swizzle is one XOR per distance of source and
+target bits, all of them of the same `o`:
+
+    bits 3, 4, 5 ^= bits 6, 7, 8, and bit 1 ^= bit 9:    o ^ ((o >> 3) & 0x38) ^ ((o >> 8) & 0x2)
+
+Other swizzles write down their own formula (`Swizzle.place`). Everything is integer arithmetic of
+numbers that are not negative, so that Python's value, with `//` for `/`, is C's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..bank_model.accesses import LdsTile
+from ..bank_model.errors import is_power_of_two
+from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
+from ..bank_model.swizzles import XorShuffle, linear_chain
+
+OFFSET = "o"
+
+
+@dataclass(frozen=True)
+class CCode:
+    """A layout of a tile in C.
+
+    Attributes:
+        indices: the names of the tile's indices, as `row` and `column`.
+        offset: an expression of the offset `o` in the indices.
+        place: an expression in `o` of the element's number in the allocation.
+        subscript: the index to use instead of the last one, where the layout leaves every element
+            in its row and the indices say where, else empty: `column ^ ((row << 3) & 0x38)`.
+        pitch: elements from one row to the next.
+    """
+
+    indices: tuple[str, ...]
+    offset: str
+    place: str
+    subscript: str
+    pitch: int
+
+    def function(self, name: str = "place") -> str:
+        """Returns a device function that takes the indices and returns the element's number."""
+        arguments = ", ".join(f"int {index}" for index in self.indices)
+        return (
+            f"__device__ __forceinline__ int {name}({arguments}) {{\n"
+            f"  const int {OFFSET} = {self.offset};\n"
+            f"  return {self.place};\n"
+            "}"
+        )
+
+
+def c_code(layout: Layout, tile: LdsTile) -> CCode:
+    """Returns `layout` in C."""
+    padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
+    pitch = tile.row_elements + padding
+    indices = _indices(len(tile.shape))
+    place, subscript = OFFSET, ""
+    if isinstance(layout, SwizzledLayout):
+        linear = linear_chain(layout.swizzles)
+        if isinstance(linear, LinearSwizzle):
+            place = _linear(linear)
+        else:
+            symbol = _Term(OFFSET)
+            for swizzle in reversed(layout.swizzles):
+                symbol = swizzle.place(symbol)
+            place = symbol.text
+        if len(indices) == 2:
+            subscript = _subscript(layout, linear, pitch)
+    elif len(indices) == 2:
+        subscript = indices[-1]
+    return CCode(indices, _offset(indices, tile, pitch), place, subscript, pitch)
+
+
+def _indices(rank: int) -> tuple[str, ...]:
+    if rank == 1:
+        return ("element",)
+    if rank == 2:
+        return ("row", "column")
+    return (*(f"i{number}" for number in range(rank - 1)), "column")
+
+
+def _offset(indices: tuple[str, ...], tile: LdsTile, pitch: int) -> str:
+    text = indices[0]
+    sizes = (*tile.shape[1:-1], pitch) if len(indices) > 1 else ()
+    for index, size in zip(indices[1:], sizes, strict=True):
+        text = f"({text})" if " " in text else text
+        text = f"{text} * {size} + {index}"
+    return text
+
+
+def _linear(swizzle: LinearSwizzle) -> str:
+    masks: dict[int, int] = {}
+    for source, targets in swizzle.columns:
+        for target in range(source):
+            if targets >> target & 1:
+                masks[source - target] = masks.get(source - target, 0) | 1 << target
+    return " ^ ".join(
+        [OFFSET, *(f"(({OFFSET} >> {d}) & {m:#x})" for d, m in sorted(masks.items()))]
+    )
+
+
+def _subscript(layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible, pitch: int) -> str:
+    """Returns the column in memory, where only the row's number moves it; else nothing."""
+    if isinstance(linear, LinearSwizzle) and is_power_of_two(pitch):
+        return _linear_subscript(linear, pitch.bit_length() - 1)
+    (first, *others) = layout.swizzles
+    if others or not isinstance(first, XorShuffle) or pitch % first.row_width:
+        return ""
+    groups, step = first.groups_per_row, first.row_stride * first.per_phase
+    if step % pitch or not is_power_of_two(first.access_width) or not is_power_of_two(groups):
+        return ""
+    row = "row" if step == pitch else f"row / {step // pitch}"
+    return f"column ^ ({row} % {groups} * {first.access_width})"
+
+
+def _linear_subscript(swizzle: LinearSwizzle, row_bit: int) -> str:
+    masks: dict[int, int] = {}
+    for source, targets in swizzle.columns:
+        if source < row_bit or targets >> row_bit:
+            return ""
+        for target in range(row_bit):
+            if targets >> target & 1:
+                # How far the row's bit is shifted to the left.
+                up = target - (source - row_bit)
+                masks[up] = masks.get(up, 0) | 1 << target
+    terms = [
+        f"({_shifted('row', up)} & {mask:#x})" for up, mask in sorted(masks.items(), reverse=True)
+    ]
+    return " ^ ".join(["column", *terms])
+
+
+def _shifted(name: str, up: int) -> str:
+    if not up:
+        return name
+    return f"({name} << {up})" if up > 0 else f"({name} >> {-up})"
+
+
+class _Term:
+    """A value of a C program, for the formulas of swizzles: each operation writes itself down."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _joined(self, symbol: str, other: _Term | int) -> _Term:
+        right = other._operand if isinstance(other, _Term) else str(other)
+        return _Term(f"{self._operand} {symbol} {right}")
+
+    @property
+    def _operand(self) -> str:
+        return f"({self.text})" if " " in self.text else self.text
+
+    def __add__(self, other: _Term | int) -> _Term:
+        return self._joined("+", other)
+
+    def __sub__(self, other: _Term | int) -> _Term:
+        return self._joined("-", other)
+
+    def __mul__(self, other: _Term | int) -> _Term:
+        return self._joined("*", other)
+
+    def __floordiv__(self, other: _Term | int) -> _Term:
+        return self._joined("/", other)
+
+    def __mod__(self, other: _Term | int) -> _Term:
+        return self._joined("%", other)
+
+    def __xor__(self, other: _Term | int) -> _Term:
+        return self._joined("^", other)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is shown of an answer, in whatever format: a table, lines on the swizzle, bank maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..bank_model.bank_map import BankMap
+from ..bank_model.layouts import PaddedLayout, SwizzledLayout
+from ..report.bank_map_text import phase_caption
+from .answers import AccessCount, TileCount, TileSolution
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """A row of the table of costs: a figure or words for each layout.
+
+    Attributes:
+        title: what the row is about.
+        cells: one per layout.
+        conflicts: the conflict cycles that the cells say, where they do.
+    """
+
+    title: str
+    cells: tuple[str, ...]
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnMap:
+    """A bank map and its caption."""
+
+    caption: str
+    drawn: BankMap
+
+
+def layout_title(name: str, count: TileCount) -> str:
+    """Returns the heading of a layout's column."""
+    layout = count.layout
+    if isinstance(layout, PaddedLayout):
+        return f"padded by {layout.padding_elements}"
+    if name == "best" and isinstance(layout, SwizzledLayout):
+        return "swizzled, padded" if layout.padding_elements else "swizzled"
+    return name
+
+
+def cost_rows(counts: Sequence[TileCount]) -> Iterator[CostRow]:
+    """Yields the rows of a table with a column for each of `counts`."""
+    conflicts = tuple(count.conflict_cycles for count in counts)
+    yield CostRow("conflict cycles", tuple(f"{c:,}" for c in conflicts), conflicts)
+    yield CostRow("LDS cycles", tuple(f"{count.cycles:,}" for count in counts))
+    yield CostRow("LDS instructions issued", tuple(f"{count.instructions:,}" for count in counts))
+    yield CostRow("LDS bytes", tuple(f"{count.lds_bytes:,}" for count in counts))
+    for number, first in enumerate(counts[0].accesses):
+        each = [count.accesses[number] for count in counts]
+        found = tuple(access.conflict_cycles for access in each)
+        yield CostRow(f"{first.accesses}, conflict cycles", tuple(map(_conflicts, each)), found)
+        yield CostRow("   instructions", tuple(map(_instructions, each)))
+
+
+def _conflicts(access: AccessCount) -> str:
+    """Returns the conflict cycles of an argument's accesses, and those of one of them."""
+    least, most = access.conflicts_per_access
+    number = len(access.costs)
+    if number == 1 or not most:
+        return f"{access.conflict_cycles:,}"
+    one = f"{most:,} each" if least == most else f"{least:,} to {most:,} each"
+    return f"{access.conflict_cycles:,}, {one}"
+
+
+def _instructions(access: AccessCount) -> str:
+    names = " + ".join(f"{count} {name}" for name, count in access.instructions) or "none"
+    if access.is_split:
+        return f"{names} (split)"
+    if access.reordered_elements:
+        return f"{names} (reordered)"
+    return names
+
+
+def notes(count: TileCount) -> Iterator[str]:
+    """Yields what else to know of the costs in a layout, a sentence each."""
+    for each in count.accesses:
+        if each.is_split:
+            before = " + ".join(f"{number} {name}" for name, number in each.plain_instructions)
+            after = " + ".join(f"{number} {name}" for name, number in each.instructions)
+            yield f"{each.accesses} is split by this layout: {before} become {after}"
+        elif each.reordered_elements:
+            yield (
+                f"{each.accesses} stays whole, but groups of {each.reordered_elements} elements "
+                "change their order within a lane's vector, alike in all lanes: write the "
+                "registers in that order"
+            )
+    for instruction in count.assumed_instructions:
+        yield f"the phases of {instruction.name} are assumed: {instruction.source}"
+
+
+def solution_lines(solution: TileSolution) -> Iterator[tuple[str, str]]:
+    """Yields titles and texts on the choice: why, how it is written, and the proof."""
+    best = solution.best
+    yield "best", f"{layout_title(solution.best_name, best)}: {solution.decision.reason}"
+    yield "proof", solution.proof
+    for note in notes(best):
+        yield "note", note
+
+
+def code_lines(count: TileCount) -> Iterator[tuple[str, str]]:
+    """Yields titles and texts of how a layout is written in C."""
+    code = count.code
+    yield "offset", f"o = {code.offset}"
+    yield "place", code.place
+    if code.subscript and code.subscript != "column":
+        yield "subscript", f"tile[row * {code.pitch} + ({code.subscript})]"
+
+
+def swizzle_of(solution: TileSolution) -> TileCount | None:
+    """Returns the swizzle that is written out: the best layout, if it is one, or the best swizzle.
+
+    None where no swizzle helps.
+    """
+    swizzled = isinstance(solution.best.layout, SwizzledLayout)
+    return solution.best if swizzled else solution.swizzled
+
+
+def maps_of(counts: Mapping[str, TileCount]) -> Iterator[DrawnMap]:
+    """Yields the worst phase of each argument's accesses in each of the layouts.
+
+    Args:
+        counts: layouts by name, the first of them the one before. A map that is as before is not
+            repeated.
+    """
+    (before, first), *others = counts.items()
+    for number, access in enumerate(first.accesses):
+        drawn = access.bank_map()
+        if drawn is None:
+            continue
+        later = [(name, count.accesses[number].bank_map()) for name, count in others]
+        same = [
+            name for name, found in later if found and found.words_by_bank == drawn.words_by_bank
+        ]
+        names = " and ".join([before, *same])
+        yield DrawnMap(_caption(access, names, drawn), drawn)
+        for name, found in later:
+            if found is not None and name not in same:
+                yield DrawnMap(_caption(access, name, found), found)
+
+
+def _caption(access: AccessCount, layout: str, drawn: BankMap) -> str:
+    waves = access.question.lanes.waves
+    phase = phase_caption(drawn, f"wave {drawn.issue}" if waves > 1 else "")
+    return f"{access.accesses}, {layout}: {phase}"
+
+
+def before_and_after(solution: TileSolution) -> dict[str, TileCount]:
+    """Returns the layouts whose bank maps are shown."""
+    if solution.best.layout == solution.plain.layout:
+        return {"plain": solution.plain}
+    return {"plain": solution.plain, layout_title(solution.best_name, solution.best): solution.best}

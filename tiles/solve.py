@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise.solve`, `bankwise.count` and `bankwise.targets`: one tile, without a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..bank_model import targets as chips
+from ..bank_model.accesses import LdsTile
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.issue import LayoutCosts
+from ..bank_model.layouts import (
+    Layout,
+    LayoutKind,
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    misaligned_element,
+)
+from ..bank_model.paddings import padding_amounts, padding_choices
+from ..bank_model.solver import LayoutDecision, SolverOptions
+from ..bank_model.solver import solve as solve_layout
+from ..bank_model.swizzle_legality import HintRules
+from ..bank_model.targets import AccessKind, Target
+from .accesses import AccessArgument, AccessReader
+from .answers import Question, TileCount, TileSolution
+from .errors import TileArgumentError
+from .lanes import Lanes
+from .layout_text import layout_of
+from .tile_text import NamedTile
+
+Accesses = AccessArgument | Sequence[AccessArgument]
+"""One access, or a list of them."""
+
+_SWIZZLES = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN, LayoutKind.ROTATE_ROWS})
+
+
+def targets() -> tuple[Target, ...]:
+    """Returns the GPUs whose LDS is known: banks, phases of each instruction, and their sources."""
+    return tuple(chips.target(arch) for arch in chips.known_targets())
+
+
+def solve(
+    target: str | Target,
+    tile: str | LdsTile,
+    *,
+    write: Accesses | None = None,
+    read: Accesses | None = None,
+    threads: int | None = None,
+    max_lds_bytes: int | None = None,
+) -> TileSolution:
+    """Returns the layout of a tile in the LDS (shared memory) whose accesses cost least.
+
+    The costs are LDS cycles, and an issue slot for every instruction, by exact count. Example, a
+    tile of 64 x 64 f16 that is written by rows, 16 bytes a lane, and read by columns:
+
+        bankwise.solve("gfx942", "64x64xf16", write="rows:128", read="columns")
+
+    Args:
+        target: a GPU, as `gfx942` or `sm_90`; `targets()` lists them.
+        tile: sizes, row-major, and an element type: `64x64xf16`.
+        write: what the lanes write: a pattern's name, a formula of lane and register such as
+            `(lane%16, lane//16*4 + reg)`, a function of `lane`, `wave`, `thread` or `reg` that
+            takes and returns NumPy arrays, an `LdsAccess`, or a list of them.
+        read: what they read, likewise.
+        threads: the threads of the workgroup, by default one wave (64 on AMD, 32 on NVIDIA).
+        max_lds_bytes: the most bytes that the tile may take, padding included; by default what a
+            workgroup can have.
+
+    Returns:
+        The costs of the plain layout, of the best padding and of the best swizzle, the choice among
+        them with its proof, the choice as C and in the words of other frameworks. In a notebook it
+        shows itself, with the bank maps before and after.
+
+    Raises:
+        TileArgumentError: an argument that cannot be used; a ValueError that names it.
+    """
+    question = _question(target, tile, write, read, threads)
+    limit = question.target.lds_bytes if max_lds_bytes is None else max_lds_bytes
+    named, flat = question.named, question.flat
+    if PlainLayout().size_bytes(named.tile) > limit:
+        raise TileArgumentError(
+            "max_lds_bytes",
+            f"{named.text} takes {PlainLayout().size_bytes(named.tile)} bytes, more than {limit}",
+        )
+    try:
+        return _Solving(question, LayoutCosts(question.target, named.tile, flat), limit).solution()
+    except InvalidParameterError as error:
+        raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
+
+
+def count(
+    target: str | Target,
+    tile: str | LdsTile,
+    *,
+    write: Accesses | None = None,
+    read: Accesses | None = None,
+    layout: str | Layout = "plain",
+    threads: int | None = None,
+) -> TileCount:
+    """Returns what the accesses to a tile cost in a given layout, by exact count.
+
+    Args:
+        target, tile, write, read, threads: as in `solve`.
+        layout: `plain`, `padded:8` (elements behind each row), `xor_shuffle<64, 8>`,
+            `rotate_rows<64, 8>`, CuTe's `Swizzle<3, 3, 3>` (of elements), a chain of these joined
+            by ` of `, or a layout of the bank model.
+
+    Returns:
+        LDS cycles, conflict cycles among them, instructions, and bytes. In a notebook it shows
+        itself, with the bank maps.
+
+    Raises:
+        TileArgumentError: an argument that cannot be used; a ValueError that names it.
+    """
+    question = _question(target, tile, write, read, threads)
+    found = layout_of(layout, question.named.tile)
+    _check_whole(question, found)
+    try:
+        costs = LayoutCosts(question.target, question.named.tile, question.flat)
+        return TileCount.of(question, found, costs.of(found))
+    except InvalidParameterError as error:
+        raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
+
+
+def _check_whole(question: Question, layout: Layout) -> None:
+    """Raises TileArgumentError where a layout splits or misaligns what its instruction cannot."""
+    tile = question.named.tile
+    for access in question.flat:
+        split = access.instruction and layout.group_elements(tile) % access.count
+        if split or misaligned_element(tile, layout, access) is not None:
+            raise TileArgumentError(
+                "layout",
+                f"{layout} splits or misaligns what {access.instruction or 'an access'} reads: "
+                f"{access.count} elements; move groups of a multiple of {access.count}",
+            )
+
+
+def _question(
+    target: str | Target,
+    tile: str | LdsTile,
+    write: Accesses | None,
+    read: Accesses | None,
+    threads: int | None,
+) -> Question:
+    try:
+        chip = chips.target(target) if isinstance(target, str) else target
+    except chips.UnknownTargetError as error:
+        raise TileArgumentError(
+            "target", f"{error.value} is not known; there are {error.allowed}"
+        ) from None
+    named = NamedTile.of(tile, chip)
+    lanes = Lanes.of(threads, chip)
+    reader = AccessReader(chip, named, lanes)
+    accesses = (*reader.read(AccessKind.WRITE, write), *reader.read(AccessKind.READ, read))
+    if not accesses:
+        raise TileArgumentError("read", "nothing reads or writes the tile; give read or write")
+    return Question(chip, named, lanes, accesses)
+
+
+class _Solving:
+    """The steps of one answer."""
+
+    def __init__(self, question: Question, costs: LayoutCosts, limit: int) -> None:
+        self.question = question
+        self.costs = costs
+        self.limit = limit
+        self.plain = costs.of(PlainLayout())
+        self.whole = [access for access in costs.accesses if access.instruction]
+        """Accesses that cannot be split."""
+
+    def solution(self) -> TileSolution:
+        """Returns the whole answer."""
+        decision = self.solve(SolverOptions())
+        best = decision.layout
+        padding = self.padding()
+        swizzle = best if isinstance(best, SwizzledLayout) and not best.padding_elements else None
+        if swizzle is None and self.plain.conflict_cycles:
+            found = self.solve(SolverOptions(kinds=_SWIZZLES)).layout
+            swizzle = found if isinstance(found, SwizzledLayout) else None
+        return TileSolution(
+            question=self.question,
+            plain=self.counted(PlainLayout()),
+            padded=None if padding is None else self.counted(padding),
+            swizzled=None if swizzle is None else self.counted(swizzle),
+            best=self.counted(best),
+            decision=decision,
+        )
+
+    def counted(self, layout: Layout) -> TileCount:
+        """Returns the costs of a layout."""
+        return TileCount.of(self.question, layout, self.costs.of(layout))
+
+    def solve(self, options: SolverOptions) -> LayoutDecision:
+        """Returns the solver's decision; accesses that must be whole or aligned stay so."""
+        tile, target = self.question.named.tile, self.question.target
+        options = replace(options, max_lds_bytes=self.limit)
+        if self.whole:
+            amounts = padding_amounts(target, tile, self.limit)
+            legal = tuple(amount for amount in amounts if self.is_legal(PaddedLayout(amount)))
+            rules = HintRules.of(tile, self.whole)
+            options = replace(options, rules=rules, paddings=legal)
+        return solve_layout(target, tile, self.costs.accesses, options, self.costs)
+
+    def padding(self) -> PaddedLayout | None:
+        """Returns the rows that cost least, if padding helps at all."""
+        tile, target = self.question.named.tile, self.question.target
+        *_, best = padding_choices(
+            target, tile, self.costs.accesses, self.limit, self.is_legal, self.costs
+        )
+        return PaddedLayout(best.padding_elements) if best.padding_elements else None
+
+    def is_legal(self, layout: PaddedLayout) -> bool:
+        """Returns whether accesses that need it stay aligned."""
+        tile = self.question.named.tile
+        return all(misaligned_element(tile, layout, access) is None for access in self.whole)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Answers about a tile for a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..report.bank_map_text import map_text
+from .answers import TileCount, TileSolution
+from .contents import (
+    before_and_after,
+    code_lines,
+    cost_rows,
+    layout_title,
+    maps_of,
+    notes,
+    solution_lines,
+    swizzle_of,
+)
+
+PLAIN_WIDTH = 100
+"""Columns where the output is not a terminal."""
+
+
+def solution_text(
+    solution: TileSolution, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
+) -> str:
+    """Returns an answer as text; `maps` says whether bank maps are drawn."""
+    console, buffer = _console(width, colour)
+    console.print(Text(str(solution.question), style="bold"))
+    console.print(_table(solution.layouts))
+    _print_lines(console, solution_lines(solution))
+    swizzled = swizzle_of(solution)
+    if swizzled is not None:
+        console.print()
+        console.print(Text(f"The swizzle: {swizzled.layout}", style="bold"))
+        _print_lines(console, ((n.name, n.text) for n in solution.notations))
+    console.print()
+    shown = swizzled or solution.best
+    title = layout_title("swizzled" if swizzled else solution.best_name, shown)
+    _print_code(console, shown, title)
+    if maps:
+        _print_maps(console, before_and_after(solution))
+    return _ended(buffer)
+
+
+def count_text(
+    count: TileCount, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
+) -> str:
+    """Returns the costs in one layout as text."""
+    console, buffer = _console(width, colour)
+    console.print(Text(str(count.question), style="bold"))
+    console.print(_table({str(count.layout): count}))
+    _print_lines(console, (("note", note) for note in notes(count)))
+    _print_code(console, count, str(count.layout))
+    if maps:
+        _print_maps(console, {str(count.layout): count})
+    return _ended(buffer)
+
+
+def _console(width: int, colour: bool) -> tuple[Console, io.StringIO]:
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    return console, buffer
+
+
+def _ended(buffer: io.StringIO) -> str:
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def _table(counts: Mapping[str, TileCount]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("")
+    for name, count in counts.items():
+        table.add_column(layout_title(name, count), justify="right", overflow="fold")
+    for row in cost_rows(list(counts.values())):
+        cells = [Text(cell) for cell in row.cells]
+        for cell, conflicts in zip(cells, row.conflicts, strict=False):
+            cell.stylize("red" if conflicts else "green")
+        table.add_row(Text(row.title), *cells)
+    return table
+
+
+def _print_lines(console: Console, lines: Iterable[tuple[str, str]]) -> None:
+    """Prints titles, and texts in a column beside them."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for title, text in lines:
+        grid.add_row(Text(f"  {title}", style="dim"), Text(text))
+    if grid.row_count:
+        console.print(grid)
+
+
+def _print_code(console: Console, count: TileCount, title: str) -> None:
+    console.print(Text(f"In C, {title}", style="bold"))
+    _print_lines(console, code_lines(count))
+    console.print()
+    # Code is pasted: it is never wrapped.
+    for line in count.code.function().splitlines():
+        console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _print_maps(console: Console, counts: Mapping[str, TileCount]) -> None:
+    for each in maps_of(counts):
+        console.print()
+        console.print(Text(each.caption, style="bold"), soft_wrap=True)
+        console.print(map_text(each.drawn), soft_wrap=True, end="")

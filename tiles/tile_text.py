@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tiles as text: `64x64xf16` has 64 rows of 64 elements of 16 bits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..bank_model.accesses import LdsTile
+from ..bank_model.layouts import PlainLayout
+from ..bank_model.targets import Target
+from .errors import AccessError, TileArgumentError
+
+_TILE = re.compile(
+    r"\s*((?:\d{1,9}x)+)(?:bf|tf|f|i|ui|si|u|s|b)(\d{1,3})(?:e\d+m\d+\w*)?\s*", re.IGNORECASE
+)
+_MOST_BITS = 128
+
+
+@dataclass(frozen=True)
+class NamedTile:
+    """A tile, and its type as it was written."""
+
+    tile: LdsTile
+    text: str
+
+    @staticmethod
+    def of(given: str | LdsTile, target: Target) -> NamedTile:
+        """Returns the tile that `given` names, which fits into the LDS of `target`.
+
+        Raises:
+            TileArgumentError: it names none, or one that is too large.
+        """
+        named = _parsed(given) if isinstance(given, str) else NamedTile(given, _shown(given))
+        size = PlainLayout().size_bytes(named.tile)
+        if size > target.lds_bytes:
+            raise TileArgumentError(
+                "tile",
+                f"{named.text} takes {size} bytes, and a workgroup has {target.lds_bytes} on "
+                f"{target.arch}; give a smaller tile",
+            )
+        return named
+
+    @property
+    def rows(self) -> int:
+        """Returns the rows, those of all outer dimensions together."""
+        return self.tile.elements // self.tile.row_elements
+
+    def vector_elements(self, bits: int) -> int:
+        """Returns the elements of a vector of `bits` bits; raises AccessError where it has none."""
+        element = self.tile.element_bits
+        if bits < 1 or bits % element:
+            raise AccessError(
+                f"{bits} bits are no whole elements of {element} bits; give a multiple of {element}"
+            )
+        return bits // element
+
+
+def _parsed(text: str) -> NamedTile:
+    match = _TILE.fullmatch(text)
+    if match is None:
+        raise TileArgumentError(
+            "tile", f"'{text}' is no tile; write its sizes and its type, such as 64x64xf16"
+        )
+    sizes = tuple(int(size) for size in match[1][:-1].split("x"))
+    bits = int(match[2])
+    if min(sizes) < 1 or not 1 <= bits <= _MOST_BITS:
+        raise TileArgumentError(
+            "tile",
+            f"'{text}' has a size of 0; sizes begin at 1, and types have 1 to {_MOST_BITS} bits",
+        )
+    return NamedTile(LdsTile(sizes, bits), text.strip())
+
+
+def _shown(tile: LdsTile) -> str:
+    return f"{'x'.join(map(str, tile.shape))}xb{tile.element_bits}"
