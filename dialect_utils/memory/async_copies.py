@@ -28,9 +28,16 @@ from math import gcd, prod
 from iree.compiler import ir
 
 from ..diagnostics import Refusal
+from ..dynamic_sizes import DYNAMIC
 from ..index.other_trip import OtherTrip
-from .lds_ops import DEALLOC
-from .memref_types import row_major_type, type_of, whole_element_bits
+from .lds_ops import DEALLOC, SUBVIEW
+from .memref_types import (
+    row_major_strides,
+    row_major_type,
+    strided_type,
+    type_of,
+    whole_element_bits,
+)
 from .staged_copies import BARRIER, StagedCopy, StagedTile, StagingLoop
 
 COPY = "nvgpu.device_async_copy"
@@ -107,11 +114,11 @@ class AsyncCopies:
                 _wait(token, self.slots - 2)
                 _barrier(self.loop.barriers[0])
                 trip = self._trip(induction)
-                here = [self._slot(trip, 0, tile) for tile in self.loop.tiles]
-                there = [self._slot(trip, self.slots - 1, tile) for tile in self.loop.tiles]
+                here = self._slots(trip, 0, memrefs)
+                there = self._slots(trip, self.slots - 1, memrefs)
                 later = _add(induction, (self.slots - 1) * self.loop.step)
                 with ir.InsertionPoint(self._only_if_there(later)):
-                    self._issue(OtherTrip(operation, later), memrefs, there)
+                    self._issue(OtherTrip(operation, later), there)
                     ir.Operation.create("scf.yield", [], [])
                 _close_group()
         for tile, memref, slot in zip(self.loop.tiles, memrefs, here, strict=True):
@@ -122,15 +129,16 @@ class AsyncCopies:
 
     def _issue_first(self, trip: int, memrefs: Sequence[ir.Value]) -> None:
         """Emits the copies of a trip before the loop."""
-        slots = [_index(trip * slot_rows(tile)) for tile in self.loop.tiles]
+        tiles = zip(self.loop.tiles, memrefs, strict=True)
+        slots = [_slot(tile, memref, _index(trip * slot_rows(tile))) for tile, memref in tiles]
         at = _index(self.loop.lower + trip * self.loop.step)
         other = OtherTrip(self.loop.operation, at)
         if self.loop.trips is None:
             with ir.InsertionPoint(self._only_if_there(at)):
-                self._issue(other, memrefs, slots)
+                self._issue(other, slots)
                 ir.Operation.create("scf.yield", [], [])
         elif trip < self.loop.trips:
-            self._issue(other, memrefs, slots)
+            self._issue(other, slots)
 
     def _only_if_there(self, induction: ir.Value) -> ir.Block:
         """Emits the condition that the loop has a trip, and returns the block under it."""
@@ -143,39 +151,39 @@ class AsyncCopies:
         begun = _binary("arith.subi", induction, _index(self.loop.lower))
         return _binary("arith.divui", begun, _index(self.loop.step))
 
-    def _slot(self, trip: ir.Value, later: int, tile: StagedTile) -> ir.Value:
-        """Emits the first index of the slot of a tile in a trip that comes `later`."""
-        slot = _binary("arith.remui", _add(trip, later), _index(self.slots))
-        return _binary("arith.muli", slot, _index(slot_rows(tile)))
+    def _slots(self, trip: ir.Value, later: int, memrefs: Sequence[ir.Value]) -> list[ir.Value]:
+        """Emits the slot of each tile in a trip that comes `later`."""
+        number = _binary("arith.remui", _add(trip, later), _index(self.slots))
+        return [
+            _slot(tile, memref, _binary("arith.muli", number, _index(slot_rows(tile))))
+            for tile, memref in zip(self.loop.tiles, memrefs, strict=True)
+        ]
 
-    def _issue(
-        self, trip: OtherTrip, memrefs: Sequence[ir.Value], slots: Sequence[ir.Value]
-    ) -> None:
-        for tile, memref, slot in zip(self.loop.tiles, memrefs, slots, strict=True):
+    def _issue(self, trip: OtherTrip, slots: Sequence[ir.Value]) -> None:
+        """Emits the copies of a trip to a slot of each tile."""
+        for tile, slot in zip(self.loop.tiles, slots, strict=True):
             guarded: dict[tuple[ir.Operation, ...], list[StagedCopy]] = {}
             for copy in tile.copies:
                 guarded.setdefault(copy.guards, []).append(copy)
             for guards, copies in guarded.items():
-                _copy_under(guards, copies, trip, memref, slot)
+                _copy_under(guards, copies, trip, slot)
 
 
 def _copy_under(
     guards: Sequence[ir.Operation],
     copies: Iterable[StagedCopy],
     trip: OtherTrip,
-    memref: ir.Value,
     slot: ir.Value,
 ) -> None:
     """Emits copies in a trip, where the guards let them happen."""
     operands: list[tuple[StagedCopy, list[ir.Value], list[ir.Value]]] = []
     for copy in copies:
-        first, *others = (trip.value(index) for index in list(copy.store.operands)[2:])
-        source = [trip.value(operand) for operand in copy.load.operands]
-        operands.append((copy, source, [_binary("arith.addi", first, slot), *others]))
+        there = [trip.value(index) for index in list(copy.store.operands)[2:]]
+        operands.append((copy, [trip.value(operand) for operand in copy.load.operands], there))
     conditions = [trip.value(guard.operands[0]) for guard in guards]
     if not conditions:
         for copy, source, there in operands:
-            _copy(copy, source, memref, there)
+            _copy(copy, source, slot, there)
         return
     condition = conditions[0]
     for other in conditions[1:]:
@@ -183,7 +191,7 @@ def _copy_under(
     guard = ir.Operation.create("scf.if", [], [condition], regions=2)
     with ir.InsertionPoint(guard.regions[0].blocks.append()):
         for copy, source, there in operands:
-            _copy(copy, source, memref, there)
+            _copy(copy, source, slot, there)
         ir.Operation.create("scf.yield", [], [])
 
 
@@ -253,12 +261,29 @@ def _with_slots(tile: StagedTile, slots: int) -> ir.Value:
     return new.results[0]
 
 
+def _slot(tile: StagedTile, memref: ir.Value, first: ir.Value) -> ir.Value:
+    """Emits the view of a tile's slot that begins at an index of the first dimension.
+
+    A view, because then the index of an access does not change in a loop: LLVM computes it once,
+    and adds the address of the slot. Of a sum of indices LLVM computes more in every trip.
+    """
+    kind = type_of(tile.allocation)
+    strides = row_major_strides(kind.shape)
+    rest = len(kind.shape) - 1
+    attributes: dict[str, ir.Attribute] = {
+        "static_offsets": ir.DenseI64ArrayAttr.get([DYNAMIC, *[0] * rest]),
+        "static_sizes": ir.DenseI64ArrayAttr.get(list(kind.shape)),
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * (rest + 1)),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
+    }
+    view = strided_type(kind, kind.shape, strides, DYNAMIC)
+    return ir.Operation.create(SUBVIEW, [view], [memref, first], attributes).results[0]
+
+
 def _redirect(tile: StagedTile, memref: ir.Value, slot: ir.Value) -> None:
     """Lets the reads of a tile go to a slot, and removes its copies and its old allocation."""
     for read in tile.reads:
-        with ir.InsertionPoint(read), read.location:
-            read.operands[1] = _binary("arith.addi", read.operands[1], slot)
-        read.operands[0] = memref
+        read.operands[0] = slot
     for copy in tile.copies:
         copy.store.erase()
         copy.load.erase()

@@ -15,7 +15,8 @@
 //   CHECK-DAG:   %[[C1024:.+]] = arith.constant 1024 : index
 //       CHECK:   %[[SLOTS:.+]] = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
 //       CHECK:   %[[AT:.+]] = affine.apply
-//       CHECK:   nvgpu.device_async_copy %{{.+}}[%[[C0]], %[[AT]]], %[[SLOTS]][%[[AT]]], 8 bypassL1
+//       CHECK:   memref.subview %[[SLOTS]][0] [256] [1]
+//       CHECK:   nvgpu.device_async_copy %{{.+}}[%[[C0]], %[[AT]]], %{{.+}}[%[[AT]]], 8 bypassL1
 //       CHECK:   %[[GROUP:.+]] = nvgpu.device_async_create_group
 //       CHECK:   scf.for %[[I:.+]] = %[[C0]] to
 //  CHECK-NEXT:     nvgpu.device_async_wait %[[GROUP]] numGroups = 0
@@ -23,19 +24,19 @@
 //       CHECK:     %[[TRIP:.+]] = arith.divui %[[I]], %[[C256]]
 //       CHECK:     %[[HERE:.+]] = arith.remui %[[TRIP]], %[[C2]]
 //       CHECK:     %[[READ:.+]] = arith.muli %[[HERE]], %[[C256]]
+//       CHECK:     %[[FROM:.+]] = memref.subview %[[SLOTS]][%[[READ]]] [256] [1]
 //       CHECK:     %[[LATER:.+]] = arith.addi %[[TRIP]], %[[C1]]
 //       CHECK:     %[[OTHER:.+]] = arith.remui %[[LATER]], %[[C2]]
 //       CHECK:     %[[WRITTEN:.+]] = arith.muli %[[OTHER]], %[[C256]]
+//       CHECK:     %[[TO:.+]] = memref.subview %[[SLOTS]][%[[WRITTEN]]] [256] [1]
 //       CHECK:     %[[NEXT:.+]] = arith.addi %[[I]], %[[C256]]
 //       CHECK:     %[[THERE:.+]] = arith.cmpi slt, %[[NEXT]], %[[C1024]]
 //       CHECK:     scf.if %[[THERE]] {
-//       CHECK:       %[[TO:.+]] = arith.addi %[[AT]], %[[WRITTEN]]
-//       CHECK:       nvgpu.device_async_copy %{{.+}}[%[[NEXT]], %[[AT]]], %[[SLOTS]][%[[TO]]], 8 bypassL1
+//       CHECK:       nvgpu.device_async_copy %{{.+}}[%[[NEXT]], %[[AT]]], %[[TO]][%[[AT]]], 8 bypassL1
 //       CHECK:     }
 //       CHECK:     nvgpu.device_async_create_group
 //   CHECK-NOT:     gpu.barrier
-//       CHECK:     %[[FROM:.+]] = arith.addi %{{.+}}, %[[READ]]
-//       CHECK:     nvgpu.ldmatrix %[[SLOTS]][%[[FROM]]]
+//       CHECK:     nvgpu.ldmatrix %[[FROM]][
 //   CHECK-NOT:     gpu.barrier
 //       CHECK:     scf.yield
 //       CHECK:   memref.dealloc %[[SLOTS]]
@@ -82,13 +83,13 @@ func.func @one_tile(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 //       CHECK:     scf.for %[[I:.+]] = %c8
 //       CHECK:       gpu.barrier
 //       CHECK:       arith.subi %[[I]], %c8
-//       CHECK:       %[[ROW:.+]] = arith.muli
-//       CHECK:       %[[NEXT:.+]] = arith.muli
+//       CHECK:       %[[FROM:.+]] = memref.subview %{{.+}} [17, 12] [1, 1]
+//       CHECK:       %[[TO:.+]] = memref.subview %{{.+}} [17, 12] [1, 1]
 //       CHECK:       %[[THERE:.+]] = arith.cmpi slt
 //  CHECK-NEXT:       %[[BOTH:.+]] = arith.andi %[[THERE]], %[[FIRST]]
 //  CHECK-NEXT:       scf.if %[[BOTH]] {
-//  CHECK-NEXT:         nvgpu.device_async_copy {{.+}}, %{{.+}}[%[[NEXT]], %{{.+}}], 4 :
-//       CHECK:       vector.load %{{.+}}[%[[ROW]], %c0]
+//  CHECK-NEXT:         nvgpu.device_async_copy {{.+}}, %[[TO]][%c0, %{{.+}}], 4 :
+//       CHECK:       vector.load %[[FROM]][%c0, %c0]
 func.func @repeated(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

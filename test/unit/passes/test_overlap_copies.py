@@ -12,7 +12,7 @@ from iree.compiler.api import Session
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
-from bankwise.dialect_utils.operations import operations_in, parents_of
+from bankwise.dialect_utils.operations import defining_operation, operations_in, parents_of
 from bankwise.passes.base import PassContext
 from bankwise.passes.overlap_copies import OverlapCopies
 
@@ -51,9 +51,12 @@ func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 """
 
 
-def _slots_by_trip(index: ir.Value, trips: int) -> list[int]:
-    """Returns the slot that an address of lane 0 lies in, trip by trip."""
-    found = LaneEvaluator(Launch((32, 1, 1), 32)).evaluate(index)
+def _slots_by_trip(slot: ir.Value, trips: int) -> list[int]:
+    """Returns which slot a view of the tiles is, trip by trip."""
+    view = defining_operation(slot)
+    assert view is not None
+    assert view.name == "memref.subview"
+    found = LaneEvaluator(Launch((32, 1, 1), 32)).evaluate(view.operands[1])
     assert isinstance(found, LaneValues)
     values = [
         int(value) // _TILE for value in found.values.reshape(-1, found.values.shape[-1])[:, 0]
@@ -94,11 +97,10 @@ def test_each_trip_reads_what_was_copied_for_it(
     (later,) = (c for c in copies if c not in first)
     (read,) = operations_in(function, "nvgpu.ldmatrix")
     assert len(first) == min(ahead, trips)
-    # The operands: the tile, where in it; the source, its row and column.
-    written = [slot for c in first for slot in _slots_by_trip(c.operands[1], 1)]
-    in_loop = _slots_by_trip(later.operands[1], trips)
+    written = [slot for c in first for slot in _slots_by_trip(c.operands[0], 1)]
+    in_loop = _slots_by_trip(later.operands[0], trips)
     written += in_loop
-    reads = _slots_by_trip(read.operands[1], trips)
+    reads = _slots_by_trip(read.operands[0], trips)
     assert written[:trips] == reads
     # What trip t fills was read last in trip t - 1, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
