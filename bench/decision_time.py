@@ -29,7 +29,7 @@ from rich.progress import track
 from rich.table import Table
 
 from ..iree_plugin.compile import compile as compile_module
-from ..iree_plugin.compile_settings import mitigation_and_level
+from ..iree_plugin.compile_settings import Mode
 from ..iree_plugin.early_import import load_passes
 from ..iree_plugin.mitigation import mitigation_edits
 from ..passes.base import FunctionPass, PassContext
@@ -92,7 +92,7 @@ def times_of(case: Case) -> Times:
                 for step in edit.passes
             ),
         )
-        for edit in mitigation_edits(*mitigation_and_level("auto"))
+        for edit in mitigation_edits(Mode())
     ]
     # The mode `stock` has no edits of its own.
     compile_module(case.source, target_flags(case.target), "stock", edits=edits)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.assembly import AssemblySummary
-from ..iree_plugin.compile_settings import mode_flags
+from ..iree_plugin.compile_settings import Mode
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel
 
@@ -88,7 +88,7 @@ def compile_source(
         decisions = directory / "decisions.json"
         command = [str(BIN / "iree-compile")]
         if mitigation is not None:
-            command = [str(BIN / "bankwise-compile"), *mode_flags(mitigation)]
+            command = [str(BIN / "bankwise-compile"), *Mode.parse(mitigation).flags()]
             command.append(f"--bankwise-decisions={decisions}")
         command += [str(source), *target_flags(target), *flags]
         command.append(f"--iree-hal-dump-executable-files-to={dumps}")

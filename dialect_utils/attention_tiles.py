@@ -46,24 +46,24 @@ _OUTPUT = -3
 
 
 @dataclass(frozen=True)
-class AttentionTile:
+class AttentionTiling:
     """What a workgroup of an attention computes.
 
     Attributes:
         rows: rows of the output.
         columns: columns of the output.
-        step: keys of one trip of its loop.
+        keys: keys of one trip of its loop.
         warps: its warps, which share the rows.
     """
 
     rows: int
     columns: int
-    step: int
+    keys: int
     warps: int
 
     def __str__(self) -> str:
         return (
-            f"{self.rows} rows x {self.columns} columns, {self.step} keys a step, "
+            f"{self.rows} rows x {self.columns} columns, {self.keys} keys a step, "
             f"{self.warps} warps"
         )
 
@@ -119,7 +119,7 @@ class WarpTiledAttention:
     attention: TiledAttention
     loops: AttentionLoops
     launch: WarpLaunch
-    tile: AttentionTile
+    tile: AttentionTiling
     scores: tuple[int, int, int]
     outputs: tuple[int, int, int]
 
@@ -165,25 +165,25 @@ class WarpTiledAttention:
             raise Refusal("the elements of Q, K and V differ in size")
         return bits.pop()
 
-    def takes(self, tile: AttentionTile) -> bool:
+    def takes(self, tile: AttentionTiling) -> bool:
         """Returns whether the loops and the instructions divide evenly into such tiles."""
         rows = max(self.scores[0], self.outputs[0])
         return not (
             self.rows % tile.rows
             or self.columns % tile.columns
-            or self.keys % tile.step
+            or self.keys % tile.keys
             or tile.rows % (tile.warps * rows)
             or tile.columns % self.outputs[1]
-            or tile.step % self.scores[1]
-            or tile.step % self.outputs[2]
+            or tile.keys % self.scores[1]
+            or tile.keys % self.outputs[2]
         )
 
-    def attributes(self, tile: AttentionTile) -> dict[str, ir.Attribute]:
+    def attributes(self, tile: AttentionTiling) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
         workgroup, reduction = list(self.attention.workgroup), list(self.attention.reduction)
         workgroup[self.loops.rows], workgroup[self.loops.columns] = tile.rows, tile.columns
-        reduction[self.loops.keys] = tile.step
+        reduction[self.loops.keys] = tile.keys
         config = LoweringConfig.of(self.operation.attributes[CONFIG]).with_entries(
             **{
                 WORKGROUP: numbers_attribute(workgroup, context),
@@ -203,7 +203,7 @@ class WarpTiledAttention:
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
 
-    def configure(self, function: ir.Operation, tile: AttentionTile) -> None:
+    def configure(self, function: ir.Operation, tile: AttentionTiling) -> None:
         """Makes `tile` that of the operation in its function."""
         attributes = self.attributes(tile)
         function.attributes[TRANSLATION_INFO] = attributes.pop(TRANSLATION_INFO)
@@ -238,7 +238,7 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")
-    tile = AttentionTile(
+    tile = AttentionTiling(
         attention.workgroup[loops.rows],
         attention.workgroup[loops.columns],
         attention.reduction[loops.keys],

@@ -36,38 +36,41 @@ from .lowering_config import (
     numbers_attribute,
     roots_in,
 )
+from .operations import defining_operation
 
 _GENERIC = "linalg.generic"
 _SUBGROUP = "subgroup"
 _PROMOTED = "promote_operands"
+_ADDED_LATER = "convert_acc_gemm"
+"""The entry that makes IREE add the products to C when all of them are summed."""
 _A, _B, _C = range(3)
 
 
 @dataclass(frozen=True)
-class ProductTile:
+class ProductTiling:
     """What a workgroup of a matrix product computes.
 
     Attributes:
         rows, columns: of its part of C.
-        step: elements of a row of A that it sums in one trip of its loop.
-        warp_rows, warp_columns: how many warps share the rows, and the columns.
+        summed: elements of a row of A that it sums in one trip of its loop.
+        row_warps, column_warps: how many warps share the rows, and the columns.
     """
 
     rows: int
     columns: int
-    step: int
-    warp_rows: int
-    warp_columns: int
+    summed: int
+    row_warps: int
+    column_warps: int
 
     @property
     def warps(self) -> int:
         """Returns the warps of the workgroup."""
-        return self.warp_rows * self.warp_columns
+        return self.row_warps * self.column_warps
 
     def __str__(self) -> str:
         return (
-            f"{self.rows} x {self.columns}, {self.step} a step, "
-            f"{self.warp_rows} x {self.warp_columns} warps"
+            f"{self.rows} x {self.columns}, {self.summed} a step, "
+            f"{self.row_warps} x {self.column_warps} warps"
         )
 
 
@@ -85,7 +88,7 @@ class WarpTiledProduct:
     launch: WarpLaunch
     loops: tuple[int, int, int]
     extents: tuple[int, ...]
-    tile: ProductTile
+    tile: ProductTiling
     instruction: tuple[int, int, int]
 
     @property
@@ -121,29 +124,29 @@ class WarpTiledProduct:
             raise Refusal("the elements of its operands differ in size, or have none that is known")
         return next(each for each in bits if each is not None)
 
-    def takes(self, tile: ProductTile) -> bool:
+    def takes(self, tile: ProductTiling) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
         m, n, k = self.instruction
         return not (
             self.rows % tile.rows
             or self.columns % tile.columns
-            or self.summed % tile.step
-            or tile.rows % (tile.warp_rows * m)
-            or tile.columns % (tile.warp_columns * n)
-            or tile.step % k
+            or self.summed % tile.summed
+            or tile.rows % (tile.row_warps * m)
+            or tile.columns % (tile.column_warps * n)
+            or tile.summed % k
         )
 
-    def attributes(self, tile: ProductTile) -> dict[str, ir.Attribute]:
+    def attributes(self, tile: ProductTiling) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
         config = LoweringConfig.of(self.operation.attributes[CONFIG])
         m, n, k = self.instruction
         loops = len(self.extents)
-        by_warp = tile.rows // tile.warp_rows // m, tile.columns // tile.warp_columns // n
+        by_warp = tile.rows // tile.row_warps // m, tile.columns // tile.column_warps // n
         changed = {
             WORKGROUP: (tile.rows, tile.columns, None),
             _SUBGROUP: (*by_warp, None),
-            REDUCTION: (None, None, tile.step // k),
+            REDUCTION: (None, None, tile.summed // k),
         }
         entries: dict[str, ir.Attribute] = {}
         for name, sizes in changed.items():
@@ -156,7 +159,7 @@ class WarpTiledProduct:
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
 
-    def configure(self, function: ir.Operation, tile: ProductTile) -> None:
+    def configure(self, function: ir.Operation, tile: ProductTiling) -> None:
         """Makes `tile` that of the operation in its function."""
         attributes = self.attributes(tile)
         function.attributes[TRANSLATION_INFO] = attributes[TRANSLATION_INFO]
@@ -178,9 +181,11 @@ def warp_tiled_product(function: ir.Operation) -> WarpTiledProduct | None:
     if operation.name != _GENERIC or len(operation.operands) != 3:
         raise Refusal(f"{operation.name} is no product of two matrices that is known")
     config = LoweringConfig.of(operation.attributes[CONFIG])
-    config.only(("mma_kind", _PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), ("convert_acc_gemm",))
+    config.only(("mma_kind", _PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), (_ADDED_LATER,))
     if config.numbers(_PROMOTED) != (_A, _B):
         raise Refusal("not its two operands are staged in the LDS")
+    if not (_ADDED_LATER in config.entries or _is_filled(operation.operands[_C])):
+        raise Refusal("what it adds to is staged in the LDS too")
     maps = loops_of(operation)
     extents = _extents(operation, maps)
     loops = _parts(maps, len(extents))
@@ -199,6 +204,11 @@ def _multiplies(root: ir.Operation) -> bool:
         return "mma_kind" in LoweringConfig.of(root.attributes[CONFIG]).entries
     except Refusal:
         return False
+
+
+def _is_filled(value: ir.Value) -> bool:
+    defining = defining_operation(value)
+    return defining is not None and defining.name == "linalg.fill"
 
 
 def _extents(operation: ir.Operation, maps: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
@@ -225,7 +235,7 @@ def _parts(maps: tuple[tuple[int, ...], ...], loops: int) -> tuple[int, int, int
 
 def _tile(
     config: LoweringConfig, loops: tuple[int, int, int], extents: tuple[int, ...]
-) -> ProductTile:
+) -> ProductTiling:
     m, n, k = config.instruction
     names = (WORKGROUP, _SUBGROUP, REDUCTION)
     sizes = {name: config.per_loop(name, len(extents)) for name in names}
@@ -242,4 +252,4 @@ def _tile(
     shares = workgroup[row] // by_warp[0], workgroup[column] // by_warp[1]
     if (shares[0] * by_warp[0], shares[1] * by_warp[1]) != (workgroup[row], workgroup[column]):
         raise Refusal("its warps do not share its tile evenly")
-    return ProductTile(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)
+    return ProductTiling(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)

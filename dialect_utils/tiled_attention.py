@@ -32,6 +32,8 @@ from .lowering_config import (
 )
 
 ATTENTION = "iree_linalg_ext.online_attention"
+TILE_IS_CHOSEN = "bankwise.tile_is_chosen"
+"""An attribute of an operation whose tile was compared with others, and stands."""
 _Q, _K, _V = range(3)
 _OUTPUT = -3
 """The place of the output's map: those of the rows' maxima and sums follow."""

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
+from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.gpu_target import lds_limit
+from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.memref_types import lds_bytes, type_of
 from ..passes.base import FunctionPass
+from ..passes.decisions import Action
 from ..passes.hint_ownership import has_hints
 from .compile_settings import CompileSettings, joined_flags
 from .device_functions import DeviceFunction, device_functions
@@ -118,7 +123,7 @@ class CodegenReplay:
     def _edits(self) -> list[PipelineEdit]:
         return [
             *(verifying_edits() if self.settings.verify_lds else []),
-            *mitigation_edits(self.settings.mitigation, self.settings.level),
+            *mitigation_edits(self.settings.mode),
             *installed_plugins(),
             *self.more_edits,
         ]
@@ -164,7 +169,7 @@ class CodegenReplay:
                 replace(edit, passes=tuple(step for step in edit.passes if step != failed.step))
                 for edit in edits
             ]
-            return f"function @{function.name} keeps its register layouts", rest
+            return f"function @{function.name} keeps its {failed.step.kept}", rest
         if not has_hints(function.op):
             what = f"function @{function.name} is compiled as iree-compile would compile it"
             return what, [edit for edit in edits if not edit.optional]
@@ -189,6 +194,28 @@ class CodegenReplay:
         self.runner.run(function.op, codegen, optional)
         if _lowers_early(function.op, lowering):
             self.runner.run(function.op, lowering, optional)
+        self._check_tile(function, optional)
+
+    def _check_tile(self, function: DeviceFunction, optional: Sequence[FunctionPass]) -> None:
+        """Checks that the LDS of a replaced tile fits, which was estimated when it was chosen.
+
+        Raises:
+            RecoverableFailure: it does not fit.
+        """
+        context = self.runner.context
+        chose = {
+            decision.pass_name
+            for decision in context.log
+            if decision.action is Action.RETILE and decision.function == function.name
+        }
+        for step in optional:
+            if step.name in chose:
+                limit = lds_limit(function.op, context.test_target)
+                sizes = [lds_bytes(type_of(each)) for each in lds_allocations(function.op)]
+                total = sum(size or 0 for size in sizes)
+                if total > limit:
+                    reason = f"its tile takes {total} bytes of LDS, of {limit}"
+                    raise RecoverableFailure(step, PassFailure(function.op.location, reason))
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.runner.context.sink.warning(

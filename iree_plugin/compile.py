@@ -12,7 +12,7 @@ from pathlib import Path
 from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
-from .compile_settings import CompileSettings, mitigation_and_level, mode_flags
+from .compile_settings import CompileSettings, Mode
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
 from .stepped_compile import CompileError, SteppedCompile
@@ -33,7 +33,8 @@ def compile(
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
         mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`; a level may follow it, as in
-            `auto/layout`, `auto/exact` or `auto/fast`.
+            `auto/layout`, `auto/exact` or `auto/fast`, and behind that whether the tiles of
+            workgroups are replaced by faster ones, as in `auto/exact/on` or `auto/fast/off`.
         edits: further passes to splice into the codegen pipelines, beside those of the installed
             plugins.
         decisions: filled with what each LDS allocation got, and why.
@@ -67,8 +68,13 @@ def compile(
 
 def settings_of(flags: Sequence[str], mode: str) -> CompileSettings:
     """Returns the settings of a compile from Python; raises ValueError for an unknown mode."""
-    mitigation, level = mitigation_and_level(mode)
-    return CompileSettings(mitigation=mitigation, level=level, process_flags=tuple(flags))
+    given = Mode.parse(mode)
+    return CompileSettings(
+        mitigation=given.mitigation,
+        level=given.level,
+        retile=given.retile,
+        process_flags=tuple(flags),
+    )
 
 
 def takes_flags(session: Session, flags: Sequence[str], *, alone: bool) -> bool:
@@ -161,7 +167,7 @@ def compile_in_child(
     if _is_text(source):
         path.write_text(str(source))
     command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
-    command += [*mode_flags(mode), *flags]
+    command += [*Mode.parse(mode).flags(), *flags]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if run.returncode != 0:
         raise CompileError(run.stderr.strip())

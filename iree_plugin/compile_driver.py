@@ -31,7 +31,7 @@ def compile_to_output(options: CompileSettings) -> None:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         with _atomic_output(options.output) as output:
-            with decisions_written(compilation):
+            with records_written(compilation):
                 _compile_all(compilation, sources, output.file)
             output.keep()
 
@@ -54,19 +54,24 @@ def _compile_all(compilation: SteppedCompile, sources: Sequence[Source], output:
 
 
 @contextlib.contextmanager
-def decisions_written(compilation: SteppedCompile) -> Iterator[None]:
-    """Writes the decisions of the body's compiles where the settings say, if the body succeeds.
+def records_written(compilation: SteppedCompile) -> Iterator[None]:
+    """Writes what the body's compiles have decided where the settings say, if the body succeeds:
+    the decisions, and the chosen tiles as a tuning spec.
 
     Raises:
         OutputError: they cannot be written, which is found out before the body runs.
     """
-    path = compilation.settings.decisions
-    if path is None:
-        yield
-        return
-    check_output(path)
+    decisions, spec = compilation.settings.decisions, compilation.settings.tuning_spec
+    for path in (decisions, spec):
+        if path is not None:
+            check_output(path)
     yield
-    write_output(path, compilation.context.log.to_json().encode())
+    if decisions is not None:
+        write_output(decisions, compilation.context.log.to_json().encode())
+    if spec is not None:
+        from .tuning_spec import tuning_spec
+
+        write_output(spec, tuning_spec(compilation.context.tuned).encode())
 
 
 def _output_format(options: CompileSettings) -> OutputFormat:

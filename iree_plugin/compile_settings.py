@@ -24,6 +24,14 @@ LEVELS = {
 """What a compile may change besides the layouts in memory, as the tools' helps say it. The levels
 are those of the mitigations `auto` and `swizzle`; the others change no register layout."""
 
+RETILE = {
+    "auto": "where the prediction was compared with measured times: sm_80 (default)",
+    "on": "on all GPUs that there is a prediction for",
+    "off": "nowhere",
+}
+"""Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
+tools' helps say it: at the levels `exact` and `fast`, and never those that the user has chosen."""
+
 OUTPUT_FORMATS = ("vm-bytecode", "vm-asm", "vm-c")
 COMPILE_MODES = ("std", "vm", "precompile")
 
@@ -67,8 +75,10 @@ class CompileSettings:
     output: str = "-"
     mitigation: str = "auto"
     level: str = "exact"
+    retile: str = "auto"
     remarks: bool = False
     decisions: str | None = None
+    tuning_spec: str | None = None
     dump_ir: str | None = None
     verify_lds: bool = False
     output_format: str = "vm-bytecode"
@@ -88,32 +98,53 @@ class CompileSettings:
     print_after: tuple[str, ...] = ()
     process_flags: tuple[str, ...] = ()
 
+    @property
+    def mode(self) -> Mode:
+        """Returns the settings that make a mode."""
+        return Mode(self.mitigation, self.level, self.retile)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How a compile deals with bank conflicts, as one word: `auto`, `auto/fast`, `auto/exact/on`.
+
+    Attributes:
+        mitigation: one of `MITIGATIONS`.
+        level: one of `LEVELS`.
+        retile: one of `RETILE`.
+    """
+
+    mitigation: str = CompileSettings.mitigation
+    level: str = CompileSettings.level
+    retile: str = CompileSettings.retile
+
+    @staticmethod
+    def parse(mode: str) -> Mode:
+        """Reads a mitigation, and behind slashes a level and where tiles are replaced, if given.
+
+        Raises:
+            ValueError: one of them does not exist.
+        """
+        tables = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
+        words = mode.split("/", len(tables) - 1)
+        for (name, table), word in zip(tables.items(), words, strict=False):
+            if word not in table:
+                known = ", ".join(f"'{each}'" for each in table)
+                raise ValueError(f"{name} is {word!r}; it can be {known}")
+        return Mode(*words)
+
+    def flags(self) -> list[str]:
+        """Returns the flags of `bankwise-compile` that ask for the mode."""
+        usual = Mode()
+        flags = [f"--bankwise-mitigation={self.mitigation}", f"--bankwise-level={self.level}"]
+        return flags + ([] if self.retile == usual.retile else [f"--bankwise-retile={self.retile}"])
+
 
 def modes() -> tuple[str, ...]:
-    """Returns every mitigation, and those that have levels with each of them, as `auto/fast`."""
-    return (*MITIGATIONS, *(f"{name}/{level}" for name in ("auto", "swizzle") for level in LEVELS))
-
-
-def mitigation_and_level(mode: str) -> tuple[str, str]:
-    """Returns the mitigation and the level of a mode, such as `auto`, `auto/fast` or `stock`.
-
-    Raises:
-        ValueError: one of them does not exist.
-    """
-    mitigation, separator, level = mode.partition("/")
-    if mitigation not in MITIGATIONS:
-        known = ", ".join(f"'{name}'" for name in MITIGATIONS)
-        raise ValueError(f"mitigation is {mitigation!r}; it can be {known}")
-    if separator and level not in LEVELS:
-        known = ", ".join(f"'{name}'" for name in LEVELS)
-        raise ValueError(f"level is {level!r}; it can be {known}")
-    return mitigation, level or CompileSettings.level
-
-
-def mode_flags(mode: str) -> list[str]:
-    """Returns the flags of `bankwise-compile` that ask for a mode."""
-    mitigation, level = mitigation_and_level(mode)
-    return [f"--bankwise-mitigation={mitigation}", f"--bankwise-level={level}"]
+    """Returns every mitigation, those that have levels with each of them, as `auto/fast`, and
+    `auto` with tiles that are replaced on all GPUs, as `auto/fast/on`."""
+    levels = (f"{name}/{level}" for name in ("auto", "swizzle") for level in LEVELS)
+    return (*MITIGATIONS, *levels, "auto/exact/on", "auto/fast/on")
 
 
 def joined_flags(flags: Sequence[str]) -> tuple[str, ...]:

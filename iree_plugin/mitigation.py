@@ -31,11 +31,13 @@ from ..passes.reload_operands import ReloadOperands
 from ..passes.rename_contractions import RenameContractions
 from ..passes.rename_registers import RenameRegisters
 from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
+from ..passes.retile import Retile, RetileMode
 from ..passes.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.transpose_bytes import TransposeBytes
 from ..passes.transpose_products import TransposeProducts
 from ..passes.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
+from .compile_settings import Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS
 
@@ -61,6 +63,7 @@ class Level:
     """What a mode that swizzles may do besides.
 
     Attributes:
+        tiling: chooses the tile of a workgroup, before all other passes; None leaves it to stock.
         configuring: passes on the configured function, before its pipeline runs.
         renaming: passes that change the register layouts of vectors, right before memory layouts
             are chosen.
@@ -73,6 +76,7 @@ class Level:
         arithmetic: passes on flat vectors, before IREE expands their arithmetic.
     """
 
+    tiling: Retile | None = None
     configuring: tuple[FunctionPass, ...] = ()
     renaming: tuple[FunctionPass, ...] = ()
     products: tuple[FunctionPass, ...] = ()
@@ -86,13 +90,20 @@ class Level:
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 
 
-def mitigation_edits(mitigation: str, level: str) -> list[PipelineEdit]:
+def mitigation_edits(mode: Mode) -> list[PipelineEdit]:
     """Returns the edits of a mode, in the order in which they are made.
 
     Raises:
-        KeyError: `mitigation` is no mode, or `level` no level.
+        KeyError: a part of the mode does not exist.
     """
-    return list(MODES[mitigation](_LEVELS[level]))
+    level = _LEVELS[mode.level]
+    return list(MODES[mode.mitigation](replace(level, tiling=_tiling(level, mode.retile))))
+
+
+def _tiling(level: Level, retile: str) -> Retile | None:
+    if level.tiling is None or retile == "off":
+        return None
+    return replace(level.tiling, mode=RetileMode(retile))
 
 
 def verifying_edits() -> list[PipelineEdit]:
@@ -179,6 +190,7 @@ else the level lets them do."""
 _LEVELS: dict[str, Level] = {
     "layout": Level(),
     "exact": Level(
+        tiling=Retile(),
         renaming=(RenameRegisters(),),
         products=(RenameContractions(),),
         lowering=(TransposeBytes(),),
@@ -186,6 +198,7 @@ _LEVELS: dict[str, Level] = {
         matrices=True,
     ),
     "fast": Level(
+        Retile(other_keys=True, native_exponentials=True),
         (TransposeProducts(), JoinAttentionTiles()),
         (RenameRegisters(reductions=True), DeferLaneSums()),
         (RenameContractions(reductions=True),),
@@ -283,6 +296,10 @@ def _around_layouts(level: Level) -> list[PipelineEdit]:
     """
     last = (AlignLdsAccesses(), *level.tiles, *level.arithmetic)
     edits = [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *last)]
+    if level.tiling is not None:
+        edit = _edit(CODEGEN_PIPELINES, _BEFORE, _FIRST, level.tiling)
+        # The compiler may find that it cannot distribute a tile, in all modes.
+        edits.append(replace(edit, optional=True))
     if level.configuring:
         edits.append(_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring))
     return edits

@@ -58,13 +58,15 @@ def taken_back_on_failure(context: PassContext) -> Iterator[None]:
     """Holds back what passes say, and takes it back with their decisions after a
     `RecoverableFailure`."""
     held: list[Diagnostic] = []
-    consume, decided = context.sink.consume, len(context.log.decisions)
+    consume = context.sink.consume
+    decided, tuned = len(context.log.decisions), len(context.tuned)
     context.sink.consume = held.append
     try:
         yield
     except RecoverableFailure:
         held.clear()
         del context.log.decisions[decided:]
+        del context.tuned[tuned:]
         raise
     finally:
         context.sink.consume = consume

@@ -66,6 +66,8 @@ class SteppedCompile:
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
+    _source: Source | None = None
+    _users_configuration: str | None = None
 
     def __post_init__(self) -> None:
         _check_phases(self.settings)
@@ -174,7 +176,24 @@ class SteppedCompile:
             self._messages.append(str(diagnostic))
 
         sink = DiagnosticSink(print_to_stderr if self.console else collect, self.settings.remarks)
-        return PassContext(sink, DecisionLog() if self.decisions is None else self.decisions)
+        log = DecisionLog() if self.decisions is None else self.decisions
+        return PassContext(sink, log, users_configuration=self._why_configured)
+
+    def _why_configured(self) -> str:
+        """Returns why the configurations of the source in work may be the user's own."""
+        from .users_configuration import configuring_attribute, configuring_flag
+
+        if self._users_configuration is None:
+            self._users_configuration = configuring_flag(self.settings.process_flags)
+        if not self._users_configuration and self._source is not None:
+            # Reading it twice is less work than to look at every program before its codegen.
+            again = SteppedInvocation(self.session, verify=False)
+            self._check(again.parse(self._source, console_diagnostics=False))
+            program = again.export()
+            # As long as it is open, it receives the diagnostics of all others.
+            again.close()
+            self._users_configuration = configuring_attribute(program)
+        return self._users_configuration
 
     @cached_property
     def _runner(self) -> PassRunner:
@@ -204,6 +223,7 @@ class SteppedCompile:
         """Compiles up to codegen, or to the last phase if that comes first."""
         start, end = self.settings.compile_from, self.settings.compile_to
         first = self.parse(source)
+        self._source, self._users_configuration = source, None
         if has_codegen(start, end):
             end = BEFORE_CODEGEN
         if start != end:

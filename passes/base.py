@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Self, get_type_hints
@@ -15,6 +16,7 @@ from iree.compiler import ir
 from ..dialect_utils.diagnostics import DiagnosticSink, SourceLocation
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
+from ..dialect_utils.tuned_operation import TunedOperation
 from .decisions import Action, Decision, DecisionLog
 
 
@@ -28,6 +30,10 @@ class PassContext:
 
     sink: DiagnosticSink = field(default_factory=DiagnosticSink)
     log: DecisionLog = field(default_factory=DecisionLog)
+    tuned: list[TunedOperation] = field(default_factory=list)
+    """The operations that got another configuration than IREE's."""
+    users_configuration: Callable[[], str] = str
+    """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 
@@ -45,6 +51,8 @@ class FunctionPass(ABC):
     later_passes_may_refuse: ClassVar[bool] = False
     """Whether the pass makes what the compiler's own passes may fail on. If one does, the function
     is compiled again without it."""
+    kept: ClassVar[str] = "register layouts"
+    """What a function keeps that is compiled without the pass."""
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether the pass may change `function` where the pass stands in a pipeline.

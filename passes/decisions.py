@@ -26,6 +26,8 @@ class Action(Enum):
     """The allocation got slots that are filled while products run."""
     RELOAD = "reload"
     """Operands are read from the allocation in every trip of a loop."""
+    RETILE = "retile"
+    """A workgroup of the operation computes another tile."""
     KEEP = "keep"
     """The allocation was left as it is."""
 

@@ -34,7 +34,7 @@ from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of, launch_of
-from ..dialect_utils.tiled_attention import TiledAttention, only_attention
+from ..dialect_utils.tiled_attention import TILE_IS_CHOSEN, TiledAttention, only_attention
 from .base import FunctionPass, PassContext
 
 LEAST_WORKGROUPS = 256
@@ -56,6 +56,7 @@ class JoinAttentionTiles(FunctionPass):
     name: ClassVar[str] = "bankwise-join-attention-tiles"
     summary: ClassVar[str] = "compute more of an attention's output from the same scores and keys"
     later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "tiles"
 
     rows: bool = True
 
@@ -69,7 +70,7 @@ class JoinAttentionTiles(FunctionPass):
         limits = _Limits(target, launch.threads)
         try:
             attention = only_attention(function)
-            if attention is None:
+            if attention is None or TILE_IS_CHOSEN in attention.operation.attributes:
                 return
             joined = self._joined(attention, limits)
         except Refusal as refusal:

@@ -22,6 +22,7 @@ from .reload_operands import ReloadOperands
 from .rename_contractions import RenameContractions
 from .rename_registers import RenameRegisters
 from .resolve_swizzle_hints import ResolveSwizzleHints
+from .retile import Retile
 from .swizzle_lds_allocs import SwizzleLdsAllocs
 from .transpose_bytes import TransposeBytes
 from .transpose_products import TransposeProducts
@@ -29,6 +30,7 @@ from .verify_lds_conflicts import VerifyLdsConflicts
 from .warn_unhinted_allocs import WarnUnhintedAllocs
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    Retile,
     TransposeProducts,
     JoinAttentionTiles,
     RenameRegisters,

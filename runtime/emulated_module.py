@@ -15,7 +15,7 @@ from iree.compiler.api import Session, Source
 
 from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
 from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
-from ..iree_plugin.compile_driver import decisions_written
+from ..iree_plugin.compile_driver import records_written
 from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
@@ -102,7 +102,7 @@ def compile_as_set(settings: CompileSettings) -> EmulatedModule:
         source = open_file(session, settings.input)
         with (
             SteppedCompile(session, _up_to_host_program(settings)) as compilation,
-            decisions_written(compilation),
+            records_written(compilation),
         ):
             host = _compile(compilation, source)
         for flag in settings.process_flags:

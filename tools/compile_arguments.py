@@ -16,6 +16,7 @@ from ..iree_plugin.compile_settings import (
     LEVELS,
     MITIGATIONS,
     OUTPUT_FORMATS,
+    RETILE,
     CompileSettings,
 )
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
@@ -31,6 +32,10 @@ BANKWISE OPTIONS:
 {modes}
   --bankwise-level=<value>        What auto and swizzle may change:
 {levels}
+  --bankwise-retile=<value>       Where workgroups get tiles that are predicted to be faster:
+{retile}
+  --bankwise-write-tuning-spec=<file>
+                                  Write these tiles for --iree-codegen-tuning-spec-path
   --bankwise-remarks              Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>     Write the same as JSON
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
@@ -54,7 +59,7 @@ IREE AND LLVM OPTIONS:
 
 def help_text() -> str:
     """Returns what `--help` prints above the compiler's own help."""
-    return HELP.format(modes=_listed(MITIGATIONS), levels=_listed(LEVELS))
+    return HELP.format(modes=_listed(MITIGATIONS), levels=_listed(LEVELS), retile=_listed(RETILE))
 
 
 def _listed(values: Mapping[str, str]) -> str:
@@ -65,6 +70,8 @@ _OWN_VALUES = {
     "o": "output",
     "bankwise-mitigation": "mitigation",
     "bankwise-level": "level",
+    "bankwise-retile": "retile",
+    "bankwise-write-tuning-spec": "tuning_spec",
     "bankwise-decisions": "decisions",
     "bankwise-dump-ir": "dump_ir",
     "output-format": "output_format",
@@ -88,6 +95,7 @@ _OWN_SWITCHES = {
 _CHOICES = {
     "mitigation": MITIGATIONS,
     "level": LEVELS,
+    "retile": RETILE,
     "output_format": OUTPUT_FORMATS,
     "compile_mode": COMPILE_MODES,
 }

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..bank_model.targets import known_targets
-from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, CompileSettings
+from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
 from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
@@ -38,6 +38,7 @@ OPTIONS:
   --compile                     Compile, also without a compiler flag
   --bankwise-mitigation=<value> What to compile with: {modes}
   --bankwise-level=<value>      What the compile may change: {levels}
+  --bankwise-retile=<value>     Where it replaces the tiles of workgroups: {retile}
   --help, --version
 
 A compile also takes iree-compile's flags: bankwise-compile --help lists them.
@@ -46,12 +47,16 @@ A compile also takes iree-compile's flags: bankwise-compile --help lists them.
 
 def help_text() -> str:
     """Returns what `--help` prints."""
-    usual = CompileSettings.mitigation
-    modes = ", ".join(f"{mode} (default)" if mode == usual else mode for mode in MITIGATIONS)
-    levels = ", ".join(
-        f"{level} (default)" if level == CompileSettings.level else level for level in LEVELS
+    modes = _listed(MITIGATIONS, CompileSettings.mitigation)
+    levels = _listed(LEVELS, CompileSettings.level)
+    retile = _listed(RETILE, CompileSettings.retile)
+    return HELP.format(
+        targets=", ".join(known_targets()), modes=modes, levels=levels, retile=retile
     )
-    return HELP.format(targets=", ".join(known_targets()), modes=modes, levels=levels)
+
+
+def _listed(values: Iterable[str], usual: str) -> str:
+    return ", ".join(f"{value} (default)" if value == usual else value for value in values)
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ _VALUES = {"o": "output", "output": "output", "format": "format", "target": "tar
 _NUMBERS = {"allocation": "allocations", "access": "accesses"}
 _COMPILE = "compile"
 # Flags of bankwise-compile that a report can honour; the others change or name its outputs.
-_HONOURED = ("input", "mitigation", "level", "compile_from", "verify", "process_flags")
+_HONOURED = ("input", "mitigation", "level", "retile", "compile_from", "verify", "process_flags")
 
 
 @dataclass

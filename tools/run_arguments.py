@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, CompileSettings
+from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
 from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
@@ -16,8 +16,8 @@ from .usage import UsageError, check_choice, flag_of, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
-    *("input", "mitigation", "level", "remarks", "decisions", "dump_ir", "verify_lds"),
-    "compile_from",
+    *("input", "mitigation", "level", "retile", "tuning_spec", "remarks", "decisions", "dump_ir"),
+    *("verify_lds", "compile_from"),
     *("verify", "dump_phases_to", "remarks_filter", "remarks_file", "print_before", "print_after"),
     "process_flags",
 )
@@ -37,7 +37,12 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
     # A module that stands first cannot be taken for the value of a flag.
     compiled = compile_arguments.parse_arguments([*named, *rest])
-    compiled = replace(compiled, mitigation=known.bankwise_mitigation, level=known.bankwise_level)
+    compiled = replace(
+        compiled,
+        mitigation=known.bankwise_mitigation,
+        level=known.bankwise_level,
+        retile=known.bankwise_retile,
+    )
     module = compiled.input
     if module is None and known.list_devices is None and not known.list_drivers:
         raise UsageError("no module; name one with --module=FILE")
@@ -184,6 +189,8 @@ examples:
         help="how an .mlir module is compiled")  # fmt: skip
     add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
         help="what the compile may change")  # fmt: skip
+    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE),
+        help="where the compile replaces the tiles of workgroups")  # fmt: skip
     add("--counters", action="store_true", help="print the emulator's counters")
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",

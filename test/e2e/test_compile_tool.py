@@ -53,9 +53,10 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert all(d["conflict_cycles_after"] < d["conflict_cycles_before"] for d in hinted)
     assert f"{source}:4:10: remark: allocation of tensor<" in result.stderr
     dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
-    assert dumped[0].startswith("01-") and dumped[0].endswith("bankwise-rename-registers.mlir")
-    assert dumped[1].startswith("02-") and dumped[1].endswith("bankwise-hint-vector-allocs.mlir")
-    assert dumped[-1].endswith("bankwise-align-lds-accesses.mlir")
+    first = ("retile", "rename-registers", "hint-vector-allocs")
+    for number, (name, path) in enumerate(zip(first, dumped, strict=False), start=1):
+        assert path.startswith(f"{number:02d}-") and path.endswith(f"-bankwise-{name}.mlir")
+    assert any(path.endswith("-bankwise-align-lds-accesses.mlir") for path in dumped)
     assert {p.name for p in tmp_path.iterdir()} == {"attention.mlir", "out.vmfb", "d.json", "ir"}
 
 

@@ -67,7 +67,7 @@ def test_exponentials_of_f16_stay() -> None:
 
 def test_attention_rounds_to_bf16_two_at_once() -> None:
     source = Attention(1, 128, 64, "bf16").source()
-    fast, exact = (mnemonics(source, mode) for mode in ("auto/fast", "auto/exact"))
+    fast, exact = (mnemonics(source, mode) for mode in ("auto/fast/off", "auto/exact/off"))
     # The 32 scores of a lane, and its 16 elements of the output.
     assert fast["cvt.rn.bf16x2.f32"] == 16 + 8
     assert fast["setp.nan.f32"] == 0

@@ -18,7 +18,8 @@ SCORES = 32
 def test_scores_are_computed_once(dtype: str) -> None:
     source = Attention(16, 1024, 64, dtype).source()
     exact, fast = (
-        compile_mlir(source, target_flags("sm_80"), mode) for mode in ("auto/exact", "auto/fast")
+        compile_mlir(source, target_flags("sm_80"), mode)
+        for mode in ("auto/exact/off", "auto/fast/off")
     )
     # 4 or 8 tiles of 8 columns, summed over 64.
     assert exact.count(MULTIPLICATION) == SCORES + 4 * 4

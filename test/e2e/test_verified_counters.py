@@ -19,6 +19,7 @@ from bankwise.dialect_utils.gpu_target import lds_model
 from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.counters import Counters
+from bankwise.iree_plugin.compile_settings import Mode
 from bankwise.iree_plugin.mitigation import mitigation_edits, verifying_edits
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
@@ -107,7 +108,7 @@ def test_model_and_counters_agree_by_kind_of_instruction(
     edit = PipelineEdit(place.anchor, place.position, (count,), place.pipelines, required=True)
     flags = ["--iree-hal-target-device=hip", f"--iree-rocm-target={arch}"]
     # Before the mitigation's own edits, which put another pass in the anchor's place.
-    edits = [edit, *mitigation_edits(mitigation, "layout")]
+    edits = [edit, *mitigation_edits(Mode(mitigation, "layout"))]
     with compile_for_emulation(source, flags, "stock", edits=edits) as module:
         device = EmulatedDevice(module.kernels)
         HostProgram(module.host, device).call(function, values)

@@ -100,6 +100,7 @@ class MatmulIr:
     mma: str = _MMA_SYNC
     staged: str = "promote_operands = [0, 1]"
     tiles: str = "reduction = [0, 0, 0, 8], subgroup = [0, 2, 4, 0], workgroup = [1, 64, 64, 0]"
+    acc: str = "convert_acc_gemm, "
     also: str = ""
     arch: str = "sm_80"
 
@@ -114,7 +115,7 @@ class MatmulIr:
         c = operand("d0, d1, d2", "f32")
         maps = (self.a_map, self.b_map, "d0, d1, d2")
         affine = ", ".join(f"affine_map<(d0, d1, d2, d3) -> ({each})>" for each in maps)
-        config = f"convert_acc_gemm, mma_kind = {self.mma}, {self.staged}, {self.tiles}"
+        config = f"{self.acc}mma_kind = {self.mma}, {self.staged}, {self.tiles}"
         options = (
             "gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, "
             "no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>"

@@ -12,13 +12,13 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.attention_tiles import (
-    AttentionTile,
+    AttentionTiling,
     WarpTiledAttention,
     warp_tiled_attention,
 )
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.operations import children
-from bankwise.dialect_utils.product_tiles import ProductTile, WarpTiledProduct, warp_tiled_product
+from bankwise.dialect_utils.product_tiles import ProductTiling, WarpTiledProduct, warp_tiled_product
 
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
@@ -50,7 +50,7 @@ def product_in(function: ir.Operation) -> WarpTiledProduct:
 def test_an_attention_is_read(mask: bool) -> None:
     _module, function = parsed(AttentionIr(b=2, m=1024, n=96, k=64, t=512, mask=mask))
     found = attention_in(function)
-    assert found.tile == AttentionTile(rows=64, columns=32, step=64, warps=4)
+    assert found.tile == AttentionTiling(rows=64, columns=32, keys=64, warps=4)
     assert (found.batch, found.rows, found.columns) == (2, 1024, 96)
     assert (found.head, found.keys, found.element_bits) == (64, 512, 16)
     assert found.scores == found.outputs == (16, 8, 16)
@@ -61,7 +61,7 @@ def test_an_attention_is_read(mask: bool) -> None:
 def test_a_product_is_read(loops: tuple[int, ...], b_map: str) -> None:
     _module, function = parsed(MatmulIr(b_map=b_map))
     found = product_in(function)
-    assert found.tile == ProductTile(rows=64, columns=64, step=128, warp_rows=2, warp_columns=2)
+    assert found.tile == ProductTiling(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
     assert (found.batch, found.rows, found.columns, found.summed) == (8, 256, 256, 512)
     assert (found.loops, found.element_bits) == (loops, 16)
     assert warp_tiled_attention(function) is None
@@ -75,7 +75,7 @@ def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns:
     module, function = parsed(AttentionIr())
     before = str(module)
     stock = attention_in(function).tile
-    tile = AttentionTile(warps * 16 * high, columns, step, warps)
+    tile = AttentionTiling(warps * 16 * high, columns, step, warps)
     attention_in(function).configure(function, tile)
     assert module.operation.verify()
     assert attention_in(function).tile == tile
@@ -89,7 +89,7 @@ def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n:
     module, function = parsed(MatmulIr())
     before = str(module)
     stock = product_in(function).tile
-    tile = ProductTile(down * m * 16, across * n * 8, step, down, across)
+    tile = ProductTiling(down * m * 16, across * n * 8, step, down, across)
     product_in(function).configure(function, tile)
     assert module.operation.verify()
     assert product_in(function).tile == tile
@@ -102,17 +102,17 @@ def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n:
 def test_tiles_that_do_not_divide_are_not_taken() -> None:
     _module, function = parsed(AttentionIr(n=96, t=192))
     attention = attention_in(function)
-    assert attention.takes(AttentionTile(128, 96, 64, 8))
+    assert attention.takes(AttentionTiling(128, 96, 64, 8))
     for rows, columns, step, warps in (
         *((48, 96, 64, 1), (64, 64, 64, 4), (64, 96, 128, 4), (64, 96, 24, 4)),
         *((64, 96, 64, 8), (128, 96, 64, 3)),
     ):
-        assert not attention.takes(AttentionTile(rows, columns, step, warps))
+        assert not attention.takes(AttentionTiling(rows, columns, step, warps))
     _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
     product = product_in(function)
-    assert product.takes(ProductTile(64, 64, 32, 4, 2))
+    assert product.takes(ProductTiling(64, 64, 32, 4, 2))
     for tile in ((128, 64, 32, 4, 2), (64, 96, 32, 2, 2), (64, 64, 64, 2, 2), (32, 64, 32, 4, 1)):
-        assert not product.takes(ProductTile(*tile))
+        assert not product.takes(ProductTiling(*tile))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
         (MatmulIr(tiles=MatmulIr.tiles.replace("[1, 64", "[2, 64")), "tiled otherwise"),
         (MatmulIr(tiles=MatmulIr.tiles.replace("[0, 2", "[1, 2")), "tiled otherwise"),
         (MatmulIr(tiles=MatmulIr.tiles.replace("2, 4", "3, 4")), "evenly"),
+        (MatmulIr(acc=""), "what it adds to"),
         (MatmulIr(also=ALSO_CONFIGURED), "several operations"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.iree_plugin.codegen_replay import splice
-from bankwise.iree_plugin.compile_settings import MITIGATIONS
+from bankwise.iree_plugin.compile_settings import MITIGATIONS, Mode
 from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.mitigation import MODES, mitigation_edits
 from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit
@@ -43,7 +43,7 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
     recordings: list[Recording], mitigation: str, attribute: str
 ) -> None:
     seen = set[bool]()
-    edits = made_for(mitigation_edits(mitigation, "exact"), attribute)
+    edits = made_for(mitigation_edits(Mode(mitigation)), attribute)
     matrices = any(isinstance(each, FormLdmatrix) for edit in edits for each in edit.passes)
     assert matrices == attribute.startswith("NV")
     for recording in recordings:
@@ -67,7 +67,7 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
 def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     kinds = set[str]()
     for recording in recordings:
-        stages = splice(recording, mitigation_edits("pad", "exact"), recording.key.pipeline)
+        stages = splice(recording, mitigation_edits(Mode("pad")), recording.key.pipeline)
         if any(isinstance(step, PadUnhintedAllocs) for stage in stages for step in stage):
             kinds.add(recording.key.pipeline)
     assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}

@@ -8,6 +8,7 @@ from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
 from bankwise.dialect_utils.operations import children
+from bankwise.dialect_utils.tuned_operation import TunedOperation
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from bankwise.passes.base import PassContext
@@ -68,14 +69,18 @@ def test_only_a_recoverable_failure_takes_back_what_was_said(recoverable: bool):
     context = PassContext(sink=DiagnosticSink(heard.append))
     decision = Decision("p", "f", "a", "", Action.KEEP, "")
     context.log.add(decision)
+    tuned = TunedOperation("", "", "", ())
+    context.tuned.append(tuned)
     failure = PassFailure(function.location, "why")
     error = RecoverableFailure(ObserveLds(), failure) if recoverable else failure
     with pytest.raises(type(error)), taken_back_on_failure(context):
         context.sink.warning(function.location, "said")
         context.log.add(decision)
+        context.tuned.append(tuned)
         raise error
     assert [diagnostic.message for diagnostic in heard] == ([] if recoverable else ["said"])
     assert len(context.log.decisions) == (1 if recoverable else 2)
+    assert len(context.tuned) == (1 if recoverable else 2)
     context.sink.warning(function.location, "afterwards")
     assert heard[-1].message == "afterwards"
 

@@ -36,8 +36,8 @@ def test_unknown_name_suggests_the_closest() -> None:
     with pytest.raises(UnknownPassError, match="did you mean 'bankwise-pad-unhinted-allocs'"):
         make_pass("bankwise-pad-unhinted-alloc", "")
     with pytest.raises(UnknownPassError) as caught:
-        make_pass("bankwise-zzz", "")
-    assert str(caught.value) == "'bankwise-zzz' does not refer to a registered pass"
+        make_pass("zzz", "")
+    assert str(caught.value) == "'zzz' does not refer to a registered pass"
 
 
 def test_unknown_option() -> None:

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels whose workgroups compute other tiles than stock's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from iree.compiler import ir
+
+import bankwise
+from bankwise.dialect_utils.attention_tiles import AttentionTiling, warp_tiled_attention
+from bankwise.dialect_utils.product_tiles import ProductTiling, warp_tiled_product
+from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Attention, Matmul, dtype_of, random_operands
+
+from .conftest import BIN, Tool
+
+FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
+
+
+@dataclass(frozen=True)
+class GiveTile(FunctionPass):
+    """Gives a function a tile, whatever is predicted of it."""
+
+    name: ClassVar[str] = "test-give-tile"
+    summary: ClassVar[str] = "give a workgroup a tile"
+    tile: Any = None
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        tiled = warp_tiled_attention(function) or warp_tiled_product(function)
+        assert tiled is not None and tiled.takes(self.tile)
+        tiled.configure(function, self.tile)
+
+
+def run(kernel: Attention | Matmul, mode: str, tile: object = None, **more: Any) -> EmulatedRun:
+    edits = [PipelineEdit.before(FIRST, GiveTile(tile))] if tile is not None else []
+    if isinstance(kernel, Matmul):
+        operands = random_operands(kernel)
+    else:
+        random = np.random.default_rng(7)
+        shape = (kernel.batch, kernel.seq, kernel.head_dim)
+        operands = [random.standard_normal(shape).astype(dtype_of(kernel.dtype)) for _ in range(3)]
+    flags = target_flags("gfx942")
+    return run_emulated(kernel.source(), flags, mode, operands, edits=edits, **more)
+
+
+@cache
+def stock(kernel: Attention | Matmul) -> EmulatedRun:
+    return run(kernel, "stock")
+
+
+ATTENTIONS = st.tuples(
+    st.sampled_from([Attention(1, 128, 64, "f16"), Attention(2, 128, 32, "bf16")]),
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([16, 32]),
+)
+MATMULS = st.tuples(
+    st.sampled_from([Matmul(128, 128, 128, "f16"), Matmul(128, 128, 128, "i8", transposed=True)]),
+    st.sampled_from([(1, 4), (2, 2), (4, 1), (2, 4), (4, 2)]),
+    st.sampled_from([32, 64, 128]),
+    st.sampled_from([32, 64, 128]),
+    st.sampled_from([32, 64]),
+)
+FEW = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@FEW
+@given(ATTENTIONS)
+def test_attentions_have_the_same_bits_in_any_tile(case: tuple[Attention, int, int]) -> None:
+    kernel, warps, high = case
+    if warps * high > kernel.seq:
+        return
+    tile = AttentionTiling(warps * high, kernel.head_dim, 64, warps)
+    result = run(kernel, "auto/exact/off", tile)
+    assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
+    assert result.counters[Counted.CONFLICTS] == 0
+    assert result.workgroups == kernel.batch * kernel.seq // tile.rows
+
+
+@FEW
+@given(MATMULS)
+def test_products_have_the_same_bits_in_any_tile(
+    case: tuple[Matmul, tuple[int, int], int, int, int],
+) -> None:
+    kernel, (down, across), rows, columns, summed = case
+    if rows % (16 * down) or columns % (16 * across):
+        return
+    tile = ProductTiling(rows, columns, summed, down, across)
+    result = run(kernel, "auto/exact/off", tile)
+    assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
+    assert result.workgroups == kernel.m * kernel.n // (rows * columns)
+
+
+def test_a_whole_head_takes_a_quarter_of_the_lds_instructions() -> None:
+    kernel = Attention(2, 1024, 128, "f16")
+    result = run(kernel, "auto/exact/off", AttentionTiling(64, 128, 64, 4))
+    assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
+    expected = {
+        Counted.LDS: (370_688, 91_136),
+        Counted.MFMA: (196_608, 131_072),
+        Counted.LDS_CYCLES: (1_400_832, 663_552),
+        Counted.CONFLICTS: (139_264, 0),
+    }
+    for counted, (before, after) in expected.items():
+        assert (stock(kernel).counters[counted], result.counters[counted]) == (before, after)
+
+
+def test_retile_on_has_the_same_bits() -> None:
+    kernel = Attention(40, 1024, 64, "f16")
+    log = DecisionLog()
+    source, flags = kernel.source(), target_flags("gfx942")
+    bankwise.compile(source, flags, "auto/exact/on", decisions=log)
+    (chosen,) = [each for each in log if each.action is Action.RETILE]
+    log = DecisionLog()
+    bankwise.compile(source, flags, "auto/exact", decisions=log)
+    (named,) = [each for each in log if each.pass_name == chosen.pass_name]
+    assert named.action is Action.KEEP and named.reason.startswith(chosen.reason)
+    assert "--bankwise-retile=on" in named.reason
+    log = DecisionLog()
+    bankwise.compile(source, flags, "auto/layout/on", decisions=log)
+    assert not [each for each in log if each.pass_name == chosen.pass_name]
+
+
+def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest tile is predicted to be the best, and to need no LDS."""
+    monkeypatch.setattr(
+        "bankwise.passes.tile_choice.Circumstances.time",
+        lambda self, work: 1.0 / work.lds_bytes,
+    )
+    kernel = Attention(1, 256, 256, "f16")
+    log = DecisionLog()
+    source, flags = kernel.source(), target_flags("gfx942")
+    retiled = bankwise.compile(source, flags, "auto/exact/on", decisions=log)
+    assert not [each for each in log if each.action is Action.RETILE]
+    assert retiled == bankwise.compile(source, flags, "auto/exact/off")
+
+
+CONFIGURED = """
+func.func @f(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<4096x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4096x4096xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %out = linalg.matmul CONFIG ins(%a, %b : tensor<4096x4096xf16>, tensor<4096x4096xf16>)
+      outs(%init : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %out : tensor<4096x4096xf32>
+}
+"""
+CONFIG = """{compilation_info = #iree_codegen.compilation_info<
+  lowering_config = #iree_gpu.lowering_config<{
+    mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1],
+    reduction = [0, 0, 2], subgroup = [2, 4, 0], workgroup = [64, 64, 0]}>,
+  translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse>
+    workgroup_size = [128, 1, 1] subgroup_size = 32>>}"""
+
+
+@pytest.mark.parametrize("config", ["", CONFIG])
+def test_a_user_s_configuration_stands(config: str, tool: Tool, tmp_path: Path) -> None:
+    source = tmp_path / "a.mlir"
+    source.write_text(CONFIGURED.replace("CONFIG", config))
+    compiled = tool("bankwise-compile", str(source), *target_flags("sm_80"), "--bankwise-remarks",
+                    "-o", "a.vmfb")  # fmt: skip
+    assert compiled.returncode == 0, compiled.stderr
+    kept = "it is not taken: the program has a compilation_info of its own"
+    assert ("tile of a workgroup: " in compiled.stderr) and (kept in compiled.stderr) == bool(
+        config
+    )
+
+
+_CONFIGS = re.compile(r"#iree_gpu\.lowering_config<\{.*?\}>|translation_info = .*?>>?\}?>")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Attention(40, 1024, 64, "f16"), Matmul(4096, 4096, 1024, "f16")],
+    ids=["attention", "matmul"],
+)
+def test_a_tuning_spec_gives_iree_the_same_tile(
+    kernel: Attention | Matmul, tool: Tool, tmp_path: Path
+) -> None:
+    source = tmp_path / "a.mlir"
+    source.write_text(kernel.source())
+    flags = [str(source), *target_flags("gfx942")]
+    spec = tmp_path / "spec.mlir"
+    written = [f"--bankwise-write-tuning-spec={spec}", f"--bankwise-dump-ir={tmp_path}/ir"]
+    ours = tool("bankwise-compile", *flags, "--bankwise-retile=on", *written, "-o", "a.vmfb")
+    assert ours.returncode == 0, ours.stderr
+    (dump,) = (tmp_path / "ir").glob("*-bankwise-retile.mlir")
+    stock, tuned = (
+        subprocess.run(
+            [BIN / "iree-compile", *flags, *more, "--compile-to=executable-configurations",
+             "--mlir-print-local-scope"],
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for more in ([], [f"--iree-codegen-tuning-spec-path={spec}"])
+    )  # fmt: skip
+    expected, without, found = (
+        {*_CONFIGS.findall(each)} for each in (dump.read_text(), stock, tuned)
+    )
+    assert found == expected
+    assert found != without
+    # A spec of one's own is a configuration of one's own.
+    again = tool("bankwise-compile", *flags, "--bankwise-retile=on", "-o", "b.vmfb",
+                 "--bankwise-remarks", f"--iree-codegen-tuning-spec-path={spec}")  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert "remark: tile of a workgroup: " not in again.stderr.replace("it is not taken", "\0")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Telling a user's configuration of kernels from IREE's."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir
+
+from bankwise.iree_plugin.users_configuration import configuring_attribute, configuring_flag
+
+
+@pytest.mark.parametrize(
+    ("flags", "found"),
+    [
+        ((), ""),
+        (("--iree-hal-target-device=cuda",), ""),
+        (("--iree-codegen-tuning-spec-path=a.mlir",), "--iree-codegen-tuning-spec-path is given"),
+        (("-iree-codegen-tuning-spec-path", "a.mlir"), "--iree-codegen-tuning-spec-path is given"),
+        (
+            ("--iree-codegen-enable-default-tuning-specs",),
+            "--iree-codegen-enable-default-tuning-specs is given",
+        ),
+        (("--iree-codegen-enable-default-tuning-specs=false",), ""),
+    ],
+)
+def test_flags(flags: tuple[str, ...], found: str) -> None:
+    assert configuring_flag(flags) == found
+
+
+@pytest.mark.parametrize(
+    ("attributes", "found"),
+    [
+        ("", ""),
+        ("{other = 1}", ""),
+        ("{compilation_info = 1}", "the program has a compilation_info of its own"),
+        ("{lowering_config = 1}", "the program has a lowering_config of its own"),
+        ("{translation_info = 1}", "the program has a translation_info of its own"),
+    ],
+)
+def test_attributes_at_any_depth(attributes: str, found: str) -> None:
+    text = f'"a.a"() ({{ "b.b"() {attributes} : () -> () }}) : () -> ()'
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(text)
+        assert configuring_attribute(module.operation) == found
