@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.tile_cost import Processor, processor_of
+from ..bank_model.tile_cost import processor_of
 from ..dialect_utils.attention_tiles import warp_tiled_attention
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import gpu_target_of, lds_limit
@@ -86,26 +86,30 @@ class Retile(FunctionPass):
         """Rewrites the configuration of `function`; never fails."""
         function = function.operation
         target = gpu_target_of(function, context.test_target)
-        processor = None if target is None else processor_of(target.arch)
-        if target is None or processor is None:
+        circumstances = self.circumstances(function, context)
+        if target is None or circumstances is None:
             return
         try:
-            limit = lds_limit(function, context.test_target)
-            choice = self._choice(function, self._circumstances(target.arch, processor, limit))
+            choice = self._choice(function, circumstances)
         except Refusal as refusal:
             context.sink.remark(
                 function.location, f"the tile of a workgroup stays: {refusal.reason}"
             )
             return
         if choice is not None:
-            unmeasured = "" if processor.measured else target.arch
+            unmeasured = "" if circumstances.processor.measured else target.arch
             self._decide(function, choice, unmeasured, context)
 
-    def _circumstances(self, arch: str, processor: Processor, limit: int) -> Circumstances:
-        nvidia = arch.startswith("sm_")
+    def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
+        """Returns what tiles of a function are judged by; None for a GPU without a model."""
+        target = gpu_target_of(function, context.test_target)
+        processor = None if target is None else processor_of(target.arch)
+        if target is None or processor is None:
+            return None
+        nvidia = target.arch.startswith("sm_")
         return Circumstances(
             processor,
-            limit,
+            lds_limit(function, context.test_target),
             other_keys=self.other_keys,
             overlap=nvidia and self.overlap,
             reloads=nvidia and self.reloads,

@@ -157,6 +157,48 @@ def attention_choice(
         AttentionTiling(warps * high * count, attention.columns, step, warps)
         for warps, count, step in product(_WARPS, _INSTRUCTIONS_HIGH, sorted(keys))
     )
+    work = _attention_work(attention, circumstances)
+    return _choice(attention, filter(attention.takes, tiles), work, circumstances)
+
+
+def product_choice(
+    matmul: WarpTiledProduct, circumstances: Circumstances
+) -> TileChoice[ProductTiling]:
+    """Returns the choice for a matrix product.
+
+    Its outputs are the same bits in every tile: an element is the sum over k in the order in which
+    matrix instructions take it, whatever a step holds of it.
+
+    Raises:
+        Refusal: the elements have no size that is known.
+    """
+    work = _product_work(matmul, circumstances)
+    tiles = _product_tiles({matmul.tile.summed, *_PRODUCT_STEPS})
+    return _choice(matmul, filter(matmul.takes, tiles), work, circumstances)
+
+
+def tile_time(
+    tiled: WarpTiledAttention | WarpTiledProduct,
+    tile: AttentionTiling | ProductTiling,
+    circumstances: Circumstances,
+) -> float:
+    """Returns the predicted microseconds of one tile, which the sizes must divide into.
+
+    Raises:
+        Refusal: the elements have no size that is known.
+        TypeError: the tile is that of another operation.
+    """
+    if isinstance(tiled, WarpTiledAttention) and isinstance(tile, AttentionTiling):
+        return circumstances.time(_attention_work(tiled, circumstances)(tile))
+    if isinstance(tiled, WarpTiledProduct) and isinstance(tile, ProductTiling):
+        return circumstances.time(_product_work(tiled, circumstances)(tile))
+    raise TypeError(f"{tile} is no tile of {tiled.operation.name}")
+
+
+def _attention_work(
+    attention: WarpTiledAttention, circumstances: Circumstances
+) -> Callable[[AttentionTiling], TileWork]:
+    """Returns what says how much work a tile is."""
     shape = AttentionShape(
         attention.batch,
         attention.rows,
@@ -178,20 +220,13 @@ def attention_choice(
         copied = tile.keys * (shape.head + tile.columns) * shape.element_bytes
         return circumstances.work(cut, copied)
 
-    return _choice(attention, filter(attention.takes, tiles), work, circumstances)
+    return work
 
 
-def product_choice(
+def _product_work(
     matmul: WarpTiledProduct, circumstances: Circumstances
-) -> TileChoice[ProductTiling]:
-    """Returns the choice for a matrix product.
-
-    Its outputs are the same bits in every tile: an element is the sum over k in the order in which
-    matrix instructions take it, whatever a step holds of it.
-
-    Raises:
-        Refusal: the elements have no size that is known.
-    """
+) -> Callable[[ProductTiling], TileWork]:
+    """Returns what says how much work a tile is."""
     shape = (matmul.rows, matmul.columns, matmul.summed)
     size = matmul.element_bits // 8
 
@@ -206,8 +241,7 @@ def product_choice(
 
         return circumstances.work(cut, (tile.rows + tile.columns) * tile.summed * size)
 
-    tiles = _product_tiles({matmul.tile.summed, *_PRODUCT_STEPS})
-    return _choice(matmul, filter(matmul.takes, tiles), work, circumstances)
+    return work
 
 
 def _product_tiles(steps: Iterable[int]) -> Iterator[ProductTiling]:

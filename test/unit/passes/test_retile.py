@@ -30,7 +30,12 @@ from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
 from bankwise.passes.join_attention_tiles import JoinAttentionTiles
 from bankwise.passes.retile import Retile, RetileMode
-from bankwise.passes.tile_choice import Circumstances, attention_choice, product_choice
+from bankwise.passes.tile_choice import (
+    Circumstances,
+    attention_choice,
+    product_choice,
+    tile_time,
+)
 
 from ..dialect_utils.configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
@@ -185,3 +190,20 @@ def test_tiles_stay_within_the_lds() -> None:
     without = product_choice(matmul, replace(PLAIN, lds_bytes=8192))
     assert math.isinf(without.stock_time) and without.gains
     assert "does not fit" in str(without)
+
+
+def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
+    modules = [ir.Module.parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
+    attention, matmul = (children(module.operation)[0] for module in modules)
+    tiled, product = warp_tiled_attention(attention), warp_tiled_product(matmul)
+    assert tiled is not None and product is not None
+    for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
+        for operation, choice in (
+            (tiled, attention_choice(tiled, circumstances)),
+            (product, product_choice(product, circumstances)),
+        ):
+            assert choice.gains
+            assert tile_time(operation, choice.best, circumstances) == choice.best_time
+            assert tile_time(operation, operation.tile, circumstances) == choice.stock_time
+    with pytest.raises(TypeError, match=r"no tile of linalg\.generic"):
+        tile_time(product, tiled.tile, PLAIN)
