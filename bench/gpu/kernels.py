@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,12 @@ class TimedKernel:
     def case(self, series: str) -> str:
         """Returns what names the kernel in a mode, or in another library."""
         return f"{self.name} {series}"
+
+    def without(self, modes: Collection[str]) -> TimedKernel:
+        """Returns the kernel as compiled with all but some modes."""
+        kept = tuple(mode for mode in self.modes if mode not in modes)
+        inexact = tuple(mode for mode in self.inexact if mode not in modes)
+        return replace(self, modes=kept, inexact=inexact)
 
     @staticmethod
     def from_fields(fields: dict[str, Any]) -> TimedKernel:

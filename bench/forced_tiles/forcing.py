@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes that give a function a tile of our choice, and that ask what tiles are predicted to take.
+
+Both stand where `bankwise-retile` does in the mode whose tiles are tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.attention_tiles import AttentionTiling, warp_tiled_attention
+from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.product_tiles import warp_tiled_product
+from ...iree_plugin.compile import compile
+from ...iree_plugin.compile_settings import Mode
+from ...iree_plugin.mitigation import mitigation_edits
+from ...iree_plugin.pipeline_edit import PipelineEdit
+from ...passes.base import FunctionPass, PassContext
+from ...passes.retile import Retile
+from ...passes.tile_choice import Tile, Tiled, tile_time
+from ...sweep.cases import target_flags
+from .pairs import TiledKernel, Tiling
+
+
+class TileError(RuntimeError):
+    """A tile that a kernel cannot have; the message says why."""
+
+
+@dataclass(frozen=True)
+class ForceTile(FunctionPass):
+    """Gives an attention or a matrix product one tile, whatever it has.
+
+    Attributes:
+        refusals: why the tile was not taken; empty if it was.
+    """
+
+    name: ClassVar[str] = "bench-force-tile"
+    summary: ClassVar[str] = "give workgroups the tile that a benchmark asks for"
+
+    tile: Tiling
+    refusals: list[str] = field(default_factory=list, compare=False)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Configures `function`, or notes why not."""
+        try:
+            _force(function.operation, self.tile)
+        except Refusal as refusal:
+            self.refusals.append(refusal.reason)
+
+    def forget(self, function: ir.Operation) -> None:
+        """Notes that the function is compiled again without a pass that is part of the test."""
+        self.refusals.append("a pass cannot go on with it")
+
+
+def _force(function: ir.Operation, tile: Tiling) -> None:
+    """Configures a function.
+
+    Raises:
+        Refusal: it computes nothing of the known forms, or does not divide into such tiles.
+    """
+    if isinstance(tile, AttentionTiling):
+        _configure(function, warp_tiled_attention(function), tile)
+    else:
+        _configure(function, warp_tiled_product(function), tile)
+
+
+def _configure(function: ir.Operation, tiled: Tiled[Tile] | None, tile: Tile) -> None:
+    if tiled is None:
+        raise Refusal("the function has no tile that is known")
+    if not tiled.takes(tile):
+        raise Refusal("its sizes do not divide into such tiles")
+    tiled.configure(function, tile)
+
+
+@dataclass(frozen=True)
+class PredictTiles(FunctionPass):
+    """Asks what tiles are predicted to take, and changes nothing.
+
+    Attributes:
+        retile: the pass whose predictions are wanted.
+        tiles: the tiles to ask for.
+        microseconds: the answers, in the order of `tiles`; infinite for what does not fit.
+    """
+
+    name: ClassVar[str] = "bench-predict-tiles"
+    summary: ClassVar[str] = "say what tiles are predicted to take"
+
+    retile: Retile
+    tiles: tuple[Tiling, ...]
+    microseconds: list[float] = field(default_factory=list, compare=False)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Predicts the times of all tiles."""
+        function = function.operation
+        try:
+            operation = warp_tiled_attention(function) or warp_tiled_product(function)
+            circumstances = self.retile.circumstances(function, context)
+        except Refusal as refusal:
+            raise PassFailure(function.location, refusal.reason) from refusal
+        if operation is None or circumstances is None:
+            raise PassFailure(function.location, "the model knows neither operation nor GPU")
+        self.microseconds.extend(tile_time(operation, each, circumstances) for each in self.tiles)
+
+
+def _edit_of(mode: str) -> tuple[PipelineEdit, Retile]:
+    """Returns the edit that replaces tiles in a mode, and its pass."""
+    for edit in mitigation_edits(Mode.parse(mode)):
+        for step in edit.passes:
+            if isinstance(step, Retile):
+                return edit, step
+    raise ValueError(f"mode {mode} replaces no tiles")
+
+
+def forcing_edits(mode: str, force: ForceTile) -> list[PipelineEdit]:
+    """Returns the edits that force a tile beside those of a mode."""
+    edit, _ = _edit_of(mode)
+    return [replace(edit, passes=(force,), optional=False)]
+
+
+def compile_tiled(kernel: TiledKernel, tile: Tiling, target: str, mode: str) -> bytes:
+    """Returns a kernel's module with a tile.
+
+    Raises:
+        TileError: the kernel cannot have it.
+        CompileError: the kernel does not compile with it.
+    """
+    force = ForceTile(tile)
+    edits = forcing_edits(mode, force)
+    vmfb = compile(kernel.kernel.source(), target_flags(target), mode, edits=edits)
+    if force.refusals:
+        raise TileError(force.refusals[0])
+    return vmfb
+
+
+def predicted_microseconds(
+    kernel: TiledKernel, tiles: Sequence[Tiling], target: str, mode: str
+) -> list[float]:
+    """Returns what tiles of a kernel are predicted to take in a mode."""
+    edit, retile = _edit_of(mode)
+    asking = PredictTiles(retile, tuple(tiles))
+    edits = [replace(edit, passes=(asking,), optional=False)]
+    compile(kernel.kernel.source(), target_flags(target), "stock", edits=edits)
+    return asking.microseconds

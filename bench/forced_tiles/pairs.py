@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels and the tiles that each is compiled with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...dialect_utils.attention_tiles import AttentionTiling
+from ...dialect_utils.product_tiles import ProductTiling
+from ...sweep.kernels import Attention, Kernel, Matmul
+
+Tiling = AttentionTiling | ProductTiling
+
+
+@dataclass(frozen=True)
+class TiledKernel:
+    """A kernel, and the tiles that are compared."""
+
+    kernel: Kernel
+    tiles: tuple[Tiling, ...]
+
+    def by_label(self) -> dict[str, Tiling]:
+        """Returns the tiles by their labels."""
+        return {label(tile): tile for tile in self.tiles}
+
+
+def label(tile: Tiling) -> str:
+    """Returns a tile as a word that is fit for a file: its sizes, summed elements, and warps."""
+    if isinstance(tile, AttentionTiling):
+        return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}"
+    return f"{tile.rows}x{tile.columns}.k{tile.summed}.w{tile.row_warps}x{tile.column_warps}"
+
+
+def _attention(batch: int, seq: int, head: int, *tiles: tuple[int, int, int]) -> TiledKernel:
+    """Returns an f16 attention whose tiles have rows, keys a step, warps, and the whole head."""
+    tilings = tuple(AttentionTiling(rows, head, keys, warps) for rows, keys, warps in tiles)
+    return TiledKernel(Attention(batch, seq, head, "f16"), tilings)
+
+
+def _matmul(kernel: Matmul, tiles: Sequence[tuple[int, int, int, int, int]]) -> TiledKernel:
+    """Returns a matmul whose tiles have rows, columns, summed elements, and warps of both."""
+    return TiledKernel(kernel, tuple(ProductTiling(*tile) for tile in tiles))
+
+
+_PRODUCT_TILES = (
+    (64, 64, 64, 2, 2),
+    (128, 64, 32, 2, 2),
+    (128, 64, 64, 2, 2),
+    (128, 128, 32, 2, 2),
+    (128, 128, 64, 2, 2),
+    (256, 128, 32, 4, 2),
+)
+_MORE_PRODUCT_TILES = (
+    (64, 128, 64, 2, 2),
+    (128, 128, 32, 4, 2),
+    (128, 128, 64, 4, 2),
+    (256, 128, 64, 4, 2),
+)
+
+
+def timed_pairs() -> tuple[TiledKernel, ...]:
+    """Returns 60 pairs of a kernel and a tile whose times are taken on NVIDIA GPUs."""
+    square = Matmul(4096, 4096, 4096, "f16", transposed=True)
+    return (
+        _attention(16, 4096, 128, (64, 16, 4), (64, 32, 4), (64, 64, 4), (64, 128, 4), (128, 32, 4),
+                   (128, 64, 4), (128, 32, 8), (128, 64, 8), (128, 128, 8), (256, 32, 8)),
+        _attention(64, 2048, 64, (64, 64, 2), (64, 32, 4), (64, 64, 4), (128, 32, 4), (128, 64, 4),
+                   (128, 128, 4), (128, 64, 8), (256, 64, 8)),
+        _attention(4, 2048, 256, (32, 32, 2), (64, 32, 2), (64, 16, 4), (64, 32, 4), (64, 64, 4),
+                   (128, 16, 8), (128, 32, 8), (128, 64, 8)),
+        _attention(2, 1024, 128, (16, 64, 1), (32, 32, 2), (32, 64, 2), (64, 32, 4), (64, 64, 4),
+                   (64, 128, 4)),
+        _matmul(square, (*_PRODUCT_TILES, *_MORE_PRODUCT_TILES)),
+        _matmul(Matmul(2048, 2048, 2048, "f16"), _PRODUCT_TILES),
+        _matmul(Matmul(2048, 2048, 2048, "f16", transposed=True), _PRODUCT_TILES),
+        _matmul(Matmul(8192, 1024, 4096, "f16", transposed=True), _PRODUCT_TILES),
+    )  # fmt: skip
+
+
+def emulated_pairs() -> tuple[TiledKernel, ...]:
+    """Returns pairs for AMD GPUs, small enough to be emulated."""
+    square = Matmul(1024, 1024, 1024, "f16", transposed=True)
+    return (
+        _attention(2, 1024, 128, (16, 64, 1), (32, 64, 2), (64, 16, 4), (64, 32, 4), (64, 64, 4),
+                   (128, 64, 4), (128, 64, 8)),
+        _attention(8, 1024, 64, (32, 64, 2), (64, 64, 4), (64, 128, 4), (128, 64, 4),
+                   (128, 128, 4)),
+        _matmul(square, ((64, 64, 64, 2, 2), (64, 128, 64, 2, 2), (128, 64, 64, 2, 2),
+                         (128, 128, 32, 2, 2), (128, 128, 64, 2, 2), (128, 128, 64, 4, 2))),
+    )  # fmt: skip

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bench/forced_tiles: the pairs, forcing their tiles, compiling and reporting them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bankwise.bench.forced_tiles import compiling, report
+from bankwise.bench.forced_tiles.compiling import MODE, compile_pairs, listed
+from bankwise.bench.forced_tiles.emulating import EmulatedTile, emulated_tiles
+from bankwise.bench.forced_tiles.emulating import markdown as emulated_markdown
+from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predicted_microseconds
+from bankwise.bench.forced_tiles.pairs import TiledKernel, emulated_pairs, label, timed_pairs
+from bankwise.bench.gpu.kernels import CompiledKernels
+from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
+from bankwise.dialect_utils.attention_tiles import AttentionTiling
+from bankwise.dialect_utils.product_tiles import ProductTiling
+from bankwise.sweep.kernels import Attention, Matmul
+
+SMALL = TiledKernel(
+    Attention(2, 128, 64, "f16"), (AttentionTiling(32, 64, 64, 2), AttentionTiling(64, 64, 32, 4))
+)
+PRODUCT = TiledKernel(
+    Matmul(256, 256, 64, "f16", transposed=True),
+    (ProductTiling(64, 64, 32, 2, 2), ProductTiling(128, 64, 32, 2, 2)),
+)
+
+
+def test_there_are_60_pairs():
+    names = Counter(each.kernel.name for each in timed_pairs())
+    assert max(names.values()) == 1
+    assert sum(len(each.by_label()) for each in timed_pairs()) == 60
+    for each in (*timed_pairs(), *emulated_pairs()):
+        assert len(each.by_label()) == len(each.tiles)
+
+
+def test_labels_say_what_a_tile_is():
+    assert label(AttentionTiling(64, 128, 32, 4)) == "64x128.k32.w4"
+    assert label(ProductTiling(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
+
+
+def test_a_forced_tile_is_that_of_the_kernel():
+    stock, *others = emulated_tiles(SMALL, "gfx942")
+    assert [each.error for each in (stock, *others)] == ["", "", ""]
+    assert [each.tile for each in others] == ["32x64.k64.w2", "64x64.k32.w4"]
+    # Q, and a step of K and V, without padding.
+    assert [each.lds_bytes for each in others] == [32 * 128 + 64 * 256, 64 * 128 + 32 * 256]
+    # Each workgroup has all columns, so that no product is computed twice: 16x16x16 elements each.
+    products = 2 * 2 * 128 * 128 * 64 // 16**3
+    assert [each.counters["SQ_INSTS_MFMA"] for each in others] == [products] * 2
+    assert [each.counters["SQ_LDS_BANK_CONFLICT"] for each in others] == [0, 0]
+    # Another number of keys a step sums in another order; the other tile keeps every bit.
+    assert others[0].equal
+    assert all(each.predicted and each.predicted > 0 for each in others)
+
+
+def test_tiles_of_products_are_forced_and_keep_the_bits():
+    _, *others = emulated_tiles(PRODUCT, "gfx942")
+    assert [each.error for each in others] == ["", ""]
+    assert [each.lds_bytes for each in others] == [128 * 64, 192 * 64]
+    assert all(each.equal for each in others)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "tile"),
+    [
+        (SMALL, AttentionTiling(48, 64, 64, 1)),
+        (PRODUCT, ProductTiling(96, 64, 32, 2, 2)),
+    ],
+)
+def test_a_tile_that_does_not_divide_the_sizes_is_refused(kernel: TiledKernel, tile):
+    with pytest.raises(TileError, match="do not divide"):
+        compile_tiled(kernel, tile, "sm_80", MODE)
+
+
+def test_different_tiles_are_different_code_on_nvidia():
+    modules = [compile_tiled(SMALL, tile, "sm_80", MODE) for tile in SMALL.tiles]
+    assert modules[0] != modules[1]
+    assert compile_tiled(SMALL, SMALL.tiles[0], "sm_80", MODE) == modules[0]
+
+
+def test_predictions_are_those_of_the_chip_and_the_tile():
+    large = TiledKernel(Attention(16, 4096, 128, "f16"), (AttentionTiling(128, 128, 64, 8),))
+    tiles = (*large.tiles, AttentionTiling(16, 128, 16, 1), AttentionTiling(128, 128, 512, 8))
+    times = predicted_microseconds(large, tiles, "sm_80", MODE)
+    # 0.55 ms were measured; a workgroup of one warp reads K and V for 16 rows alone.
+    assert 400 < times[0] < 700 < times[1]
+    assert times[2] == float("inf")
+
+
+def test_what_does_not_compile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = timed_pairs()[0]
+
+    def tiled(kernel: TiledKernel, tile: AttentionTiling, target: str, mode: str) -> bytes:
+        assert (target, mode) == ("sm_80", "auto/fast")
+        if tile == first.tiles[1]:
+            raise TileError("too large")
+        return label(tile).encode()
+
+    monkeypatch.setattr(compiling, "compile_tiled", tiled)
+    monkeypatch.setattr(compiling, "compile", lambda source, flags, mode: mode.encode())
+    said: list[str] = []
+    compile_pairs(tmp_path, "16x4096x128", say=said.append)
+    assert said == ["attention_16x4096x128_f16.64x128.k32.w4: too large"]
+    (known,) = CompiledKernels.read(tmp_path).kernels
+    tiles = [each for each in first.by_label() if each != "64x128.k32.w4"]
+    assert known.modes == ("stock", MODE, *tiles) and known.inexact == (MODE, *tiles)
+    for mode in known.modes:
+        assert known.module(tmp_path, mode).read_text() == mode
+
+
+def test_matmuls_must_keep_their_bits_in_every_tile():
+    by_function = {listed(each).function: listed(each) for each in timed_pairs()}
+    assert by_function["matmul"].inexact == ()
+    kernel = by_function["matmul"]
+    rows = [row(kernel.name, mode, 1.0, f"bits of {mode[-1]}") for mode in kernel.modes[:3]]
+    assert wrong_rows([kernel], rows) == rows[1:]
+
+
+def row(kernel: str, mode: str, milliseconds: float, output: str = "same") -> Row:
+    figures = Figures(milliseconds, 1, 1, 1, 0, 0, 128, 50.0, 100)
+    return Row(kernel, mode, "module", output, figures)
+
+
+def test_the_report_compares_predictions_with_times(monkeypatch: pytest.MonkeyPatch):
+    attention, matmul = timed_pairs()[0], timed_pairs()[4]
+    name, other = attention.kernel.name, matmul.kernel.name
+    one, two, *_ = attention.by_label()
+    rows = [row(name, "stock", 4.0), row(name, MODE, 1.5), row(name, one, 1.0), row(name, two, 2.0)]
+    rows += [row(other, each, 1.0 + i) for i, each in enumerate(matmul.by_label())]
+    record = Record(
+        Conditions("GPU", 132, "sm_80", "normal", "base"), "2026-11-22", {}, (), tuple(rows)
+    )
+    asked: list[tuple[str, int, str, str]] = []
+
+    def predicted(kernel: TiledKernel, tiles: list, target: str, mode: str) -> list[float]:
+        asked.append((kernel.kernel.name, len(tiles), target, mode))
+        return [2000.0, 1000.0] if kernel == attention else [500.0 + i for i in range(len(tiles))]
+
+    monkeypatch.setattr(report, "predicted_microseconds", predicted)
+    text = report.markdown(record)
+    assert asked == [(name, 2, "sm_80", MODE), (other, 10, "sm_80", MODE)]
+    lines = text.splitlines()
+    assert f"| {name} | 2 | -1.000 | {one} | {two} | 2.000x | 1.500x |" in lines
+    assert any(line.startswith(f"| {other} | 10 | 1.000 |") for line in lines)
+    assert "12 pairs of a kernel and a tile" in text and "at most 2.000x" in text
+    assert f"| {name} | {two} | 2000.0 | 1000.0 | 0.50x | 128 | 0.500x |" in lines
+    with pytest.raises(RuntimeError, match="no tile"):
+        report.markdown(replace(record, rows=()))
+
+
+def test_the_table_of_emulated_tiles_says_what_failed():
+    counters: dict[str, int] = dict.fromkeys(("SQ_INSTS_LDS", "LDS_CYCLES", "SQ_INSTS_MFMA"), 8)
+    counters["SQ_LDS_BANK_CONFLICT"] = 0
+    half = {name: count // 2 for name, count in counters.items()}
+    rows = [
+        EmulatedTile("k", "stock", counters, 1024),
+        EmulatedTile("k", "one", half, 2048, 3.25, True),
+        EmulatedTile("k", "two", {}, error="too large\nfor the LDS"),
+        EmulatedTile("k", "three", half, 512, float("inf"), False),
+    ]
+    lines = emulated_markdown(rows).splitlines()[3:]
+    assert lines[0] == (
+        "| k | one | stock's | 4 (0.50x) | 4 (0.50x) | 4 (0.50x) | 0 | 2,048 | 3.2 |"
+    )
+    assert lines[1] == "| k | two | too large |  |  |  |  |  |  |"
+    assert lines[2].startswith("| k | three | others |")
+    assert lines[2].endswith("| 512 | does not fit |")
