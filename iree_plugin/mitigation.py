@@ -24,6 +24,7 @@ from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..passes.join_attention_tiles import JoinAttentionTiles
 from ..passes.native_bf16 import NativeBf16
 from ..passes.native_exp2 import NativeExp2
+from ..passes.order_products import OrderProducts
 from ..passes.overlap_copies import OverlapCopies
 from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -194,7 +195,7 @@ _LEVELS: dict[str, Level] = {
         renaming=(RenameRegisters(),),
         products=(RenameContractions(),),
         lowering=(TransposeBytes(),),
-        tiles=(OverlapCopies(), ReloadOperands()),
+        tiles=(OverlapCopies(), ReloadOperands(), OrderProducts()),
         matrices=True,
     ),
     "fast": Level(
@@ -205,7 +206,7 @@ _LEVELS: dict[str, Level] = {
         (TransposeBytes(),),
         matrices=True,
         summing=(DeferLaneSums(),),
-        tiles=(OverlapCopies(), ReloadOperands()),
+        tiles=(OverlapCopies(), ReloadOperands(), OrderProducts()),
         arithmetic=(NativeExp2(), NativeBf16()),
     ),
 }

@@ -15,6 +15,7 @@ from .hint_vector_allocs import HintVectorAllocs
 from .join_attention_tiles import JoinAttentionTiles
 from .native_bf16 import NativeBf16
 from .native_exp2 import NativeExp2
+from .order_products import OrderProducts
 from .overlap_copies import OverlapCopies
 from .pad_unhinted_allocs import PadUnhintedAllocs
 from .reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -51,6 +52,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AlignLdsAccesses,
     OverlapCopies,
     ReloadOperands,
+    OrderProducts,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""

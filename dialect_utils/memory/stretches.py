@@ -14,7 +14,7 @@ from .memref_types import is_memref
 from .mma_operands import MMA
 
 _PURE_DIALECTS = frozenset({"affine", "arith", "index", "math", "ub", "vector"})
-_PURE = frozenset({MMA, "gpu.lane_id", "gpu.thread_id", "iree_codegen.index_hint"})
+_PURE = frozenset({MMA, "gpu.lane_id", "gpu.shuffle", "gpu.thread_id", "iree_codegen.index_hint"})
 
 
 def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
