@@ -123,10 +123,13 @@ class SteppedCompile:
         first = self._invocation()
         if self.settings.remarks_filter:
             first.setup_remarks(self.settings.remarks_filter, self.settings.remarks_file)
-        if not self.console:
-            first.send_diagnostics(self._messages.append)
-        self._check(first.parse(source, console_diagnostics=self.console))
+        self._parse_into(first, source)
         return first
+
+    def _parse_into(self, invocation: SteppedInvocation, source: Source) -> None:
+        if not self.console:
+            invocation.send_diagnostics(self._messages.append)
+        self._check(invocation.parse(source, console_diagnostics=self.console))
 
     def configured_module(self, source: Source) -> ir.Operation:
         """Compiles `source` to where its device functions carry their codegen configurations.
@@ -186,13 +189,11 @@ class SteppedCompile:
         if self._users_configuration is None:
             self._users_configuration = configuring_flag(self.settings.process_flags)
         if not self._users_configuration and self._source is not None:
-            # Reading it twice is less work than to look at every program before its codegen.
-            again = SteppedInvocation(self.session, verify=False)
-            self._check(again.parse(self._source, console_diagnostics=False))
-            program = again.export()
-            # As long as it is open, it receives the diagnostics of all others.
-            again.close()
-            self._users_configuration = configuring_attribute(program)
+            # Reading it twice is less work than to look at every program before its codegen. The
+            # invocation stays open, because it receives the diagnostics from here on.
+            again = self._invocation()
+            self._parse_into(again, self._source)
+            self._users_configuration = configuring_attribute(self._module_of(again))
         return self._users_configuration
 
     @cached_property

@@ -15,12 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
+from iree.compiler.api import Session
 
 import bankwise
 from bankwise.dialect_utils.attention_tiles import AttentionTiling, warp_tiled_attention
+from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.dialect_utils.product_tiles import ProductTiling, warp_tiled_product
 from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.compile import open_source, settings_of
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
@@ -147,6 +151,36 @@ def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch)
     retiled = bankwise.compile(source, flags, "auto/exact/on", decisions=log)
     assert not [each for each in log if each.action is Action.RETILE]
     assert retiled == bankwise.compile(source, flags, "auto/exact/off")
+
+
+@dataclass(frozen=True)
+class Refuse(FunctionPass):
+    name: ClassVar[str] = "test-refuse"
+    summary: ClassVar[str] = "fail"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        raise PassFailure(function.location, "refused on purpose")
+
+
+@pytest.mark.parametrize("console", [True, False])
+def test_errors_behind_a_new_tile_are_said_once(
+    console: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The program is read a second time, to see whether a user has configured it."""
+    flags = target_flags("sm_80")
+    session = Session()
+    session.set_flags(*flags)
+    edits = [PipelineEdit.before("iree-llvmgpu-vector-lowering", Refuse())]
+    compilation = SteppedCompile(
+        session, settings_of(flags, "auto/exact"), edits, DecisionLog(), console
+    )
+    source = Attention(16, 1024, 64, "f16").source()
+    with compilation, pytest.raises(CompileError) as caught:
+        compilation.run(open_source(session, source))
+    assert next(each.action for each in compilation.context.log) is Action.RETILE
+    session.close()
+    said = capfd.readouterr().err if console else str(caught.value)
+    assert said.count("error: refused on purpose") == 1
 
 
 CONFIGURED = """

@@ -105,13 +105,19 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
     assert attention.takes(AttentionTiling(128, 96, 64, 8))
     for rows, columns, step, warps in (
         *((48, 96, 64, 1), (64, 64, 64, 4), (64, 96, 128, 4), (64, 96, 24, 4)),
-        *((64, 96, 64, 8), (128, 96, 64, 3)),
+        *((64, 96, 64, 8), (128, 96, 64, 3), (64, 12, 64, 4)),
     ):
         assert not attention.takes(AttentionTiling(rows, columns, step, warps))
     _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
     product = product_in(function)
     assert product.takes(ProductTiling(64, 64, 32, 4, 2))
-    for tile in ((128, 64, 32, 4, 2), (64, 96, 32, 2, 2), (64, 64, 64, 2, 2), (32, 64, 32, 4, 1)):
+    for tile in (
+        (128, 64, 32, 4, 2),
+        (64, 96, 32, 2, 2),
+        (64, 64, 64, 2, 2),
+        (32, 64, 32, 4, 1),
+        (64, 64, 8, 2, 2),
+    ):
         assert not product.takes(ProductTiling(*tile))
 
 

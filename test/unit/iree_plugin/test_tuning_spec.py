@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from iree.compiler import ir
 from iree.compiler.api import Session
 
@@ -30,3 +32,6 @@ def test_specs_verify() -> None:
             assert ("tuning_spec_with_default_entrypoint" in text) == bool(tuned)
             assert text.count("@match_") == 2 * matched
             assert text.count("#iree_codegen.compilation_info") == matched
+        first = context.tuned[1]
+        other = replace(first, compilation_info=first.compilation_info.replace("128", "64"))
+        assert tuning_spec([first, other]) == tuning_spec([first]) != tuning_spec([other])
