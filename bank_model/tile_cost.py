@@ -12,7 +12,7 @@ up to a few, other instructions. How long it takes is modelled so:
   counts most: t = (products^4 + lds^4 + issue^4)^(1/4). Two units that are equally busy get in each
   other's way: t is 1.19 times either.
 * **Latency.** A step cannot be shorter than what one warp does one after the other: it waits for
-  the copies and the barrier (`wait_cycles`; nearly 4 times as long where copies and products do not
+  the copies and the barrier (`wait_cycles`; 3 times as long where copies and products do not
   overlap; half of it where copies are issued three steps ahead, and another workgroup computes
   while one waits at the barrier), and it issues its instructions. Neither bound is sharp: a step
   takes (t^2 + latency^2)^(1/2).
@@ -27,16 +27,16 @@ the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
 copies. A warp has 16 rows: 64 matrix instructions for the scores, 64 for the output. A workgroup
 reads K and V once per warp, 4 x 32,768 bytes, and writes them once: 1,280 LDS cycles. Two
 workgroups fit (192 registers). Busy: products 2 x 4 x 128 x 2.0 = 2,048 cycles, LDS 2,560, issue
-2 x 4 x 376 / 4 x 1.75 = 1,316; together 2,836. Latency: 540 + 128 x 5.6 + 376 x 0.95 = 1,614. A
-step of both takes 3,263 cycles; 1,024 workgroups are 3.9 waves of 264 on 132 multiprocessors, of 64
-steps and 2.5 more: 0.58 ms. Measured: 0.544 ms.
+2 x 4 x 376 / 4 x 1.26 = 949; together 2,799. Latency: 670 + 128 x 2 + 376 x 1.8 + 16 x 4.4 = 1,674.
+A step of both takes 3,261 cycles; 1,024 workgroups are 3.9 waves of 264 on 132 multiprocessors, of
+64 steps and 2.6 more: 0.58 ms. Measured: 0.532 ms.
 
-**Where the constants come from.** They were fitted to 152 kernels of seven attentions and six
-matmuls in other tiles, sm_80 code on an H200, times of ncu (`gpu__time_duration.sum`, its default
-clocks): the root mean square of the logarithmic error is 0.15 with all of them. Where copies
-overlap, the tile of the least predicted time is at most 10 % slower than the best one measured.
-`bench/tile_model.py` measures that. Of other chips the data sheets' numbers are used, and nothing
-was compared: `measured` says so.
+**Where the constants come from.** They were fitted to 76 kernels of nine attentions and six matmuls
+in other tiles, with overlapped copies, sm_80 code on an H200, times of ncu
+(`gpu__time_duration.sum`, its default clocks): the root mean square of the logarithmic error is
+0.14, and the tile of the least predicted time is at most 10 % slower than the best one measured.
+(`_WAIT_ALONE` comes from 33 kernels without overlap.) `bench/tile_model.py` measures that. Of other
+chips the data sheets' numbers are used, and nothing was compared: `measured` says so.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from dataclasses import dataclass
 
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
-_WAIT_ALONE = 3.9
+_WAIT_ALONE = 3.1
 """How much longer a step waits whose copies do not overlap with products."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where another workgroup computes meanwhile."""
@@ -81,12 +81,13 @@ class Processor:
     issue_cycles: float
     measured: bool = False
     megahertz: float = 1500.0
-    wait_cycles: float = 540.0
-    product_latency: float = 5.6
-    issue_latency: float = 0.95
-    spill_latency: float = 28.0
-    outer_steps: float = 2.5
-    launch_cycles: float = 2950.0
+    wait_cycles: float = 670.0
+    product_latency: float = 2.0
+    issue_latency: float = 1.8
+    copy_latency: float = 4.4
+    spill_latency: float = 20.0
+    outer_steps: float = 2.6
+    launch_cycles: float = 2000.0
 
 
 def _nvidia(multiprocessors: int, lds_kib: int, warps: int, measured: bool = False) -> Processor:
@@ -99,7 +100,7 @@ def _nvidia(multiprocessors: int, lds_kib: int, warps: int, measured: bool = Fal
         lds_overhead=1024,
         max_warps=warps,
         product_cycles=2.0,
-        issue_cycles=1.75,
+        issue_cycles=1.26,
         measured=measured,
     )
 
@@ -150,6 +151,7 @@ class TileWork:
         products: matrix instructions of a warp per step.
         lds_cycles: LDS cycles of a workgroup per step, reads and writes.
         instructions: other instructions of a warp per step.
+        copies: those of them that copy to the LDS.
         registers: registers of a lane, as many as it would need.
         lds_bytes: the LDS of a workgroup, slots of overlapped copies included.
         slots: how many steps' tiles the LDS holds; 1 if copies are not overlapped.
@@ -161,6 +163,7 @@ class TileWork:
     products: float
     lds_cycles: float
     instructions: float
+    copies: float
     registers: float
     lds_bytes: int
     slots: int
@@ -201,6 +204,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
         processor.wait_cycles * _wait(work.slots, workgroups)
         + work.products * processor.product_latency
         + instructions * processor.issue_latency
+        + work.copies * processor.copy_latency
         + spilled * processor.spill_latency
     )
     return math.hypot(busy, latency)
@@ -346,6 +350,7 @@ def _attention_work(
         + loaded / (16 * lanes)
         + 2 * copies
         + 50,
+        copies=copies,
         registers=38
         + outputs
         + 1.7 * scores
@@ -397,6 +402,7 @@ def matmul_work(
     lanes = processor.lanes
     copied = (tile.rows + tile.columns) * tile.summed * element_bytes
     loaded = (tile.warp_rows + tile.warp_columns) * tile.summed * element_bytes
+    copies = copied / (16 * lanes * tile.warps)
     volume = product[0] * product[1] * product[2]
     return TileWork(
         workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
@@ -404,7 +410,8 @@ def matmul_work(
         steps=math.ceil(shape[2] / tile.summed),
         products=tile.warp_rows * tile.warp_columns * tile.summed / volume,
         lds_cycles=(tile.warps * loaded + copied) / _CYCLE_BYTES,
-        instructions=loaded / (16 * lanes) + 2.5 * copied / (16 * lanes * tile.warps) + 30,
+        instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
+        copies=copies,
         registers=20 + 1.6 * tile.warp_rows * tile.warp_columns / lanes,
         lds_bytes=tile.slots * copied,
         slots=tile.slots,

@@ -2,7 +2,7 @@
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=UNMEASURED
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-keys native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
 
-// UNMEASURED:     remark: tile of a workgroup: 128 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}} us; it is not taken: no time was measured on sm_90; --bankwise-retile=on takes it anyway
+// UNMEASURED:     remark: tile of a workgroup: 256 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}} us; it is not taken: no time was measured on sm_90; --bankwise-retile=on takes it anyway
 // UNMEASURED:     remark: tile of a workgroup: 128 x 256, {{.*}} it is not taken: no time
 // UNMEASURED-NOT: bankwise.tile_is_chosen
 
@@ -13,12 +13,12 @@
 // CHECK:       iree_linalg_ext.online_attention
 // CHECK-SAME:    pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], subgroup_basis = {{\[}}[1, 8, 1, 1, 1], [0, 1, 2, 4]]}>}
 // CHECK-SAME:    qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], subgroup_basis = {{\[}}[1, 8, 1, 1, 1], [0, 1, 3, 4]]}>}
-// CHECK-SAME:    {bankwise.tile_is_chosen, lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], reduction = [0, 0, 0, 0, 64], workgroup = [1, 128, 128, 0, 0]}>}
+// CHECK-SAME:    {bankwise.tile_is_chosen, lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], reduction = [0, 0, 0, 0, 64], workgroup = [1, 256, 128, 0, 0]}>}
 
 // ON-LABEL: func.func @attention
 // ON:         reduction = [0, 0, 0, 0, {{32|128}}], workgroup = [1, {{128|256}}, 128, 0, 0]
 
-// expected-remark @+2 {{tile of a workgroup: 128 rows x 128 columns, 64 keys a step, 8 warps is predicted to take}}
+// expected-remark @+2 {{tile of a workgroup: 256 rows x 128 columns, 64 keys a step, 8 warps is predicted to take}}
 func.func @attention(%q: tensor<16x4096x128xf16>, %k: tensor<16x4096x128xf16>, %v: tensor<16x4096x128xf16>, %s: f16, %o: tensor<16x4096x128xf32>, %m: tensor<16x4096xf32>) -> tensor<16x4096x128xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>} {
   %r:3 = iree_linalg_ext.online_attention <decomposition_config = {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]}>}}, indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d2)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], reduction = [0, 0, 0, 0, 64], workgroup = [1, 64, 32, 0, 0]}>} ins(%q, %k, %v, %s : tensor<16x4096x128xf16>, tensor<16x4096x128xf16>, tensor<16x4096x128xf16>, f16) outs(%o, %m, %m : tensor<16x4096x128xf32>, tensor<16x4096xf32>, tensor<16x4096xf32>) {
   ^bb0(%score: f32):
@@ -33,9 +33,9 @@ func.func @attention(%q: tensor<16x4096x128xf16>, %k: tensor<16x4096x128xf16>, %
 
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME:    workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}
-// CHECK:         reduction = [0, 0, 4], subgroup = [4, 8, 0], workgroup = [128, 256, 0]
+// CHECK:         reduction = [0, 0, 4], subgroup = [4, 8, 0], workgroup = [256, 128, 0]
 
-// expected-remark @+2 {{tile of a workgroup: 128 x 256, 64 a step, 2 x 4 warps is predicted to take}}
+// expected-remark @+2 {{tile of a workgroup: 256 x 128, 64 a step, 4 x 2 warps is predicted to take}}
 func.func @matmul(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4096x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<4096x4096xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{convert_acc_gemm, mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 64, 0]}>} {
   ^bb0(%x: f16, %y: f16, %z: f32):
