@@ -3,7 +3,7 @@
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-keys native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
 
 // UNMEASURED:     remark: tile of a workgroup: 256 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}} us; it is not taken: no time was measured on sm_90; --bankwise-retile=on takes it anyway
-// UNMEASURED:     remark: tile of a workgroup: 128 x 256, {{.*}} it is not taken: no time
+// UNMEASURED:     remark: tile of a workgroup: 256 x 128, {{.*}} it is not taken: no time
 // UNMEASURED-NOT: bankwise.tile_is_chosen
 
 // The whole head in one workgroup, and more rows and warps; the keys of a step stay at this level.
