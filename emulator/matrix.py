@@ -2,22 +2,9 @@
 """Matrix instructions (`v_mfma_*`, `v_smfmac_*`): D = A B + C on blocks that are spread over the
 lanes of a wave.
 
-Where an element lies follows from the shape alone (CDNA3 ISA, chapter 7; the same as AMD's matrix
-instruction calculator prints). With `blocks` independent products of M x K by K x N,
-
-* A[i, k] of block b: each lane holds E = M K blocks / 64 consecutive k; lane
-  `i + M (b + blocks (k // E))`, element `k % E`. B[k, j] likewise, with j and N.
-* D[i, j]: rows come in groups of H = 4 (1 for f64) that a lane holds in consecutive registers.
-  R = 64 / (N L) of these groups lie beside each other, L being how many blocks do; with
-  G = M / (H R), the register is `i % H + H (i // (H R) + G (b // L))` and the lane
-  `j + N (b % L + L (i // H % R))`.
-
-Worked example: v_mfma_f32_32x32x8_f16 has E = 4, so lane 37 holds A[5, 4..7]. L = 1, R = 2, G = 4:
-D[9, 3] has i // 4 = 2, which is group 0 of G-row 1; it is register 1 + 4 * 1 = 5 of lane 3.
-
-The 16x16x128 and 32x32x64 instructions on 8-bit types place k otherwise (AMD, "Matrix Core
-Programming on CDNA3 and CDNA4"), in A and B alike: the products that are summed are the same ones.
-That is not so for an 8-bit A and a 4-bit B, which are refused.
+Which lane holds which element is told in `bank_model/matrix_instructions.py`. The runs of k of the
+instructions on f8f6f4 are taken as if they were one, in A and B alike: the products that are summed
+are the same ones. That is not so for an 8-bit A and a 4-bit B, which are refused.
 
 Sparse instructions (`v_smfmac_*`) hold two of every four consecutive elements of a row of A, and a
 register of 2-bit numbers says which two. `_multiply_sparse` explains where these numbers lie.
@@ -29,7 +16,6 @@ is not documented. Integers are exact, and wrap. Denormals are kept. EXEC is ign
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -38,8 +24,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
 from .assembly import AssemblyError, Instruction, Literal, Operand
-from .chips import CDNA4, EMULATED_CHIPS, LANES
+from .chips import LANES
 from .errors import UnknownInstructionError
 from .machine import WaveGroup
 from .operands import literal_bits, vector_registers
@@ -51,93 +38,13 @@ F64 = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The shape of a matrix instruction's blocks; `result` and `source` name the element types."""
-
-    m: int
-    n: int
-    k: int
-    blocks: int
-    result: str
-    source: str
-
-    @property
-    def row_group(self) -> int:
-        """Returns how many rows of D a lane holds in consecutive registers."""
-        return 1 if self.result == "f64" else 4
-
-    @property
-    def blocks_beside(self) -> int:
-        """Returns how many blocks of D have rows beside each other in the lanes."""
-        return max(1, LANES * self.row_group // (self.m * self.n))
-
-    @property
-    def groups_beside(self) -> int:
-        """Returns how many row groups of one block lie beside each other in the lanes."""
-        return LANES // (self.n * self.blocks_beside)
-
-
-# Rows of (shapes, source types, chips); a shape is MxNxK and its number of blocks.
-_CDNA4 = (CDNA4,)
-_EIGHT_BITS = ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8")
-_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
-    ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", EMULATED_CHIPS),
-    ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", EMULATED_CHIPS),
-    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
-    ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", EMULATED_CHIPS),
-    ("i32", ("i8",), "16x16x64 32x32x32", _CDNA4),
-    ("f32", _EIGHT_BITS, "16x16x32 32x32x16", EMULATED_CHIPS),
-    ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
-    ("f64", ("f64",), "16x16x4 4x4x4_4b", EMULATED_CHIPS),
-)
-_SPARSE_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
-    ("f32", ("f16", "bf16"), "16x16x32 32x32x16", EMULATED_CHIPS),
-    ("i32", ("i8",), "16x16x64 32x32x32", EMULATED_CHIPS),
-    ("f32", _EIGHT_BITS, "16x16x64 32x32x32", EMULATED_CHIPS),
-    ("f32", ("f16", "bf16"), "16x16x64 32x32x32", _CDNA4),
-    ("i32", ("i8",), "16x16x128 32x32x64", _CDNA4),
-    ("f32", _EIGHT_BITS, "16x16x128 32x32x64", _CDNA4),
-)
-_SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
-
-
-def shapes(arch: str) -> dict[str, Shape]:
-    """Returns the dense matrix instructions of a chip, by mnemonic."""
-    return _shapes(arch, "v_mfma", _TABLE)
-
-
-def sparse_shapes(arch: str) -> dict[str, Shape]:
-    """Returns the sparse matrix instructions of a chip, by mnemonic; K counts the elements of B."""
-    return _shapes(arch, "v_smfmac", _SPARSE_TABLE)
-
-
-def _shapes(
-    arch: str, prefix: str, table: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...]
-) -> dict[str, Shape]:
-    found: dict[str, Shape] = {}
-    for result, sources, sizes, chips in table:
-        if arch not in chips:
-            continue
-        for size in sizes.split():
-            match = _SHAPE.match(size)
-            assert match is not None
-            m, n, k, blocks = (int(part or 1) for part in match.groups())
-            for source in sources:
-                shape = Shape(m, n, k, blocks, result, source)
-                found[f"{prefix}_{result}_{size}_{source}"] = shape
-                if source == "bf16" and prefix == "v_mfma":
-                    found[f"{prefix}_{result}_{size}_bf16_1k"] = shape
-    return found
-
-
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of a matrix instruction; None for any other."""
     name = instruction.mnemonic
     if not name.startswith(("v_mfma_", "v_smfmac_")):
         return None
     sparse = name.startswith("v_smfmac_")
-    known = sparse_shapes if sparse else shapes
+    known = smfmac_shapes if sparse else mfma_shapes
     shape = known(context.target.arch).get(name)
     if shape is None:
         if name.endswith("_xf32"):
@@ -165,7 +72,7 @@ class Format:
 
 
 def _formats(
-    context: BuildContext, instruction: Instruction, shape: Shape, refused: tuple[str, ...]
+    context: BuildContext, instruction: Instruction, shape: MatrixShape, refused: tuple[str, ...]
 ) -> tuple[Format, Format]:
     """Returns the formats of A and B.
 
@@ -228,7 +135,9 @@ _PLAIN = {
 }
 
 
-def _multiply(instruction: Instruction, shape: Shape, a_format: Format, b_format: Format) -> Step:
+def _multiply(
+    instruction: Instruction, shape: MatrixShape, a_format: Format, b_format: Format
+) -> Step:
     destination, a, b, c = instruction.operands
     read_a = _factor(a, shape.m, shape, a_format, transposed=False)
     read_b = _factor(b, shape.n, shape, b_format, transposed=True)
@@ -237,7 +146,7 @@ def _multiply(instruction: Instruction, shape: Shape, a_format: Format, b_format
     return lambda group: write(group, np.matmul(read_a(group), read_b(group)), read_c(group))
 
 
-def _result(destination: Operand, shape: Shape) -> Callable[[WaveGroup, F64, Array], None]:
+def _result(destination: Operand, shape: MatrixShape) -> Callable[[WaveGroup, F64, Array], None]:
     """Writes the sum of a product [n, blocks, M, N] and an addend, whatever EXEC says."""
     to_lanes = _to_lanes(shape)
     first = vector_registers(destination, _result_registers(shape))
@@ -251,7 +160,7 @@ def _result(destination: Operand, shape: Shape) -> Callable[[WaveGroup, F64, Arr
 
 
 def _multiply_sparse(
-    instruction: Instruction, shape: Shape, a_format: Format, b_format: Format
+    instruction: Instruction, shape: MatrixShape, a_format: Format, b_format: Format
 ) -> Step:
     """Returns the step of D = A B + D, where A is sparse.
 
@@ -285,7 +194,7 @@ def _multiply_sparse(
 
 
 def _sparse_indices(
-    instruction: Instruction, operand: Operand, compressed: Shape
+    instruction: Instruction, operand: Operand, compressed: MatrixShape
 ) -> Callable[[WaveGroup], npt.NDArray[np.intp]]:
     """Reads the columns of the elements of A in the whole rows, [n, M, K] of `compressed`."""
     elements = compressed.m * compressed.k // LANES
@@ -306,12 +215,12 @@ def _sparse_indices(
     return read
 
 
-def _result_registers(shape: Shape) -> int:
+def _result_registers(shape: MatrixShape) -> int:
     return shape.m * shape.n * shape.blocks // LANES * (2 if shape.result == "f64" else 1)
 
 
 def _factor(
-    operand: Operand, rows: int, shape: Shape, form: Format, transposed: bool
+    operand: Operand, rows: int, shape: MatrixShape, form: Format, transposed: bool
 ) -> Callable[[WaveGroup], F64]:
     """Reads A as [n, blocks, M, K], or with `transposed` B as [n, blocks, K, N], in f64.
 
@@ -358,7 +267,7 @@ def _split(bits: npt.NDArray[np.uint64]) -> U32:
     return halves.reshape(-1, *bits.shape[1:])
 
 
-def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
+def _addend(operand: Operand, shape: MatrixShape) -> Callable[[WaveGroup], Array]:
     """Reads C as it lies in its registers, [elements of a lane, n, 64] in f64, or as one number."""
     kind = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[shape.result]
     if isinstance(operand.value, Literal):
@@ -377,7 +286,7 @@ def _addend(operand: Operand, shape: Shape) -> Callable[[WaveGroup], Array]:
     return read
 
 
-def _round(total: F64, shape: Shape) -> U32:
+def _round(total: F64, shape: MatrixShape) -> U32:
     """Rounds f64 [elements of a lane, n, 64] to registers of the result type."""
     if shape.result == "f64":
         return _split(total.view(np.uint64))
@@ -386,7 +295,7 @@ def _round(total: F64, shape: Shape) -> U32:
     return total.astype(np.float32).view(np.uint32)
 
 
-def _to_lanes(shape: Shape) -> Callable[[F64], F64]:
+def _to_lanes(shape: MatrixShape) -> Callable[[F64], F64]:
     """Rearranges D from [n, blocks, M, N] to the elements of each lane, [elements, n, 64]."""
     h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
     far, groups = shape.blocks // near, shape.m // (h * beside)

@@ -7,17 +7,21 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bankwise.bank_model.matrix_instructions import (
+    MatrixShape,
+    mfma_shapes,
+    smfmac_shapes,
+)
 from bankwise.emulator.errors import EmulationError
-from bankwise.emulator.matrix import Shape, shapes, sparse_shapes
 from bankwise.emulator.small_floats import FP4, SmallFloat, fp8_formats
 
 from .small_kernels import LANES, run, undefined_bits
 
 RANDOM = np.random.default_rng(0)
-CASES = [(arch, name) for arch in ("gfx942", "gfx950") for name in shapes(arch)]
+CASES = [(arch, name) for arch in ("gfx942", "gfx950") for name in mfma_shapes(arch)]
 
 
-def factor_place(shape: Shape, rows: int, row: int, k: int, block: int) -> tuple[int, int]:
+def factor_place(shape: MatrixShape, rows: int, row: int, k: int, block: int) -> tuple[int, int]:
     """Returns the lane and the element of A[row, k] or B[k, row] (CDNA3 ISA, 7.1.4)."""
     per_lane = rows * shape.k * shape.blocks // 64
     if shape.source == "f8f6f4":
@@ -27,7 +31,7 @@ def factor_place(shape: Shape, rows: int, row: int, k: int, block: int) -> tuple
     return row + rows * (block + shape.blocks * (k // per_lane)), k % per_lane
 
 
-def result_place(shape: Shape, i: int, j: int, block: int) -> tuple[int, int]:
+def result_place(shape: MatrixShape, i: int, j: int, block: int) -> tuple[int, int]:
     """Returns the lane and the element of D[i, j]."""
     height = 1 if shape.result == "f64" else 4
     if (shape.m, shape.result) == (4, "f64"):
@@ -59,7 +63,7 @@ def random_factor(
     return encode(values, kind), values
 
 
-def source_kinds(shape: Shape) -> tuple[str, str]:
+def source_kinds(shape: MatrixShape) -> tuple[str, str]:
     if shape.source == "f8f6f4":
         return "fp8", "fp8"
     first, _, second = shape.source.partition("_")
@@ -72,7 +76,7 @@ def registers(name: str, first: int, count: int) -> str:
 
 @pytest.mark.parametrize(("arch", "name"), CASES, ids=lambda x: str(x))
 def test_products_by_the_tables_of_the_isa(arch: str, name: str):
-    shape = shapes(arch)[name]
+    shape = mfma_shapes(arch)[name]
     a_kind, b_kind = source_kinds(shape)
     a_codes, a = random_factor(arch, a_kind, (shape.blocks, shape.m, shape.k))
     b_codes, b = random_factor(arch, b_kind, (shape.blocks, shape.k, shape.n))
@@ -115,13 +119,13 @@ def test_products_by_the_tables_of_the_isa(arch: str, name: str):
         assert result[place] == expected[block, i, j], (block, i, j)
 
 
-SPARSE = [(arch, name) for arch in ("gfx942", "gfx950") for name in sparse_shapes(arch)]
+SPARSE = [(arch, name) for arch in ("gfx942", "gfx950") for name in smfmac_shapes(arch)]
 
 
 @pytest.mark.parametrize(("arch", "name"), SPARSE, ids=lambda x: str(x))
 def test_sparse_products(arch: str, name: str):
     """Against the dense product, for each set of indices."""
-    shape = sparse_shapes(arch)[name]
+    shape = smfmac_shapes(arch)[name]
     a_kind, b_kind = source_kinds(shape)
     per_lane = shape.m * shape.k // 128
     places = np.sort(RANDOM.random((shape.m, shape.k // 4, 4)).argsort(axis=-1)[..., :2], axis=-1)
