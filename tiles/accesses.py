@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
-from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..bank_model.targets import AccessKind, Target
 from .errors import AccessError, TileArgumentError
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
 from .lanes import IntArray, Lanes
 from .patterns import named_accesses
 from .tile_text import NamedTile
+from .vectors import are_neighbours, widest_vector
 
 IndexFunction = Callable[..., Any]
 AccessArgument = str | IndexFunction | LdsAccess
@@ -201,11 +201,10 @@ class AccessReader:
         """
         element_bits = self.named.tile.element_bits
         if bits is None:
-            counts = [c for c in (16, 8, 4, 2) if c * element_bits <= MAX_USEFUL_ALIGNMENT * 8]
-            count = next((c for c in counts if self._joins(elements, active, c, aligned=True)), 1)
+            count = widest_vector(elements, active, element_bits)
         else:
             count = self.named.vector_elements(bits)
-            if not self._joins(elements, active, count, aligned=False):
+            if not are_neighbours(elements, active, count):
                 raise AccessError(
                     f"{count} elements, {bits} bits, are not side by side in the {len(elements)} "
                     "steps of every lane"
@@ -215,18 +214,3 @@ class AccessReader:
             LdsAccess(kind, first, count, active=mask)
             for first, mask in zip(firsts, lanes, strict=True)
         )
-
-    def _joins(
-        self, elements: IntArray, active: npt.NDArray[np.bool_], count: int, *, aligned: bool
-    ) -> bool:
-        """Returns whether every `count` steps are neighbours in all lanes."""
-        if len(elements) % count:
-            return False
-        vectors = elements.reshape(-1, count, *elements.shape[1:])
-        masks = active.reshape(vectors.shape)
-        if (masks != masks[:, :1]).any():
-            return False
-        expected = vectors[:, :1] + np.arange(count).reshape(1, -1, 1, 1)
-        if (masks & (vectors != expected)).any():
-            return False
-        return not aligned or not (masks[:, 0] & (vectors[:, 0] % count != 0)).any()

@@ -122,6 +122,13 @@ def swizzle_of(solution: TileSolution) -> TileCount | None:
     return solution.best if swizzled else solution.swizzled
 
 
+def code_title(solution: TileSolution) -> str:
+    """Returns the heading of the layout that is written in C: a swizzle, where one helps."""
+    if swizzle_of(solution) is not None and solution.best_name != "best":
+        return "swizzled"
+    return layout_title(solution.best_name, solution.best)
+
+
 def maps_of(counts: Mapping[str, TileCount]) -> Iterator[DrawnMap]:
     """Yields the worst phase of each argument's accesses in each of the layouts.
 

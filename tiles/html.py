@@ -11,6 +11,7 @@ from .answers import TileCount, TileSolution
 from .contents import (
     before_and_after,
     code_lines,
+    code_title,
     cost_rows,
     layout_title,
     maps_of,
@@ -51,9 +52,7 @@ def _solution(solution: TileSolution) -> Iterator[str]:
     if swizzled is not None:
         yield _heading(f"The swizzle: {swizzled.layout}")
         yield from _list((each.name, each.text) for each in solution.notations)
-    shown = swizzled or solution.best
-    title = layout_title("swizzled" if swizzled else solution.best_name, shown)
-    yield from _code(shown, title)
+    yield from _code(swizzled or solution.best, code_title(solution))
     yield from _maps(before_and_after(solution))
     yield "</div>"
 

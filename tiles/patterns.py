@@ -10,6 +10,14 @@ rows[:BITS]            neighbouring lanes access neighbouring vectors of a row
 columns[:BITS]         neighbouring lanes access the same columns of neighbouring rows
 blocked:RxC[:BITS]     a wave accesses R rows of C vectors; the lanes go along the rows first, and
                        so do the waves
+INSTRUCTION:OPERAND    a wave accesses an operand of a matrix instruction, block after block along
+                       the rows: `mfma_f32_16x16x16_f16:A`, `mma.m16n8k16:B`. The tile is the
+                       matrix A (M x K), B (K x N) or C (M x N), or with `T` behind the letter its
+                       transposed: `BT` is a tile of N rows of K. Elements of a lane that lie side
+                       by side are one access
+ldmatrix[.x1, .x2]     a warp reads 4 (1, 2) matrices of 8 rows of 16 bytes: 16 rows of 32 bytes
+                       (8 of 16, 8 of 32). Which of them goes to which register, and `.trans`,
+                       changes no address
 =====================  =========================================================================
 """
 
@@ -23,10 +31,13 @@ from types import MappingProxyType
 import numpy as np
 
 from ..bank_model.accesses import LdsAccess
+from ..bank_model.errors import InvalidParameterError
+from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_instructions
 from ..bank_model.targets import AccessKind, Target
 from .errors import AccessError
 from .lanes import Lanes
 from .tile_text import NamedTile
+from .vectors import IntArray, widest_vector
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,14 @@ class PatternRequest:
         return count
 
 
+def pattern_names(target: Target) -> tuple[str, ...]:
+    """Returns how the patterns are written that a chip has, matrix instructions among them."""
+    names = ["rows", "columns", "blocked:RxC"]
+    if any(special.name == _LDMATRIX for special in target.special_instructions):
+        names += [_LDMATRIX, *(f"{_LDMATRIX}.x{number}" for number in (1, 2, 4))]
+    return (*names, *(f"{name}:{{A,B,C}}" for name in matrix_instructions(target)))
+
+
 def named_accesses(
     text: str, kind: AccessKind, target: Target, named: NamedTile, lanes: Lanes
 ) -> tuple[LdsAccess, ...]:
@@ -75,13 +94,27 @@ def named_accesses(
         AccessError: there is no such pattern, or the tile is not made for it.
     """
     name, *words = (word.strip() for word in text.split(":"))
-    pattern = _PATTERNS.get(name.lower())
-    if pattern is None:
-        raise AccessError(
-            f"there is no pattern '{name}'; there are {', '.join(_PATTERNS)}, and formulas, such "
-            "as '(lane%16, lane//16*4 + reg)'"
-        )
-    return pattern(PatternRequest(name.lower(), tuple(words), kind, target, named, lanes))
+    name = name.lower()
+    request = PatternRequest(name, tuple(words), kind, target, named, lanes)
+    if name in _PATTERNS:
+        return _PATTERNS[name](request)
+    if name.partition(".")[0] == _LDMATRIX:
+        return _ldmatrix(request)
+    instruction = matrix_instructions(target).get(name.removeprefix("v_"))
+    if instruction is not None:
+        return _operand(request, instruction)
+    if name.removeprefix("v_").startswith(("mma", "mfma")):
+        raise AccessError(_other_instructions(target))
+    raise AccessError(
+        f"there is no pattern '{name}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, matrix "
+        "operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
+        "'(lane%16, lane//16*4 + reg)'"
+    )
+
+
+def _other_instructions(target: Target) -> str:
+    known = ", ".join(matrix_instructions(target))
+    return f"{target.arch} has no such matrix instruction of one block; it has {known}"
 
 
 def _rows(request: PatternRequest) -> tuple[LdsAccess, ...]:
@@ -127,3 +160,79 @@ def _blocked(request: PatternRequest) -> tuple[LdsAccess, ...]:
 _PATTERNS: Mapping[str, Callable[[PatternRequest], tuple[LdsAccess, ...]]] = MappingProxyType(
     {"rows": _rows, "columns": _columns, "blocked": _blocked}
 )
+
+
+# Matrices.
+
+
+def _origins(named: NamedTile, rows: int, columns: int, what: str) -> IntArray:
+    """Returns where the blocks of a tile begin, along the rows first."""
+    pitch = named.tile.row_elements
+    if named.rows % rows or pitch % columns:
+        raise AccessError(
+            f"the tile {named.text} is not made of the {rows} x {columns} elements of {what}"
+        )
+    first_rows = np.arange(0, named.rows, rows, dtype=np.int64)
+    return (first_rows[:, None] * pitch + np.arange(0, pitch, columns, dtype=np.int64)).ravel()
+
+
+def _operand(request: PatternRequest, instruction: MatrixInstruction) -> tuple[LdsAccess, ...]:
+    letters = request.words[0].upper() if len(request.words) == 1 else ""
+    letter, transposed = letters[:1], letters[1:]
+    if letter not in OPERANDS or not letter or transposed not in ("", "T"):
+        raise AccessError(
+            f"write which operand the tile is: '{instruction.name}:A', B or C, or with a T behind "
+            "it where the tile is the transposed matrix"
+        )
+    tile = request.named.tile
+    try:
+        operand = instruction.operand(letter, tile.element_bits)
+    except InvalidParameterError as error:
+        raise AccessError(
+            f"elements of its {letter} have {error.allowed} bits, and those of the tile "
+            f"{request.named.text} have {tile.element_bits}"
+        ) from None
+    operand = operand.transposed if transposed else operand
+    inside = operand.rows * tile.row_elements + operand.columns
+    origins = _origins(request.named, *operand.shape, f"{instruction.name}'s {letters}")
+    every = np.ones(inside.shape, dtype=bool)
+    # Blocks begin at multiples of their rows' vectors; the first one tells for all.
+    count = widest_vector(inside, every, tile.element_bits)
+    while (origins % count).any():
+        count //= 2
+    return request.lanes.deal_blocks(request.kind, origins, inside[::count], count)
+
+
+_LDMATRIX = "ldmatrix"
+_LDMATRIX_NAME = re.compile(r"ldmatrix(?:\.x([124]))?(?:\.trans)?")
+_MATRIX_ROWS, _MATRIX_ROW_BITS = 8, 128
+
+
+def _ldmatrix(request: PatternRequest) -> tuple[LdsAccess, ...]:
+    match = _LDMATRIX_NAME.fullmatch(request.name)
+    target, tile = request.target, request.named.tile
+    if match is None or request.words:
+        raise AccessError("write 'ldmatrix', 'ldmatrix.x1', 'ldmatrix.x2' or 'ldmatrix.x4'")
+    if all(special.name != _LDMATRIX for special in target.special_instructions):
+        raise AccessError(f"{target.arch} has no ldmatrix; that is NVIDIA's")
+    if request.kind is AccessKind.WRITE:
+        raise AccessError("ldmatrix reads; write by 'rows:128' or a formula")
+    if _MATRIX_ROW_BITS % tile.element_bits:
+        raise AccessError(f"16 bytes are no whole elements of {tile.element_bits} bits")
+    count = _MATRIX_ROW_BITS // tile.element_bits
+    matrices = int(match[1] or 4)
+    down, across = {1: (1, 1), 2: (1, 2), 4: (2, 2)}[matrices]
+    lane = np.arange(request.lanes.wave_size, dtype=np.int64)
+    matrix = lane // _MATRIX_ROWS % matrices
+    row = lane % _MATRIX_ROWS + _MATRIX_ROWS * (matrix % down)
+    inside = row * tile.row_elements + matrix // down * count
+    origins = _origins(request.named, _MATRIX_ROWS * down, count * across, request.name)
+    return request.lanes.deal_blocks(
+        request.kind,
+        origins,
+        inside[None],
+        count,
+        active=lane < _MATRIX_ROWS * matrices,
+        instruction=_LDMATRIX,
+        alignment=count,
+    )

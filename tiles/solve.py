@@ -28,6 +28,7 @@ from .answers import Question, TileCount, TileSolution
 from .errors import TileArgumentError
 from .lanes import Lanes
 from .layout_text import layout_of
+from .patterns import pattern_names
 from .tile_text import NamedTile
 
 Accesses = AccessArgument | Sequence[AccessArgument]
@@ -137,6 +138,24 @@ def _check_whole(question: Question, layout: Layout) -> None:
             )
 
 
+def patterns(target: str | Target) -> tuple[str, ...]:
+    """Returns how the access patterns of a GPU are written, its matrix instructions among them.
+
+    Raises:
+        TileArgumentError: an unknown GPU.
+    """
+    return pattern_names(_chip(target))
+
+
+def _chip(target: str | Target) -> Target:
+    try:
+        return chips.target(target) if isinstance(target, str) else target
+    except chips.UnknownTargetError as error:
+        raise TileArgumentError(
+            "target", f"{error.value} is not known; there are {error.allowed}"
+        ) from None
+
+
 def _question(
     target: str | Target,
     tile: str | LdsTile,
@@ -144,12 +163,7 @@ def _question(
     read: Accesses | None,
     threads: int | None,
 ) -> Question:
-    try:
-        chip = chips.target(target) if isinstance(target, str) else target
-    except chips.UnknownTargetError as error:
-        raise TileArgumentError(
-            "target", f"{error.value} is not known; there are {error.allowed}"
-        ) from None
+    chip = _chip(target)
     named = NamedTile.of(tile, chip)
     lanes = Lanes.of(threads, chip)
     reader = AccessReader(chip, named, lanes)

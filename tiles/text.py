@@ -16,6 +16,7 @@ from .answers import TileCount, TileSolution
 from .contents import (
     before_and_after,
     code_lines,
+    code_title,
     cost_rows,
     layout_title,
     maps_of,
@@ -42,9 +43,7 @@ def solution_text(
         console.print(Text(f"The swizzle: {swizzled.layout}", style="bold"))
         _print_lines(console, ((n.name, n.text) for n in solution.notations))
     console.print()
-    shown = swizzled or solution.best
-    title = layout_title("swizzled" if swizzled else solution.best_name, shown)
-    _print_code(console, shown, title)
+    _print_code(console, swizzled or solution.best, code_title(solution))
     if maps:
         _print_maps(console, before_and_after(solution))
     return _ended(buffer)

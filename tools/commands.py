@@ -46,6 +46,11 @@ def sweep_command() -> NoReturn:
     sys.exit(_run("sweep"))
 
 
+def tile_command() -> NoReturn:
+    """Runs `bankwise-tile`."""
+    _leave(_run("tile"))
+
+
 def _run(tool: str) -> int:
     """Runs a tool, from the moment on that signals are dealt with; returns its exit code."""
     program = f"bankwise-{tool}"

@@ -66,8 +66,9 @@ def layouts(draw: st.DrawFn) -> tuple[Layout, LdsTile]:
         width = group * draw(st.sampled_from((2, 4, 8)))
         row = width * draw(st.sampled_from((1, 3, 5)))
         phase = draw(st.sampled_from((1, 2)))
+        stride = draw(st.sampled_from((row, width, 2 * row)))
         shape = (draw(st.integers(1, 12)), row)
-        return SwizzledLayout((XorShuffle(width, group, row, phase),)), LdsTile(shape, 16)
+        return SwizzledLayout((XorShuffle(width, group, stride, phase),)), LdsTile(shape, 16)
     rank = draw(st.integers(1, 3))
     shape = tuple(draw(st.integers(1, 9)) for _ in range(rank))
     if kind == "padded":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bankwise
+from bankwise.bank_model.errors import ProofError
 from bankwise.bank_model.layouts import LayoutKind, PaddedLayout, SwizzledLayout
 from bankwise.bank_model.proof import Optimality
 from bankwise.bank_model.slow_count import count_slowly
@@ -39,6 +41,14 @@ def test_a_solution_has_all_layouts() -> None:
     assert (write.conflict_cycles, read.conflict_cycles) == (0, 3968)
     assert read.conflicts_per_access == (62, 62)
     assert str(read.accesses) == "read columns"
+
+
+def test_the_proof_is_checked() -> None:
+    found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
+    claims = replace(found.decision.proof, plain_conflict_cycles=1)
+    wrong = replace(found, decision=replace(found.decision, proof=claims))
+    with pytest.raises(ProofError, match="plain_conflict_cycles: claimed 1, counted 992"):
+        _ = wrong.proof
 
 
 def test_a_split_is_said() -> None:

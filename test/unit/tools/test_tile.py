@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-tile`: its formats, its flags, and the commands and code of its pages as written."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import bankwise
+from bankwise.tools.tile import main
+
+ROOT = Path(__file__).parents[3]
+TRANSPOSE = ("--target=sm_80", "--tile=32x32xf32", "--write=rows", "--read=columns")
+PAGES = [ROOT / "README.md", ROOT / "docs" / "tile.md"]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def test_text_is_what_python_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
+    assert printed(capsys, *TRANSPOSE) == str(found)
+    without = printed(capsys, *TRANSPOSE, "--no-bank-maps")
+    assert "bank  0  1" not in without
+    assert str(found).startswith(without.rstrip())
+
+
+def test_json_has_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
+    data = json.loads(printed(capsys, *TRANSPOSE, "--format=json"))
+    assert data["best"] == found.best_name
+    assert data["proof"] == found.proof
+    for name, count in found.layouts.items():
+        shown = data["layouts"][name]
+        assert shown["conflict_cycles"] == count.conflict_cycles
+        assert shown["instructions"] == count.instructions
+        assert shown["c"]["place"] == count.code.place
+        for each, access in zip(shown["accesses"], count.accesses, strict=True):
+            drawn = access.bank_map()
+            assert drawn is not None
+            assert each["cycles"] == access.cycles
+            assert each["bank_map"]["cycles"] == drawn.cycles
+            assert len(each["bank_map"]["banks"]) == 32
+    assert data["notations"]["TMA"] == {
+        "text": "not expressible: sm_80 has no TMA",
+        "expressible": False,
+    }
+    small = json.loads(printed(capsys, *TRANSPOSE, "--format=json", "--no-bank-maps"))
+    assert "bank_map" not in small["layouts"]["plain"]["accesses"][0]
+
+
+def test_markdown_has_a_table_and_code(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, *TRANSPOSE, "--format=markdown")
+    assert "| conflict cycles | 992 | 0 | 0 |" in text
+    assert "* CuTe: `Swizzle<5, 0, 5>`" in text
+    assert "```c\n__device__ __forceinline__ int place(int row, int column) {" in text
+    assert text.count("```") % 2 == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_layout_of_ones_own(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, *TRANSPOSE, "--layout=padded:1", f"--format={form}")
+    assert "padded by 1 elements" in text
+    assert "32 * 32" not in text
+    assert "row * 33 + column" in text.replace("\\", "")
+
+
+def test_patterns_are_listed_and_known(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = printed(capsys, "--list-patterns", "--target=gfx950").splitlines()
+    assert "mfma_f32_16x16x128_f8f6f4:{A,B,C}" in listed
+    assert "ldmatrix" not in listed
+    assert "ldmatrix.x2" in printed(capsys, "--list-patterns", "--target=sm_90").splitlines()
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """Returns the commands of the pages, and the lines that they show behind each."""
+    found: list[tuple[str, list[str]]] = []
+    for page in PAGES:
+        for block in re.findall(r"```\n(\$ bankwise-tile .*?)```", page.read_text(), re.DOTALL):
+            command, *lines = block.splitlines()
+            found.append((command.removeprefix("$ bankwise-tile "), lines))
+    return found
+
+
+@pytest.mark.parametrize(("command", "lines"), commands())
+def test_pages_show_what_is_printed(
+    command: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, *shlex.split(command)).splitlines()
+    assert len(lines) > 10
+    place = 0
+    for line in lines:
+        if line != "...":
+            assert line in text[place:]
+            place += text[place:].index(line) + 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_the_pages_runs(page: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    tiles = [block for block in blocks if "bankwise.solve" in block or "bankwise.count" in block]
+    assert tiles
+    names: dict[str, object] = {}
+    for block in tiles:
+        exec(block, names)

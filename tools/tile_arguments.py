@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of `bankwise-tile`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..bank_model.targets import known_targets
+from ..tiles.formats import FORMATS
+from .argument_parser import ArgumentParser
+from .usage import UsageError
+
+_DEFAULT_TARGET = "gfx942"
+
+
+@dataclass(frozen=True)
+class TileSettings:
+    """What `bankwise-tile` was asked for.
+
+    Attributes:
+        layout: the layout to count, or None where the best ones are asked for.
+        list_patterns: whether the patterns of the target are asked for instead.
+    """
+
+    target: str
+    tile: str
+    write: tuple[str, ...]
+    read: tuple[str, ...]
+    threads: int | None
+    max_lds_bytes: int | None
+    layout: str | None
+    format: str
+    bank_maps: bool
+    list_patterns: bool
+
+
+def parse_arguments(argv: Sequence[str]) -> TileSettings:
+    """Returns the settings that `argv` asks for.
+
+    Raises:
+        UsageError: a flag that cannot be used; the message names it.
+    """
+    known, rest = _parser().parse_known_args(list(argv))
+    for word in rest:
+        raise UsageError(f"unknown argument '{word}'; see --help")
+    if not known.list_patterns and not known.tile:
+        raise UsageError("--tile is missing; write its sizes and its type, as --tile=64x64xf16")
+    if known.layout and known.max_lds_bytes is not None:
+        raise UsageError("--max-lds-bytes: a --layout of one's own is counted, whatever it takes")
+    return TileSettings(
+        target=known.target,
+        tile=known.tile,
+        write=tuple(known.write),
+        read=tuple(known.read),
+        threads=known.threads,
+        max_lds_bytes=known.max_lds_bytes,
+        layout=known.layout,
+        format=known.format,
+        bank_maps=not known.no_bank_maps,
+        list_patterns=known.list_patterns,
+    )
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "bankwise-tile",
+        description="Counts the bank conflicts of a tile in LDS (shared memory), whoever's kernel "
+        "it is in, and\nfinds its best padding and its best swizzle, with code to paste.",
+        epilog="""\
+patterns of --write and --read:
+  rows:128                         neighbouring lanes access 128-bit vectors along the rows
+  columns, columns:64              neighbouring lanes access neighbouring rows
+  blocked:8x8:64                   a wave accesses 8 rows of 8 vectors
+  mfma_f32_16x16x16_f16:A          an operand of a matrix instruction, A, B or C; AT, BT, CT where
+  mma.m16n8k16:BT                  the tile is the transposed matrix
+  ldmatrix, ldmatrix.x2            8 x 16-byte matrices
+  '(lane%16, lane//16*4 + reg)'    a formula of lane, wave, thread and reg for each index; may end
+                                   in loops, as 'for reg in range(4)', with 'if lane < 32', and in
+                                   ':64', the bits of an access
+
+examples:
+  bankwise-tile --target=gfx942 --tile=64x64xf16 --write=rows:128 --read=columns
+  bankwise-tile --target=sm_90 --tile=64x64xf16 --write=rows:128 --read=ldmatrix
+  bankwise-tile --tile=64x64xf16 --read=columns:128 --layout='Swizzle<3, 3, 3>'
+""",
+    )
+    add = parser.add_argument
+    add("--target", default=_DEFAULT_TARGET, metavar="ARCH",
+        help=f"of {', '.join(known_targets())} (default: {_DEFAULT_TARGET})")  # fmt: skip
+    add("--tile", default="", metavar="SHAPExTYPE", help="sizes, row-major, and element type")
+    add("--write", action="append", default=[], metavar="PATTERN", help="what the lanes write")
+    add("--read", action="append", default=[], metavar="PATTERN",
+        help="what they read; both may be repeated")  # fmt: skip
+    add("--threads", type=int, metavar="N", help="threads of the workgroup (default: one wave)")
+    add("--max-lds-bytes", type=int, metavar="N",
+        help="the most bytes of the tile, padding included")  # fmt: skip
+    add("--layout", metavar="LAYOUT",
+        help="count this layout only: plain, padded:8, 'xor_shuffle<64, 8>', CuTe's "
+        "'Swizzle<3, 3, 3>'")  # fmt: skip
+    add("--format", default="text", choices=FORMATS, help="text (default), json or markdown")
+    add("--no-bank-maps", action="store_true", help="draw no bank maps")
+    add("--list-patterns", action="store_true", help="list the patterns of --target, and end")
+    return parser
