@@ -14,7 +14,6 @@ long the tiles are, with 0 where a loop is not tiled:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from iree.compiler import ir
 
@@ -27,13 +26,10 @@ from .lowering_config import (
     WORKGROUP,
     LoweringConfig,
     loops_of,
-    numbers_attribute,
     roots_in,
 )
 
 ATTENTION = "iree_linalg_ext.online_attention"
-TILE_IS_CHOSEN = "bankwise.tile_is_chosen"
-"""An attribute of an operation whose tile was compared with others, and stands."""
 _Q, _K, _V = range(3)
 _OUTPUT = -3
 """The place of the output's map: those of the rows' maxima and sums follow."""
@@ -55,73 +51,6 @@ class TiledAttention:
     extents: tuple[int, ...]
     workgroup: tuple[int, ...]
     reduction: tuple[int, ...]
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """Returns the loops over the output's columns: those of V that scores do not depend on."""
-        scores = {*self.maps[_Q], *self.maps[_K]}
-        return tuple(d for d in self.maps[_V] if d in self.maps[_OUTPUT] and d not in scores)
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Returns the loops over the output's rows: those of Q of which a workgroup has a part."""
-        return tuple(d for d in self.maps[_Q] if d in self.maps[_OUTPUT] and self.workgroup[d] > 1)
-
-    @property
-    def workgroups(self) -> int:
-        """Returns how many workgroups there are."""
-        pairs = zip(self.extents, self.workgroup, strict=True)
-        return prod(-(-extent // tile) for extent, tile in pairs if tile)
-
-    @property
-    def output_elements(self) -> int:
-        """Returns how many elements of the output a workgroup computes."""
-        return self._elements(_OUTPUT)
-
-    @property
-    def scores(self) -> int:
-        """Returns how many scores a workgroup computes at once."""
-        summed = {*self.maps[_Q]} & {*self.maps[_K]} - {*self.maps[_OUTPUT]}
-        loops = {*self.maps[_Q], *self.maps[_K]} - summed
-        return prod(self._size(loop) for loop in loops)
-
-    @property
-    def query_bits(self) -> int:
-        """Returns how many bits of Q a workgroup reads.
-
-        Raises:
-            Refusal: its elements have no known size.
-        """
-        return self._elements(_Q) * self.element_bits_of(_Q)
-
-    @property
-    def operand_bytes(self) -> int:
-        """Returns the bytes of Q, K and V that a workgroup holds at once.
-
-        Raises:
-            Refusal: their elements have no known size.
-        """
-        bits = sum(self._elements(each) * self.element_bits_of(each) for each in (_Q, _K, _V))
-        return -(-bits // 8)
-
-    def with_tile(self, loop: int, tile: int) -> TiledAttention:
-        """Returns the attention with another tile of `loop`; its operation stays as it is."""
-        tiles = (*self.workgroup[:loop], tile, *self.workgroup[loop + 1 :])
-        return TiledAttention(self.operation, self.maps, self.extents, tiles, self.reduction)
-
-    def configure(self) -> None:
-        """Makes the tiles of the workgroup those of the operation."""
-        context = self.operation.context
-        config = LoweringConfig.of(self.operation.attributes[CONFIG])
-        tiles = {WORKGROUP: numbers_attribute(self.workgroup, context)}
-        self.operation.attributes[CONFIG] = config.with_entries(**tiles).attribute(context)
-
-    def _elements(self, operand: int) -> int:
-        return prod(self._size(loop) for loop in self.maps[operand])
-
-    def _size(self, loop: int) -> int:
-        """Returns how much of a loop a workgroup computes at once."""
-        return self.reduction[loop] or self.workgroup[loop] or self.extents[loop]
 
     def element_bits_of(self, operand: int) -> int:
         """Returns the bits of an element of Q, K or V.

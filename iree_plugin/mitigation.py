@@ -21,7 +21,6 @@ from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
-from ..passes.join_attention_tiles import JoinAttentionTiles
 from ..passes.native_bf16 import NativeBf16
 from ..passes.native_exp2 import NativeExp2
 from ..passes.order_products import OrderProducts
@@ -200,7 +199,7 @@ _LEVELS: dict[str, Level] = {
     ),
     "fast": Level(
         Retile(other_keys=True, native_exponentials=True),
-        (TransposeProducts(), JoinAttentionTiles()),
+        (TransposeProducts(),),
         (RenameRegisters(reductions=True), DeferLaneSums()),
         (RenameContractions(reductions=True),),
         (TransposeBytes(),),

@@ -12,7 +12,6 @@ from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
-from .join_attention_tiles import JoinAttentionTiles
 from .native_bf16 import NativeBf16
 from .native_exp2 import NativeExp2
 from .order_products import OrderProducts
@@ -33,7 +32,6 @@ from .warn_unhinted_allocs import WarnUnhintedAllocs
 PASSES: tuple[type[FunctionPass], ...] = (
     Retile,
     TransposeProducts,
-    JoinAttentionTiles,
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,

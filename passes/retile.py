@@ -37,7 +37,6 @@ from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.product_tiles import warp_tiled_product
-from ..dialect_utils.tiled_attention import TILE_IS_CHOSEN
 from ..dialect_utils.tuned_operation import TunedOperation
 from .base import FunctionPass, PassContext
 from .decisions import Action, Decision
@@ -143,9 +142,6 @@ class Retile(FunctionPass):
             self._replace(function, choice, objection, context)
         else:
             context.sink.remark(operation.location, f"the tile of a workgroup stays: {choice}")
-        if not objection:
-            # The tile was compared with all others, and stands also if it is stock's.
-            operation.attributes[TILE_IS_CHOSEN] = ir.UnitAttr.get(function.context)
 
     def _replace(
         self, function: ir.Operation, choice: TileChoice[Any], objection: str, context: PassContext
