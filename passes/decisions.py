@@ -62,6 +62,7 @@ class Decision:
 
 _NO_LAYOUTS = (Action.RESOLVE, Action.RENAME, Action.OVERLAP, Action.RELOAD)
 
+RETILE_PASS = "bankwise-retile"
 RENAME_PASS = "bankwise-rename-registers"
 HINT_PASS = "bankwise-hint-vector-allocs"
 SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
@@ -88,9 +89,9 @@ class DecisionLog:
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
         resolving of a hint only carries out what was decided, and neither a renaming, nor a slot,
-        nor the place of a read is a layout.
+        nor the place of a read is a layout. The tile of a workgroup is about no allocation.
         """
-        if decision.action in _NO_LAYOUTS:
+        if decision.action in _NO_LAYOUTS or decision.pass_name == RETILE_PASS:
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             later = {PAD_PASS, WARN_PASS}

@@ -39,7 +39,7 @@ from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.product_tiles import warp_tiled_product
 from ..dialect_utils.tuned_operation import TunedOperation
 from .base import FunctionPass, PassContext
-from .decisions import Action, Decision
+from .decisions import RETILE_PASS, Action, Decision
 from .tile_choice import Circumstances, TileChoice, attention_choice, product_choice
 
 _FLAG = "--bankwise-retile=on"
@@ -70,7 +70,7 @@ class Retile(FunctionPass):
         native_exponentials: whether one follows that makes an exponential one instruction there.
     """
 
-    name: ClassVar[str] = "bankwise-retile"
+    name: ClassVar[str] = RETILE_PASS
     summary: ClassVar[str] = "give workgroups the tile that is predicted to be the fastest"
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "tiles"

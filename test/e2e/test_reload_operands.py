@@ -24,7 +24,7 @@ def compiled(
     """Returns the PTX before a kernel's longest loop, that of the loop, and reloading decisions."""
     log = DecisionLog()
     module = compile_mlir(
-        kernel.source(), target_flags("sm_80"), f"auto/{level}", decisions=log, edits=edits
+        kernel.source(), target_flags("sm_80"), f"auto/{level}/off", decisions=log, edits=edits
     )
     code = module.decode("latin-1")
     labels = {match[1]: match.start() for match in re.finditer(r"^(\$\w+):", code, re.MULTILINE)}
