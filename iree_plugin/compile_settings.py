@@ -55,6 +55,8 @@ PHASES = (
 
 BEFORE_CODEGEN = "executable-configurations"
 """The phase after which every device function carries its codegen configuration."""
+BEFORE_CONFIGURATION = "executable-sources"
+"""The phase at whose end tools of the user's get each executable. It has no configuration yet."""
 AFTER_LLVM = "executable-targets"
 """The phase after which device code is in the LLVM dialect."""
 

@@ -139,8 +139,11 @@ class SteppedCompile:
         """
         return self._module_of(self._first_phases(source))
 
-    def replay(self, module: ir.Operation) -> None:
+    def replay(self, module: ir.Operation) -> set[str]:
         """Runs the edited pipelines of the GPU functions of a configured module.
+
+        Returns:
+            The names of the functions whose pipelines have run. All others are left to stock.
 
         Raises:
             CompileError: a pass failed.
@@ -155,6 +158,7 @@ class SteppedCompile:
             replay.run(module)
         except ReplayError as error:
             raise self._failure(str(error)) from error
+        return replay.replayed
 
     def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
         """Compiles `module` from after phase `start` up to phase `end`.

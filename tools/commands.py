@@ -26,6 +26,14 @@ def compile_command() -> NoReturn:
     _leave(_run("compile"))
 
 
+def executable_command() -> NoReturn:
+    """Runs `bankwise-executable`."""
+    import gc
+
+    gc.disable()  # As for `bankwise-compile`.
+    _leave(_run("executable"))
+
+
 def opt_command() -> NoReturn:
     """Runs `bankwise-opt`."""
     _leave(_run("opt"))

@@ -20,7 +20,7 @@ from bankwise.sweep.kernels import Attention
 
 ROOT = Path(__file__).parents[3]
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
-TOOLS = ("compile", "opt", "report", "run", "sweep", "tile")
+TOOLS = ("compile", "executable", "opt", "report", "run", "sweep", "tile")
 QUICK = 0.05
 
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the text of a `hal.executable` says to whoever has not loaded the compiler."""
+
+from __future__ import annotations
+
+import re
+
+# `device_functions` has the same backends, and knows more.
+_GPU = re.compile(rb'target\(<"(rocm|cuda)"')
+_NAME = re.compile(rb'hal\.executable (?:\w+ )?(@(?:"[^"]*"|[\w$.-]+))')
+
+
+def may_change(executable: bytes) -> bool:
+    """Returns whether the text names a backend whose functions our passes run on."""
+    return _GPU.search(executable) is not None
+
+
+def name_of(executable: bytes) -> str:
+    """Returns the executable's symbol with its `@`, or words that stand for it."""
+    name = _NAME.search(executable)
+    return name[1].decode(errors="replace") if name else "on standard input"

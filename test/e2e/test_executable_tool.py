@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bankwise-executable inside an unmodified iree-compile, which looks for it on the PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Attention, Matmul
+
+from .conftest import BIN
+
+HOOK = "--iree-hal-preprocess-executables-with=bankwise-executable"
+ATTENTION = Attention(1, 256, 64, "f16").source()
+TWO_MATMULS = """
+func.func @two(%a: tensor<256x128xf16>, %b: tensor<128x256xf16>, %c: tensor<128x512xf16>)
+    -> (tensor<256x256xf32>, tensor<256x512xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x256xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<256x128xf16>, tensor<128x256xf16>)
+      outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %e2 = tensor.empty() : tensor<256x512xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %n = linalg.matmul ins(%a, %c : tensor<256x128xf16>, tensor<128x512xf16>)
+      outs(%f2 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  return %m, %n : tensor<256x256xf32>, tensor<256x512xf32>
+}
+"""
+CPU = "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    vmfb: bytes
+    assembly: dict[str, bytes]
+    messages: str
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Compiles into a folder of its own each time, by the same paths, which the vmfb names."""
+
+    directory: Path
+
+    def __call__(
+        self, source: str, target: str, *flags: str, tool: str = "iree-compile", **variables: str
+    ) -> Compiled:
+        place = self.directory / "compile"
+        place.mkdir()
+        (place / "source.mlir").write_text(source)
+        # With dumps of the IR too, locations would be those in the dumps.
+        dumps = [f"--iree-hal-dump-executable-{k}-to=dumps" for k in ("intermediates", "binaries")]
+        arguments = ["source.mlir", *target_flags(target), *flags, *dumps, "-o", "out.vmfb"]
+        run = started(tool, *arguments, at=place, variables=variables)
+        assert run.returncode == 0, run.stderr
+        files = [*place.glob("dumps/*.rocmasm"), *place.glob("dumps/*.ptx")]
+        found = {file.name: file.read_bytes() for file in files}
+        result = Compiled((place / "out.vmfb").read_bytes(), found, run.stderr.decode())
+        place.rename(self.directory / f"compile-{len(list(self.directory.iterdir()))}")
+        return result
+
+
+def started(
+    tool: str,
+    *arguments: str,
+    at: Path,
+    variables: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs a tool with the environment's programs on the PATH, and no other settings of ours."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("BANKWISE_")}
+    path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        [str(BIN / tool), *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=at,
+        env={**inherited, **path, **(variables or {})},
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def compiler(tmp_path: Path) -> Compiler:
+    return Compiler(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Returns an executable's text as the compiler hands it to tools."""
+    directory = tmp_path_factory.mktemp("executable")
+    tool = directory / "keep-executable"
+    tool.write_text("#!/bin/sh\nexec tee kept.mlir\n")
+    tool.chmod(0o755)
+    (directory / "source.mlir").write_text(ATTENTION)
+    hook = HOOK.replace("bankwise-executable", tool.name)
+    flags = [*target_flags("gfx942"), hook, "--compile-to=executable-sources", "-o", os.devnull]
+    path = {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
+    run = started("iree-compile", "source.mlir", *flags, at=directory, variables=path)
+    assert run.returncode == 0, run.stderr
+    return (directory / "kept.mlir").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (ATTENTION, "gfx942"),
+        (Attention(1, 256, 64, "f32").source(), "gfx942"),
+        (Matmul(256, 256, 128, "f16").source(), "gfx942"),
+        (TWO_MATMULS, "gfx942"),
+        (ATTENTION, "sm_80"),
+    ],
+    ids=["attention-f16", "attention-f32", "matmul", "two-executables", "attention-sm_80"],
+)
+def test_the_module_is_that_of_bankwise_compile(
+    compiler: Compiler, source: str, target: str
+) -> None:
+    stock = compiler(source, target)
+    inside = compiler(source, target, HOOK, BANKWISE_DECISIONS="d.json")
+    ours = compiler(source, target, "--bankwise-decisions=d.json", tool="bankwise-compile")
+    assert inside.messages == ""
+    (text,) = ours.assembly.values()
+    assert text.count(b".amdhsa_kernel ") == {TWO_MATMULS: 2}.get(source, target != "sm_80")
+    assert inside.assembly == ours.assembly != stock.assembly
+    assert inside.vmfb == ours.vmfb
+    files = sorted(compiler.directory.glob("*/d.json"))
+    decided = [json.loads(file.read_text()) for file in files]
+    assert len(decided) == 2 and decided[0]["decisions"]
+    assert decided[0] == decided[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "variables", "flags"),
+    [
+        (ATTENTION, {"BANKWISE_LEVEL": "layout"}, ["--bankwise-level=layout"]),
+        (ATTENTION, {"BANKWISE_LEVEL": "fast"}, ["--bankwise-level=fast"]),
+        (ATTENTION, {"BANKWISE_MITIGATION": "pad"}, ["--bankwise-mitigation=pad"]),
+        (
+            Attention(1, 1024, 128, "f16").source(),
+            {"BANKWISE_RETILE": "on", "BANKWISE_LEVEL": "fast"},
+            ["--bankwise-retile=on", "--bankwise-level=fast"],
+        ),
+    ],
+    ids=["layout", "fast", "pad", "retile"],
+)
+def test_settings_come_from_the_environment(
+    compiler: Compiler, source: str, variables: dict[str, str], flags: list[str]
+) -> None:
+    target = "sm_80" if "BANKWISE_RETILE" in variables else "gfx942"
+    usual = compiler(source, target, HOOK)
+    inside = compiler(source, target, HOOK, **variables)
+    ours = compiler(source, target, *flags, tool="bankwise-compile")
+    assert inside.messages == ""
+    assert inside.assembly == ours.assembly != usual.assembly
+    assert inside.vmfb == ours.vmfb
+
+
+def test_the_stock_mitigation_changes_nothing(compiler: Compiler) -> None:
+    inside = compiler(ATTENTION, "gfx942", HOOK, BANKWISE_MITIGATION="stock")
+    assert inside == compiler(ATTENTION, "gfx942")
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--iree-llvmgpu-prefetch-num-stages=3",
+        "--iree-codegen-llvmgpu-use-tile-and-fuse-matmul=false",
+    ],
+)
+def test_flags_of_the_outer_compile_that_change_codegen_are_honoured(
+    compiler: Compiler, flag: str
+) -> None:
+    source = Matmul(512, 512, 512, "f16").source()
+    inside = compiler(source, "gfx942", HOOK, flag)
+    ours = compiler(source, "gfx942", flag, tool="bankwise-compile")
+    assert (inside.vmfb, inside.assembly, inside.messages) == (ours.vmfb, ours.assembly, "")
+    given = compiler(source, "gfx942", HOOK, flag, BANKWISE_FLAGS=flag)
+    assert given == inside
+    # The flag is one that matters: without it the tool makes something else.
+    unseen = compiler(source, "gfx942", HOOK, flag, BANKWISE_FLAGS="")
+    assert unseen.vmfb != inside.vmfb
+
+
+def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path: Path) -> None:
+    inside = compiler(ATTENTION, "gfx942", HOOK, BANKWISE_REMARKS="1")
+    ours = compiler(ATTENTION, "gfx942", "--bankwise-remarks", tool="bankwise-compile")
+    assert "source.mlir:4:10: remark: allocation of tensor<" in inside.messages
+    assert inside.messages == ours.messages
+    # A file too, behind what is in it and before what comes later.
+    (tmp_path / "source.mlir").write_text(ATTENTION)
+    flags = [*target_flags("gfx942"), HOOK, "-o", os.devnull]
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        subprocess.run(
+            [str(BIN / "iree-compile"), "source.mlir", *flags],
+            stderr=log,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "BANKWISE_REMARKS": "1"},
+            check=True,
+        )
+    assert (tmp_path / "log").read_text() == f"before\n{inside.messages}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"BANKWISE_LEVEL": "most"}, "BANKWISE_LEVEL: 'most' is not one of layout, exact, fast"),
+        ({"BANKWISE_REMARKS": "loud"}, "BANKWISE_REMARKS expects true or false, got 'loud'"),
+        ({"BANKWISE_LEVELS": "fast"}, "unknown variable BANKWISE_LEVELS"),
+        ({"BANKWISE_FLAGS": "--no-such-flag"}, "Unknown command line argument '--no-such-flag'"),
+        ({"BANKWISE_FLAGS": "'"}, "BANKWISE_FLAGS: No closing quotation"),
+        ({"BANKWISE_DECISIONS": "-"}, "BANKWISE_DECISIONS: '-' is no file"),
+        ({"BANKWISE_DECISIONS": "no/such/d.json"}, "cannot write 'no/such/d.json'"),
+    ],
+    ids=lambda value: next(iter(value.values())) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_used_is_a_warning_and_stock_goes_on(
+    compiler: Compiler, variables: dict[str, str], reason: str
+) -> None:
+    inside = compiler(ATTENTION, "gfx942", HOOK, **variables)
+    assert inside.messages.count("\n") == 1, inside.messages
+    start = "bankwise-executable: warning: executable @attention_dispatch_0 is compiled as"
+    assert inside.messages.startswith(f"{start} iree-compile would compile it: {reason}")
+    stock = compiler(ATTENTION, "gfx942")
+    assert (inside.vmfb, inside.assembly) == (stock.vmfb, stock.assembly)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"arith.constant", b"arith.invariable", "<executable>:9:16: custom op"),
+        (b"#iree_gpu.target<", b"#iree_gpu.aim<", "<executable>:2:"),
+        (b"dense<", b"dense_resource<", ""),
+    ],
+    ids=["op", "attribute", "resource"],
+)
+def test_an_executable_that_cannot_be_read_goes_through_unchanged(
+    tmp_path: Path, executable: bytes, old: bytes, new: bytes, reason: str
+) -> None:
+    if not reason:  # No kernel of these shapes refers to resources.
+        old, new, reason = b"{\n", b"{\n// dense_resource<x>\n", "it refers to resources"
+    given = executable.replace(old, new, 1)
+    assert given != executable
+    run = started("bankwise-executable", at=tmp_path, variables={"BANKWISE_FLAGS": ""}, stdin=given)
+    assert (run.returncode, run.stdout) == (0, given)
+    assert run.stderr.count(b"\n") == 1
+    assert b"compile it: " + reason.encode() in run.stderr
+
+
+def test_the_flags_of_the_compile_are_not_guessed(tmp_path: Path, executable: bytes) -> None:
+    run = started("bankwise-executable", at=tmp_path, stdin=executable)
+    assert (run.returncode, run.stdout) == (0, executable)
+    assert run.stderr.count(b"\n") == 1
+    assert b"its flags cannot be seen; set BANKWISE_FLAGS" in run.stderr
+
+
+def test_a_compiler_of_another_version_is_told(tmp_path: Path, executable: bytes) -> None:
+    # A shell with the name of the compiler starts the tool, as a compiler elsewhere would.
+    other = tmp_path / "iree-compile"
+    other.write_bytes(Path("/bin/sh").read_bytes())
+    other.chmod(0o755)
+    command = [str(other), "-c", f"'{BIN}/bankwise-executable'; exit $?"]
+    run = subprocess.run(
+        command,
+        input=executable,
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "BANKWISE_FLAGS": ""},
+    )
+    assert (run.returncode, run.stdout) == (0, executable)
+    assert run.stderr.count(b"\n") == 1
+    assert b"the compiler that is installed with Bankwise is " in run.stderr
+
+
+def test_code_for_cpus_goes_through_without_a_word(tmp_path: Path, executable: bytes) -> None:
+    given = executable.replace(b'target(<"rocm"', b'target(<"llvm-cpu"')
+    assert given != executable
+    run = started(
+        "bankwise-executable", at=tmp_path, variables={"BANKWISE_FLAGS": "-x"}, stdin=given
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, given, b"")
+
+
+def test_the_help_names_every_variable(tmp_path: Path) -> None:
+    run = started("bankwise-executable", "--help", at=tmp_path)
+    for name in ("MITIGATION", "LEVEL", "RETILE", "REMARKS", "DECISIONS", "FLAGS"):
+        assert f"  BANKWISE_{name} " in run.stdout.decode()

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-executable`: conflict-free LDS layouts inside an `iree-compile` that stays as it is.
+
+The compiler starts it for each executable (`--iree-hal-preprocess-executables-with`): it reads the
+executable from standard input and writes the new one to standard output. Whatever goes wrong, the
+executable goes through as it came, and one line says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from .. import __version__
+from ..iree_plugin.compile_settings import (
+    BEFORE_CONFIGURATION,
+    LEVELS,
+    MITIGATIONS,
+    RETILE,
+    CompileSettings,
+)
+from ..iree_plugin.executable_text import may_change, name_of
+from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
+from .compile_arguments import parse_arguments
+from .usage import UsageError, check_choice, switch_of
+
+PROGRAM = "bankwise-executable"
+
+HELP = """\
+OVERVIEW: Conflict-free LDS layouts inside an unmodified iree-compile
+
+USAGE: iree-compile ... --iree-hal-preprocess-executables-with=bankwise-executable
+
+Reads a hal.executable from standard input and writes the new one to standard output. What cannot
+be compiled goes through unchanged, with a warning; the exit code is 0 then too.
+
+ENVIRONMENT (an empty value counts as none):
+
+  BANKWISE_MITIGATION  {mitigations}: see bankwise-compile --help
+  BANKWISE_LEVEL       {levels}
+  BANKWISE_RETILE      {retile}
+  BANKWISE_REMARKS     1: print what each allocation got and why, as remarks
+  BANKWISE_DECISIONS   A file for the same as JSON, which all executables are collected in
+  BANKWISE_FLAGS       The flags of the compile, where they cannot be seen: where the compiler is a
+                       library in another program, and on systems other than Linux
+"""
+
+_CHOICES = {
+    "BANKWISE_MITIGATION": ("mitigation", MITIGATIONS),
+    "BANKWISE_LEVEL": ("level", LEVELS),
+    "BANKWISE_RETILE": ("retile", RETILE),
+}
+_FLAGS = "BANKWISE_FLAGS"
+_VARIABLES = (*_CHOICES, "BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if "--version" in arguments:
+        print(f"{PROGRAM} {__version__}")
+        return 0
+    if "--help" in arguments or "-h" in arguments:
+        print(_help(), end="")
+        return 0
+    outer = OuterCompile.find()
+    show_messages(outer)
+    executable = sys.stdin.buffer.read()
+    result = _new_executable(executable, arguments, outer)
+    sys.stdout.buffer.write(result)
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _help() -> str:
+    return HELP.format(
+        mitigations=", ".join(MITIGATIONS), levels=", ".join(LEVELS), retile=", ".join(RETILE)
+    )
+
+
+def _new_executable(
+    executable: bytes, arguments: Sequence[str], outer: OuterCompile | None
+) -> bytes:
+    """Returns what goes back to the compiler: the executable itself, if nothing better comes."""
+    try:
+        settings = _settings(arguments, os.environ, outer)
+    except UsageError as error:
+        return _unchanged(executable, str(error))
+    if not may_change(executable):
+        return executable
+    from ..iree_plugin.forked_work import run_forked
+
+    if not hasattr(os, "fork"):
+        return _unchanged(executable, "this system cannot fork a process")
+    try:
+        done = run_forked(lambda: _compile(executable, settings, outer))
+    except OSError as error:
+        return _unchanged(executable, str(error))
+    if done.failure:
+        return _unchanged(executable, _reason(done.messages) or done.failure)
+    _say(done.messages)
+    return done.output or executable
+
+
+def _settings(
+    arguments: Sequence[str], environment: Mapping[str, str], outer: OuterCompile | None
+) -> CompileSettings:
+    """Returns what the environment and the outer compile's flags ask for.
+
+    Raises:
+        UsageError: they say what is wrong, or there are no flags to be seen.
+    """
+    if arguments:
+        raise UsageError(f"unknown argument '{arguments[0]}'; settings are environment variables")
+    for name in environment:
+        if name.startswith("BANKWISE_") and name not in _VARIABLES:
+            raise UsageError(f"unknown variable {name} (known: {', '.join(_VARIABLES)})")
+    choices: dict[str, str] = {}
+    for name, (attribute, allowed) in _CHOICES.items():
+        if value := environment.get(name):
+            check_choice(name, value, allowed)
+            choices[attribute] = value
+    flags = parse_arguments(_outer_flags(environment, outer))
+    return CompileSettings(
+        compile_from=BEFORE_CONFIGURATION,
+        remarks=switch_of(f"BANKWISE_REMARKS={environment.get('BANKWISE_REMARKS') or '0'}"),
+        decisions=_decisions(environment.get("BANKWISE_DECISIONS", "")),
+        verify=flags.verify,
+        process_flags=passed_on(flags.process_flags),
+        **choices,
+    )
+
+
+def _outer_flags(environment: Mapping[str, str], outer: OuterCompile | None) -> Sequence[str]:
+    if _FLAGS in environment:
+        import shlex
+
+        try:
+            return shlex.split(environment[_FLAGS])
+        except ValueError as error:
+            raise UsageError(f"{_FLAGS}: {error}") from None
+    if outer is None:
+        raise UsageError(
+            f"no iree-compile has started it, so that its flags cannot be seen; set {_FLAGS} to "
+            "the flags of the compile, which may be none"
+        )
+    return outer.arguments
+
+
+def _decisions(path: str) -> str | None:
+    if path:
+        from ..iree_plugin.atomic_file import is_stream_or_device
+
+        if is_stream_or_device(path):
+            raise UsageError(f"BANKWISE_DECISIONS: '{path}' is no file that can be added to")
+    return path or None
+
+
+def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile | None) -> bytes:
+    """Runs in a process of its own, which loads the compiler."""
+    from ..iree_plugin.early_import import import_beside_compiler
+
+    import_beside_compiler()
+    from ..iree_plugin import embedding
+    from ..iree_plugin.executable import check_version, compile_executable
+
+    if outer is not None:
+        check_version(outer.program)
+    embedding.set_process_flags(PROGRAM, list(settings.process_flags))
+    return compile_executable(executable, settings)
+
+
+def _unchanged(executable: bytes, reason: str) -> bytes:
+    _say(
+        f"{PROGRAM}: warning: executable {name_of(executable)} is compiled as iree-compile would "
+        f"compile it: {reason}\n"
+    )
+    return executable
+
+
+def _reason(messages: str) -> str:
+    """Returns the place and the text of the first error, else the first line that there is."""
+    lines = messages.splitlines() or [""]
+    error = next((line for line in lines if "error: " in line), lines[0])
+    return error.replace("error: ", "", 1).removeprefix(f"{PROGRAM}: ").strip()
+
+
+def _say(messages: str) -> None:
+    """Writes messages to standard error at once, so that those of other executables stay apart."""
+    with contextlib.suppress(OSError):  # The executable goes back whether anybody listens or not.
+        if messages:
+            os.write(2, messages.encode(errors="replace"))
+
+
+if __name__ == "__main__":
+    from .commands import executable_command
+
+    executable_command()
