@@ -5,7 +5,8 @@ The codegen pipelines are replayed with the mitigation's edits, and with one mor
 and changes nothing. It stands before `iree-llvmgpu-prefetch-shared-memory`, or, where nothing is
 prefetched, before the codegen's `iree-codegen-fold-memref-alias-ops`: there all accesses are
 distributed to lanes, hints are not yet resolved, and the padding of an allocation is still
-visible as a subview. What comes after codegen is not run.
+visible as a subview. Where operands are read by `ldmatrix`, layouts are chosen later, on flat
+vectors; there it looks again. What comes after codegen is not run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.operations import symbol_of
+from ..dialect_utils.operations import parents_of, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import GPU_BACKENDS, backend_of, device_functions
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
@@ -26,6 +27,8 @@ from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
+from ..passes.form_ldmatrix import FormLdmatrix
+from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .conflict_report import (
     AllocationReport,
     FunctionReport,
@@ -47,17 +50,24 @@ class ObserveLds(FunctionPass):
     name: ClassVar[str] = "bankwise-observe-lds"
     summary: ClassVar[str] = "count the conflicts of LDS allocations, and change nothing"
 
-    seen: dict[ir.Operation, FunctionReport] = field(default_factory=dict, compare=False)
+    seen: dict[tuple[str, ...], FunctionReport] = field(default_factory=dict, compare=False)
+    """By the symbols of the function and of what is around it."""
+    again: bool = False
+    """Whether it reports also on what has been seen, in the place of what was said before."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds the report on `function` to `seen`."""
         function = function.operation
-        if function not in self.seen:
-            self.seen[function] = report_function(function, decided=True)
+        if self.again or _path(function) not in self.seen:
+            self.seen[_path(function)] = report_function(function, decided=True)
 
     def forget(self, function: ir.Operation) -> None:
         """Takes the report on `function` out of `seen`."""
-        self.seen.pop(function, None)
+        self.seen.pop(_path(function), None)
+
+
+def _path(function: ir.Operation) -> tuple[str, ...]:
+    return tuple(symbol_of(each) for each in (function, *parents_of(function)))
 
 
 def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
@@ -66,6 +76,12 @@ def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
     return [
         PipelineEdit.before(_PREFETCH, observer, pipelines=every),
         PipelineEdit.before(_FOLD_VIEWS, observer, pipelines=every, occurrence=0, required=True),
+        PipelineEdit.before(
+            ReinsertSwizzleHints.name,
+            replace(observer, again=True),
+            pipelines=CODEGEN_PIPELINES,
+            beside=FormLdmatrix.name,
+        ),
     ]
 
 

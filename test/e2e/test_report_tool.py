@@ -53,6 +53,20 @@ def test_other_mitigations_are_only_observed(
     assert (attention.parent / "r.txt").read_text().startswith("Bank conflicts of attention.mlir")
 
 
+@pytest.mark.parametrize("kernel", [Attention(1, 256, 64, "f16"), Matmul(256, 256, 256, "f16")])
+def test_operands_read_by_ldmatrix_are_seen_with_their_layouts(
+    tool: Tool, tmp_path: Path, kernel: Attention | Matmul
+) -> None:
+    path = tmp_path / "kernel.mlir"
+    path.write_text(kernel.source())
+    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
+    result = tool("bankwise-report", path, *flags, "--fail-on-conflicts")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "ldmatrix" in result.stdout
+    assert result.stdout.count("conflict cycles of a workgroup") == 1
+    assert ", 0 chosen" in result.stdout
+
+
 def test_no_conflicts_do_not_fail(tool: Tool, attention: Path) -> None:
     result = tool("bankwise-report", attention, *GFX942, "--fail-on-conflicts")
     assert (result.returncode, result.stderr) == (0, "")
