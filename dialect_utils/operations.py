@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
+from .unbound_dialects import add_empty_modules
+
+# All that looks at operations imports this module.
+add_empty_modules()
 
 
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:

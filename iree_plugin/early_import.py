@@ -25,11 +25,6 @@ _DIALECTS_IN_KERNELS = (
     *("affine", "arith", "gpu", "iree_codegen", "iree_gpu", "math", "memref", "scf", "tensor"),
     "vector",
 )
-_DIALECTS_WITHOUT_MODULE = (
-    *("bufferization", "hal", "iree_encoding", "iree_linalg_ext", "iree_vector_ext", "nvgpu"),
-    *("stream", "ub", "util"),
-)
-"""Dialects whose operations have no Python module in the compiler's package."""
 
 
 def import_beside_compiler() -> None:
@@ -71,11 +66,6 @@ def _load(spec: ModuleSpec, package: ModuleType) -> None:
 def load_passes() -> None:
     """Imports our passes and the dialects of the kernels that they see."""
     # MLIR's bindings import a dialect's module when they first make a view of an op of it.
-    # For a dialect without a module they search for one at every operation, which takes 0.3 ms.
-    for name in _DIALECTS_WITHOUT_MODULE:
-        module = f"{_PACKAGE}.dialects.{name}"
-        if importlib.util.find_spec(module) is None:
-            sys.modules.setdefault(module, ModuleType(module))
     for module in (
         f"{__package__}.codegen_replay",
         *(f"{_PACKAGE}.dialects.{name}" for name in _DIALECTS_IN_KERNELS),
