@@ -62,6 +62,7 @@ def _work_and_leave(work: Callable[[], bytes], output: BinaryIO, messages: Binar
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         os.dup2(messages.fileno(), 2)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  The old one may hold its text.
         output.write(work())
         output.flush()
         code = 0

@@ -49,7 +49,7 @@ class OuterCompile:
         """
         for pid in _ancestors():
             try:
-                words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                words = (_PROC / str(pid) / "cmdline").read_bytes().removesuffix(b"\0").split(b"\0")
                 program = (_PROC / str(pid) / "exe").readlink()
             except OSError:  # It has ended, or belongs to another user.
                 return None

@@ -36,7 +36,7 @@ USAGE: iree-compile ... --iree-hal-preprocess-executables-with=bankwise-executab
 Reads a hal.executable from standard input and writes the new one to standard output. What cannot
 be compiled goes through unchanged, with a warning; the exit code is 0 then too.
 
-ENVIRONMENT (an empty value counts as none):
+ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may have none to name):
 
   BANKWISE_MITIGATION  {mitigations}: see bankwise-compile --help
   BANKWISE_LEVEL       {levels}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A file of decisions that several processes add to."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bankwise.iree_plugin.atomic_file import OutputError
+from bankwise.iree_plugin.shared_decisions import keep_decisions
+from bankwise.passes.decisions import Action, Decision, DecisionLog
+
+
+def log_of(function: str, *reasons: str) -> DecisionLog:
+    return DecisionLog(
+        [
+            Decision("bankwise-pad-unhinted-allocs", function, "memref<4xf32>", "", Action.KEEP, r)
+            for r in reasons
+        ]
+    )
+
+
+def kept(path: Path) -> list[tuple[str, str]]:
+    document = json.loads(path.read_text())
+    assert document["version"] == 1
+    return [(each["function"], each["reason"]) for each in document["decisions"]]
+
+
+def test_one_log_is_the_file_that_bankwise_compile_writes(tmp_path: Path) -> None:
+    log = log_of("f", "first", "second")
+    keep_decisions(tmp_path / "d.json", log, {"f"})
+    assert (tmp_path / "d.json").read_text() == log.to_json()
+
+
+def test_a_function_replaces_its_own_decisions_alone(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    keep_decisions(path, log_of("dispatch_10", "late"), {"dispatch_10"})
+    keep_decisions(path, log_of("dispatch_9", "old", "older"), {"dispatch_9"})
+    keep_decisions(path, log_of("dispatch_9", "new"), {"dispatch_9"})
+    assert kept(path) == [("dispatch_9", "new"), ("dispatch_10", "late")]
+    # A function whose tiles are gone takes its decisions along.
+    keep_decisions(path, DecisionLog(), {"dispatch_9"})
+    assert kept(path) == [("dispatch_10", "late")]
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[1]", '{"decisions": 1}', '{"decisions": [1]}'])
+def test_what_is_no_file_of_decisions_is_replaced(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(text)
+    keep_decisions(path, log_of("f", "new"), {"f"})
+    assert kept(path) == [("f", "new")]
+
+
+def test_nothing_is_lost_between_writers(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    names = [f"dispatch_{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: keep_decisions(path, log_of(name, "r"), {name}), names))
+    assert kept(path) == [(name, "r") for name in names]
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot write '.*no/d\.json': No such file"):
+        keep_decisions(tmp_path / "no" / "d.json", DecisionLog(), {"f"})
