@@ -30,7 +30,7 @@ from iree.compiler import ir
 
 from ..dialect_utils.memory.mma_operands import MMA
 from ..dialect_utils.memory.stretches import stretches
-from ..dialect_utils.operations import defining_operation, operations_in
+from ..dialect_utils.operations import operations_in
 from .base import FunctionPass, PassContext
 
 _ACCUMULATOR = 2
@@ -68,21 +68,25 @@ class OrderProducts(FunctionPass):
 class _Order:
     """The operations of a stretch, and what is known of its products.
 
+    Operations are told by their places in the stretch.
+
     Attributes:
+        sources: for each operation and each of its operands the operation that makes it; None for
+            one outside the stretch.
         stages: for each operation how many products one behind the other it depends on, where a
             chain of products that are added up counts as one.
         steps: for each product its place in the chain.
     """
 
     stretch: Sequence[ir.Operation]
-    places: dict[ir.Operation, int] = field(default_factory=dict)
-    stages: dict[ir.Operation, int] = field(default_factory=dict)
-    steps: dict[ir.Operation, int] = field(default_factory=dict)
+    sources: list[list[int | None]] = field(default_factory=list)
+    stages: list[int] = field(default_factory=list)
+    steps: dict[int, int] = field(default_factory=dict)
 
     @property
     def products(self) -> list[ir.Operation]:
         """Returns the products in the order of the text."""
-        return list(self.steps)
+        return [self.stretch[place] for place in self.steps]
 
     @property
     def uses_products(self) -> bool:
@@ -91,20 +95,23 @@ class _Order:
 
     def read(self) -> None:
         """Finds the stages of all operations, and the steps of the products."""
-        self.places = {operation: place for place, operation in enumerate(self.stretch)}
-        for operation in self.stretch:
+        makers: dict[ir.Value, int] = {}
+        for place, operation in enumerate(self.stretch):
+            sources = [makers.get(operand) for operand in operation.operands]
             is_product = operation.name == MMA
             stage = 0
-            for number, source in enumerate(self._sources(operation)):
+            for number, source in enumerate(sources):
                 if source is None:
                     continue
                 is_added = is_product and number == _ACCUMULATOR
                 follows = source in self.steps and not is_added
                 stage = max(stage, self.stages[source] + follows)
-            self.stages[operation] = stage
+            self.sources.append(sources)
+            self.stages.append(stage)
             if is_product:
-                before = self._sources(operation)[_ACCUMULATOR]
-                self.steps[operation] = self.steps.get(before, -1) + 1 if before else 0
+                before = sources[_ACCUMULATOR]
+                self.steps[place] = 0 if before is None else self.steps.get(before, -1) + 1
+            makers |= dict.fromkeys(operation.results, place)
 
     def carry_out(self) -> None:
         """Moves the operations of the stretch, products by their stages and steps.
@@ -113,19 +120,19 @@ class _Order:
         their old order.
         """
         products = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
-        ordered: dict[ir.Operation, None] = {}
-        for operation in (*products, *self.stretch):
-            self._append(operation, ordered)
-        last = self.stretch[-1]
-        for operation in ordered:
+        ordered: dict[int, None] = {}
+        for place in (*products, *range(len(self.stretch))):
+            self._append(place, ordered)
+        last = len(self.stretch) - 1
+        for place in ordered:
             # Each goes to the end, so that they stand there in this order at last.
-            if operation != last:
-                operation.move_after(last)
-            last = operation
+            if place != last:
+                self.stretch[place].move_after(self.stretch[last])
+            last = place
 
-    def _append(self, operation: ir.Operation, ordered: dict[ir.Operation, None]) -> None:
+    def _append(self, place: int, ordered: dict[int, None]) -> None:
         """Appends an operation behind all that it depends on."""
-        pending = [operation]
+        pending = [place]
         while pending:
             top = pending[-1]
             if top in ordered:
@@ -133,7 +140,7 @@ class _Order:
                 continue
             missing = [
                 source
-                for source in self._sources(top)
+                for source in self.sources[top]
                 if source is not None and source not in ordered
             ]
             if missing:
@@ -141,8 +148,3 @@ class _Order:
                 continue
             ordered[top] = None
             pending.pop()
-
-    def _sources(self, operation: ir.Operation) -> list[ir.Operation | None]:
-        """Returns for each operand the operation of the stretch that makes it, if one does."""
-        found = (defining_operation(operand) for operand in operation.operands)
-        return [each if each in self.places else None for each in found]
