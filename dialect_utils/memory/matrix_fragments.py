@@ -86,6 +86,31 @@ class MatrixAddresses:
         return tuple(sum(b * n for b, n in zip(bits, column, strict=True)) for column in columns)
 
 
+@dataclass(frozen=True)
+class _RowStarts:
+    """Where rows of 16 bytes start in the lanes of a load.
+
+    Attributes:
+        behind: by how many elements they start behind multiples of 16 bytes.
+        lowest: the least index along the last dimension of the memref.
+        highest: the greatest one.
+    """
+
+    behind: frozenset[int]
+    lowest: int
+    highest: int
+
+    def moved(self, away: Steps, strides: tuple[int, ...], row_elements: int) -> _RowStarts:
+        """Returns the same for a load that reads elsewhere by a constant in each dimension."""
+        by = sum(n * stride for n, stride in zip(away, strides, strict=True))
+        behind = frozenset((each + by) % row_elements for each in self.behind)
+        return _RowStarts(behind, self.lowest + away[-1], self.highest + away[-1])
+
+
+_Like = tuple[ir.Value, bool]
+"""A memref, and whether loads of it are transposed."""
+
+
 @dataclass
 class FragmentProver:
     """Decides which groups of loads in one function are matrices."""
@@ -98,6 +123,10 @@ class FragmentProver:
     _executed: set[ir.Block] = field(default_factory=set)
     """Blocks that all lanes of a warp execute together."""
     _views: dict[ir.Value, TracedView] = field(default_factory=dict)
+    _matrices: dict[_Like, ir.Operation] = field(default_factory=dict)
+    """A load whose lanes are known to read a matrix, and so do those of loads a constant away."""
+    _starts: dict[_Like, tuple[ir.Operation, _RowStarts]] = field(default_factory=dict)
+    """A load of which it is known where rows start, which tells it of loads a constant away."""
 
     def addresses(
         self, registers: Sequence[tuple[ir.Operation, ...]], first: ir.Operation
@@ -188,6 +217,9 @@ class FragmentProver:
         """Makes sure that the lanes of a load read a matrix with rows along the last dimension."""
         if view.strides[-1] != 1:
             raise Refusal("neighbours along the last dimension are not neighbours in memory")
+        like = (load.operands[0], transposed)
+        if like in self._matrices and self._away(load, self._matrices[like]) is not None:
+            return
         lanes = np.arange(LANES)
         if transposed:
             source, behind = lanes % 4, lanes // 4
@@ -198,6 +230,14 @@ class FragmentProver:
             is_last = dimension == len(indices) - 1
             if (values != values[..., source] + (behind if is_last else 0)).any():
                 raise Refusal("their lanes do not read the rows or columns of an 8x8 matrix")
+        self._matrices[like] = load
+
+    def _away(self, load: ir.Operation, other: ir.Operation) -> Steps | None:
+        """Returns how far a load reads behind another one, as `distance`; None if not known."""
+        try:
+            return self.distance(load, other)
+        except Refusal:
+            return None
 
     def _check_rows(
         self, found: MatrixAddresses, view: TracedView, row_elements: int, away: list[Steps]
@@ -208,21 +248,40 @@ class FragmentProver:
             raise Refusal(chain.reason)
         if contiguous_run(chain) % row_elements:
             raise Refusal("a swizzle takes the rows of 16 bytes apart")
-        load = found.origin
-        sources = [found.source_lane(row) for row in range(ROWS)]
-        starts = view.element(list(load.operands)[1:], self.evaluator)
-        if isinstance(starts, Unknown):
-            raise Refusal(f"an offset depends on the {starts.reason}")
-        elements = starts.full(self.launch)[..., sources]
-        behind = set((elements % row_elements).ravel().tolist())
-        column = self.indices(load)[-1].full(self.launch)[..., sources]
-        lowest, highest = int(column.min()), int(column.max())
+        starts = self._row_starts(found, view, row_elements)
         for step in away:
             moved = sum(n * by for n, by in zip(step, view.strides, strict=True))
-            if any((each + moved) % row_elements for each in behind):
-                raise Misaligned(LDMATRIX, ROW_BYTES, load.location)
-            if lowest + step[-1] < 0 or highest + step[-1] + row_elements > view.sizes[-1]:
+            if any((each + moved) % row_elements for each in starts.behind):
+                raise Misaligned(LDMATRIX, ROW_BYTES, found.origin.location)
+            end = starts.highest + step[-1] + row_elements
+            if starts.lowest + step[-1] < 0 or end > view.sizes[-1]:
                 raise Refusal("a row of 16 bytes leaves the last dimension of the memref")
+
+    def _row_starts(
+        self, found: MatrixAddresses, view: TracedView, row_elements: int
+    ) -> _RowStarts:
+        """Returns where the lanes of the origin that start rows read.
+
+        Raises:
+            Refusal: that is not known.
+        """
+        load = found.origin
+        like = (load.operands[0], found.transposed)
+        if like in self._starts:
+            other, starts = self._starts[like]
+            away = self._away(load, other)
+            if away is not None:
+                return starts.moved(away, view.strides, row_elements)
+        sources = [found.source_lane(row) for row in range(ROWS)]
+        first = view.element(list(load.operands)[1:], self.evaluator)
+        if isinstance(first, Unknown):
+            raise Refusal(f"an offset depends on the {first.reason}")
+        elements = first.full(self.launch)[..., sources]
+        behind = frozenset((elements % row_elements).ravel().tolist())
+        column = self.indices(load)[-1].full(self.launch)[..., sources]
+        starts = _RowStarts(behind, int(column.min()), int(column.max()))
+        self._starts[like] = load, starts
+        return starts
 
     def expected(self, found: MatrixAddresses) -> list[LaneValues]:
         """Returns the index along each dimension at which the row of each lane starts.

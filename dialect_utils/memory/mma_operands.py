@@ -52,11 +52,12 @@ class Fragment:
 def fragments_in(function: ir.Operation) -> list[Fragment]:
     """Returns the operands that LDS loads fill, each once, in the order of their first use."""
     found: dict[tuple[tuple[ir.Operation, ...], ...], Fragment] = {}
-    for operation in operations_in(function, MMA):
-        for operand in list(operation.operands)[:2]:
-            registers = _registers(operand)
-            if registers is not None:
-                found.setdefault(registers, Fragment(registers))
+    products = operations_in(function, MMA)
+    # Many products have an operand in common.
+    operands = dict.fromkeys(each for product in products for each in list(product.operands)[:2])
+    for registers in map(_registers, operands):
+        if registers is not None:
+            found.setdefault(registers, Fragment(registers))
     return list(found.values())
 
 

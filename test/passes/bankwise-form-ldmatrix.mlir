@@ -353,3 +353,37 @@ func.func @apart_by_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x
   %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %qx : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// The second operand is a constant behind the first one, and so no multiple of 16 bytes.
+
+// CHECK-LABEL: func.func @only_the_first_is_aligned
+//       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
+//   CHECK-NOT:   nvgpu.ldmatrix
+// CHECK-COUNT-2: vector.load
+func.func @only_the_first_is_aligned(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %t = gpu.thread_id x
+  // expected-remark @+1 {{of memref<8x48xf16> 2 loads become 1 ldmatrix; loads kept: 2 (nvgpu.ldmatrix needs addresses that are multiples of 16 bytes}}
+  %m = memref.alloc() : memref<8x48xf16, #gpu.address_space<workgroup>>
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %k20 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 20)>(%t)
+  %k28 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 28)>(%t)
+  %p0 = vector.load %m[%r, %k] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %p1 = vector.load %m[%r, %k8] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %p2:2 = vector.to_elements %p0 : vector<2xf16>
+  %p3:2 = vector.to_elements %p1 : vector<2xf16>
+  %p4 = vector.from_elements %p2#0, %p2#1, %p3#0, %p3#1 : vector<2x2xf16>
+  %q0 = vector.load %m[%r, %k20] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %q1 = vector.load %m[%r, %k28] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %q2:2 = vector.to_elements %q0 : vector<2xf16>
+  %q3:2 = vector.to_elements %q1 : vector<2xf16>
+  %q4 = vector.from_elements %q2#0, %q2#1, %q3#0, %q3#1 : vector<2x2xf16>
+  %px = nvgpu.mma.sync(%a, %p4, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %qx : vector<2x2xf32>
+}
