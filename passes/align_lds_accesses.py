@@ -15,6 +15,7 @@ layout of ours moves them to such an address. Where the program itself has, a wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
@@ -22,11 +23,19 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Refusal, location_at
+from ..dialect_utils.element_types import element_bits
 from ..dialect_utils.gpu_target import Launch, launch_of
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
-from ..dialect_utils.memory.lds_ops import Access, Misaligned, access_row, promised_alignment
+from ..dialect_utils.memory.lds_ops import (
+    Access,
+    Misaligned,
+    access_row,
+    in_elements,
+    promised_alignment,
+    required_alignment,
+)
 from ..dialect_utils.memory.lds_reading import (
     check_aligned,
     read_allocations,
@@ -34,6 +43,7 @@ from ..dialect_utils.memory.lds_reading import (
 from ..dialect_utils.memory.memref_types import static_strides, type_of
 from ..dialect_utils.memory.stated_alignment import state_alignment
 from ..dialect_utils.operations import defining_operation, operations_in
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE
 from .base import FunctionPass, PassContext
 
 
@@ -59,14 +69,51 @@ class AlignLdsAccesses(FunctionPass):
             return
         with function.context:
             launch = launch_of(function)
-            rows = [(op, row) for op in operations_in(function) if (row := access_row(op))]
-            # Loads and stores whose address is less aligned are split. Others fault.
-            if launch and any(row.alignment and not row.states_alignment for _, row in rows):
-                _warn_of_misaligned(function, launch, context)
+            operations = operations_in(function)
+            rows = [(op, row) for op in operations if (row := access_row(op))]
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
+            # Loads and stores whose address is less aligned are split. Others fault.
+            may_fault = any(row.alignment and not row.states_alignment for _, row in rows)
+            if launch and may_fault and not _are_aligned(operations, bits):
+                _warn_of_misaligned(function, launch, context)
             for operation, row in rows:
                 if row.states_alignment:
                     _align(operation, row, bits)
+
+
+def _are_aligned(operations: Sequence[ir.Operation], bits: IndexBits) -> bool:
+    """Returns whether the bits of indices show that no access can fault.
+
+    They show it sooner than the addresses of all lanes. Where they do not, it may still be so.
+    """
+    return all(_is_aligned(each, bits) for each in operations if required_alignment(each) > 1)
+
+
+def _is_aligned(operation: ir.Operation, bits: IndexBits) -> bool:
+    """Returns whether an access has the alignment that it needs, by its indices alone.
+
+    That can be told of accesses to an LDS allocation itself, which are behind no swizzle.
+    """
+    row = access_row(operation)
+    number = None if row is None else row.buffer_operand(operation)
+    if row is None or number is None or row.footprint is None:
+        return False
+    buffer = operation.operands[number]
+    allocation = defining_operation(buffer)
+    if allocation is None or not is_lds_allocation(allocation):
+        return False
+    kind = type_of(buffer)
+    width, strides = element_bits(kind.element_type), static_strides(kind)
+    if STOWED_SWIZZLE in allocation.attributes or width is None or strides is None:
+        return False
+    try:
+        footprint = row.footprint(operation)
+    except Refusal:
+        return False
+    if footprint.wave_elements:
+        return False
+    multiple = _multiple(footprint.indices, strides, bits)
+    return multiple % in_elements(required_alignment(operation), width) == 0
 
 
 def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassContext) -> None:
@@ -90,12 +137,21 @@ def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
     strides = static_strides(type_of(buffer))
     if not allocations or strides is None:
         return
-    multiple = 0
-    for index, stride in zip(list(operation.operands)[number + 1 :], strides, strict=True):
-        found = bits.of(index).congruence
-        multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
+    multiple = _multiple(list(operation.operands)[number + 1 :], strides, bits)
     promised = promised_alignment(operation)
     state_alignment(operation, buffer, multiple, allocations, bits, promised)
+
+
+def _multiple(indices: Sequence[ir.Value], strides: Sequence[int], bits: IndexBits) -> int:
+    """Returns elements of which the place that `indices` denote is a multiple, in every lane.
+
+    0 is a multiple of everything.
+    """
+    multiple = 0
+    for index, stride in zip(indices, strides, strict=True):
+        found = bits.of(index).congruence
+        multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
+    return multiple
 
 
 def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
