@@ -48,9 +48,9 @@ ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may 
 """
 
 _CHOICES = {
-    "BANKWISE_MITIGATION": ("mitigation", MITIGATIONS),
-    "BANKWISE_LEVEL": ("level", LEVELS),
-    "BANKWISE_RETILE": ("retile", RETILE),
+    "BANKWISE_MITIGATION": MITIGATIONS,
+    "BANKWISE_LEVEL": LEVELS,
+    "BANKWISE_RETILE": RETILE,
 }
 _FLAGS = "BANKWISE_FLAGS"
 _VARIABLES = (*_CHOICES, "BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS)
@@ -117,20 +117,23 @@ def _settings(
     for name in environment:
         if name.startswith("BANKWISE_") and name not in _VARIABLES:
             raise UsageError(f"unknown variable {name} (known: {', '.join(_VARIABLES)})")
-    choices: dict[str, str] = {}
-    for name, (attribute, allowed) in _CHOICES.items():
-        if value := environment.get(name):
-            check_choice(name, value, allowed)
-            choices[attribute] = value
     flags = parse_arguments(_outer_flags(environment, outer))
     return CompileSettings(
+        mitigation=_choice(environment, "BANKWISE_MITIGATION", CompileSettings.mitigation),
+        level=_choice(environment, "BANKWISE_LEVEL", CompileSettings.level),
+        retile=_choice(environment, "BANKWISE_RETILE", CompileSettings.retile),
         compile_from=BEFORE_CONFIGURATION,
         remarks=switch_of(f"BANKWISE_REMARKS={environment.get('BANKWISE_REMARKS') or '0'}"),
         decisions=_decisions(environment.get("BANKWISE_DECISIONS", "")),
         verify=flags.verify,
         process_flags=passed_on(flags.process_flags),
-        **choices,
     )
+
+
+def _choice(environment: Mapping[str, str], name: str, usual: str) -> str:
+    value = environment.get(name) or usual
+    check_choice(name, value, _CHOICES[name])
+    return value
 
 
 def _outer_flags(environment: Mapping[str, str], outer: OuterCompile | None) -> Sequence[str]:

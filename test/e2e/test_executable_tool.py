@@ -34,7 +34,6 @@ func.func @two(%a: tensor<256x128xf16>, %b: tensor<128x256xf16>, %c: tensor<128x
   return %m, %n : tensor<256x256xf32>, tensor<256x512xf32>
 }
 """
-CPU = "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n"
 
 
 @dataclass(frozen=True)
@@ -161,6 +160,32 @@ def test_settings_come_from_the_environment(
     assert inside.messages == ""
     assert inside.assembly == ours.assembly != usual.assembly
     assert inside.vmfb == ours.vmfb
+
+
+CONFIGURATION = (
+    "#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{convert_acc_gemm, "
+    "mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], "
+    "reduction = [0, 0, 8], subgroup = [2, 4, 0], workgroup = [64, 64, 0]}>, "
+    "translation_info = <pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] "
+    "subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<"
+    "prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, "
+    "use_igemm_convolution = false>}>>"
+)
+
+
+def test_a_configuration_of_the_users_own_stands_where_it_is(compiler: Compiler) -> None:
+    # bankwise-compile, which sees the program, leaves the tile of the other product too.
+    first = "linalg.matmul ins(%a, %b"
+    configured = f"linalg.matmul {{compilation_info = {CONFIGURATION}}} ins(%a, %b"
+    assert first in TWO_MATMULS
+    settings = {"BANKWISE_RETILE": "on", "BANKWISE_DECISIONS": "d.json"}
+    compiler(TWO_MATMULS.replace(first, configured), "sm_80", HOOK, **settings)
+    (file,) = compiler.directory.glob("*/d.json")
+    decided = json.loads(file.read_text())["decisions"]
+    tiles = {d["function"]: d for d in decided if d["pass_name"] == "bankwise-retile"}
+    mine, other = (tiles[name] for name in sorted(tiles))
+    assert (mine["action"], other["action"]) == ("keep", "retile")
+    assert "has a compilation_info of its own" in mine["reason"]
 
 
 def test_the_stock_mitigation_changes_nothing(compiler: Compiler) -> None:
