@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib import rc_context
@@ -36,6 +36,14 @@ _MARKS: Mapping[str, _Mark] = {
     "swizzle": _Mark("#CC79A7", "^", 4.5),
     "auto": _Mark("#0072B2", "o", 4.0),
 }
+_AT_LEVELS: Mapping[str, Mapping[str, Any]] = {
+    "layout": {"colour": "#56B4E9"},
+    "exact": {"colour": "#0072B2"},
+    "fast": {"colour": "#CC79A7", "marker": "D"},
+    "exact/on": {"colour": "#009E73", "marker": "v"},
+    "fast/on": {"colour": "#000000", "marker": "^"},
+}
+"""What a level changes of the mark of its mitigation."""
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bankwise",
@@ -182,8 +190,11 @@ def _drawn(mark: _Mark, filled: bool) -> dict[str, Any]:
     }
 
 
-def _mark(mitigation: str) -> _Mark:
-    return _MARKS.get(mitigation, _Mark("#000000", "+", 5.0))
+def _mark(mode: str) -> _Mark:
+    """Returns how a mode is drawn: a mitigation, or one with a level and with or without tiles."""
+    mitigation, _, rest = mode.partition("/")
+    mark = _MARKS.get(mitigation, _Mark("#000000", "+", 6.0))
+    return replace(mark, **_AT_LEVELS.get(rest, {}))
 
 
 def _conflicts(axis: Axes, group: Group, ordered: Sequence[str], scale: _ConflictScale) -> None:
