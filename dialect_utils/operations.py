@@ -17,11 +17,12 @@ add_empty_modules()
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
     """Returns the operations of these names inside `function`, or all, in the order of the text."""
     found: list[ir.Operation] = []
+    advance = ir.WalkResult.ADVANCE
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         if not names or operation.name in names:
-            found.append(operation.operation)
-        return ir.WalkResult.ADVANCE
+            found.append(operation)
+        return advance
 
     function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
