@@ -30,6 +30,7 @@ from iree.compiler import ir
 from ..diagnostics import Refusal
 from ..dynamic_sizes import DYNAMIC
 from ..index.other_trip import OtherTrip
+from .flat_allocations import align_allocation
 from .lds_ops import DEALLOC, SUBVIEW
 from .memref_types import (
     row_major_strides,
@@ -258,6 +259,7 @@ def _with_slots(tile: StagedTile, slots: int) -> ir.Value:
     attributes = {name: old.attributes[name] for name in old.attributes}
     with ir.InsertionPoint(old), old.location:
         new = ir.Operation.create("memref.alloc", [row_major_type(kind, shape)], [], attributes)
+    align_allocation(new, max(copy.bytes for copy in tile.copies))
     return new.results[0]
 
 

@@ -13,7 +13,7 @@
 //   CHECK-DAG:   %[[C2:.+]] = arith.constant 2 : index
 //   CHECK-DAG:   %[[C256:.+]] = arith.constant 256 : index
 //   CHECK-DAG:   %[[C1024:.+]] = arith.constant 1024 : index
-//       CHECK:   %[[SLOTS:.+]] = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+//       CHECK:   %[[SLOTS:.+]] = memref.alloc() alignment = 16 : memref<512xf16, #gpu.address_space<workgroup>>
 //       CHECK:   %[[AT:.+]] = affine.apply
 //       CHECK:   memref.subview %[[SLOTS]][0] [256] [1]
 //       CHECK:   nvgpu.device_async_copy %{{.+}}[%[[C0]], %[[AT]]], %{{.+}}[%[[AT]]], 8 bypassL1
@@ -74,7 +74,7 @@ func.func @one_tile(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 // loop begins at 8.
 
 // CHECK-LABEL: func.func @repeated
-//       CHECK:   memref.alloc() : memref<64x12xf16, #gpu.address_space<workgroup>>
+//       CHECK:   memref.alloc() alignment = 8 : memref<64x12xf16, #gpu.address_space<workgroup>>
 //       CHECK:   scf.for
 //       CHECK:     gpu.barrier
 //       CHECK:     scf.if %[[FIRST:.+]] {
