@@ -180,6 +180,8 @@ class _Body:
         Raises:
             Refusal: it is none.
         """
+        if is_inside(allocation, self.loop):
+            raise Refusal("the tile is allocated in the loop")
         if not has_identity_layout(type_of(allocation)):
             raise Refusal("the tile has a layout of its own")
         stores: list[ir.Operation] = []

@@ -403,3 +403,36 @@ func.func @one_trip(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vect
   }
   return %r : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
+// Every trip has a tile of its own.
+
+// CHECK-LABEL: func.func @allocated_inside
+//   CHECK-NOT:   nvgpu.device_async
+//       CHECK:   return
+func.func @allocated_inside(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c1024 = arith.constant 1024 : index
+  %t = gpu.thread_id x upper_bound 32
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x256xf16>
+  %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  // expected-remark @+1 {{copies to the LDS are not overlapped: the tile is allocated in the loop}}
+  %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
+    %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
+    vector.store %v, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  return %r : vector<2x2xf32>
+}
