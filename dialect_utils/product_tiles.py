@@ -36,7 +36,7 @@ from .lowering_config import (
     numbers_attribute,
     roots_in,
 )
-from .operations import defining_operation
+from .operations import operations_in
 
 _GENERIC = "linalg.generic"
 _SUBGROUP = "subgroup"
@@ -184,7 +184,7 @@ def warp_tiled_product(function: ir.Operation) -> WarpTiledProduct | None:
     config.only(("mma_kind", _PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), (_ADDED_LATER,))
     if config.numbers(_PROMOTED) != (_A, _B):
         raise Refusal("not its two operands are staged in the LDS")
-    if not (_ADDED_LATER in config.entries or _is_filled(operation.operands[_C])):
+    if not (_ADDED_LATER in config.entries or _is_filled(operation.operands[_C], function)):
         raise Refusal("what it adds to is staged in the LDS too")
     maps = loops_of(operation)
     extents = _extents(operation, maps)
@@ -206,9 +206,10 @@ def _multiplies(root: ir.Operation) -> bool:
         return False
 
 
-def _is_filled(value: ir.Value) -> bool:
-    defining = defining_operation(value)
-    return defining is not None and defining.name == "linalg.fill"
+def _is_filled(value: ir.Value, function: ir.Operation) -> bool:
+    # To ask the value for its operation would import the bindings' module of linalg: 65 ms.
+    fills = operations_in(function, "linalg.fill")
+    return any(value == result for fill in fills for result in fill.results)
 
 
 def _extents(operation: ir.Operation, maps: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
