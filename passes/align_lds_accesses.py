@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -112,7 +111,7 @@ def _is_aligned(operation: ir.Operation, bits: IndexBits) -> bool:
         return False
     if footprint.wave_elements:
         return False
-    multiple = _multiple(footprint.indices, strides, bits)
+    multiple = bits.multiple(footprint.indices, strides)
     return multiple % in_elements(required_alignment(operation), width) == 0
 
 
@@ -137,21 +136,9 @@ def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
     strides = static_strides(type_of(buffer))
     if not allocations or strides is None:
         return
-    multiple = _multiple(list(operation.operands)[number + 1 :], strides, bits)
+    multiple = bits.multiple(list(operation.operands)[number + 1 :], strides)
     promised = promised_alignment(operation)
     state_alignment(operation, buffer, multiple, allocations, bits, promised)
-
-
-def _multiple(indices: Sequence[ir.Value], strides: Sequence[int], bits: IndexBits) -> int:
-    """Returns elements of which the place that `indices` denote is a multiple, in every lane.
-
-    0 is a multiple of everything.
-    """
-    multiple = 0
-    for index, stride in zip(indices, strides, strict=True):
-        found = bits.of(index).congruence
-        multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
-    return multiple
 
 
 def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:

@@ -28,6 +28,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..dialect_utils.index.index_ops import compute_after_operands
 from ..dialect_utils.memory.mma_operands import MMA
 from ..dialect_utils.memory.stretches import stretches
 from ..dialect_utils.operations import operations_in
@@ -122,7 +123,7 @@ class _Order:
         products = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
         ordered: dict[int, None] = {}
         for place in (*products, *range(len(self.stretch))):
-            self._append(place, ordered)
+            compute_after_operands(place, ordered, self._operands, lambda *_: None)
         last = len(self.stretch) - 1
         for place in ordered:
             # Each goes to the end, so that they stand there in this order at last.
@@ -130,21 +131,9 @@ class _Order:
                 self.stretch[place].move_after(self.stretch[last])
             last = place
 
-    def _append(self, place: int, ordered: dict[int, None]) -> None:
-        """Appends an operation behind all that it depends on."""
-        pending = [place]
-        while pending:
-            top = pending[-1]
-            if top in ordered:
-                pending.pop()
-                continue
-            missing = [
-                source
-                for source in self.sources[top]
-                if source is not None and source not in ordered
-            ]
-            if missing:
-                pending.extend(reversed(missing))
-                continue
-            ordered[top] = None
-            pending.pop()
+    def _operands(self, place: int) -> list[int]:
+        """Returns the places of what an operation depends on in the stretch, the last one first.
+
+        What is missing is visited from the end of the list.
+        """
+        return [source for source in reversed(self.sources[place]) if source is not None]

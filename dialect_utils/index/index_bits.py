@@ -285,6 +285,17 @@ class IndexBits:
         """Returns the facts on `value`, of index or integer type."""
         return compute_after_operands(value, self._known, _operands_of, self._compute)
 
+    def multiple(self, indices: Sequence[ir.Value], strides: Sequence[int]) -> int:
+        """Returns elements of which the place that `indices` denote is a multiple, in every lane.
+
+        0 is a multiple of everything.
+        """
+        multiple = 0
+        for index, stride in zip(indices, strides, strict=True):
+            found = self.of(index).congruence
+            multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
+        return multiple
+
     def _compute(self, value: ir.Value, dependencies: Sequence[ir.Value]) -> Bits:
         operands = [self._known[each] for each in dependencies]
         width = bit_width(value.type)

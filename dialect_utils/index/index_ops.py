@@ -9,7 +9,7 @@ operations say, is the same for both and stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from iree.compiler import ir
@@ -17,21 +17,23 @@ from iree.compiler import ir
 from ..dynamic_sizes import DYNAMIC
 
 Known = TypeVar("Known")
+Node = TypeVar("Node", bound=Hashable)
 
 _PER_RESULT = frozenset({"util.assume.int", "util.optimization_barrier"})
 """Operations whose results are their operands, one by one."""
 
 
 def compute_after_operands(
-    value: ir.Value,
-    known: dict[ir.Value, Known],
-    operands_of: Callable[[ir.Value], Sequence[ir.Value]],
-    compute: Callable[[ir.Value, Sequence[ir.Value]], Known],
+    value: Node,
+    known: dict[Node, Known],
+    operands_of: Callable[[Node], Sequence[Node]],
+    compute: Callable[[Node, Sequence[Node]], Known],
 ) -> Known:
     """Returns what `compute` says of `value`, after it was asked of all that `value` depends on.
 
-    `known` remembers every value on the way. Values are visited without recursion: index
-    arithmetic is deeper than Python's stack.
+    `known` remembers every value on the way, each behind those that it depends on. Values are
+    visited without recursion: index arithmetic is deeper than Python's stack. Any nodes will do
+    that say what they depend on.
     """
     pending = [value]
     while pending:

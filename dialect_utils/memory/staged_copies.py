@@ -244,10 +244,7 @@ class _Body:
         width = whole_element_bits(type_of(buffer).element_type)
         if strides is None or width is None:
             return 1
-        multiple = 0
-        for index, stride in zip(list(access.operands)[number + 1 :], strides, strict=True):
-            found = self.bits.of(index).congruence
-            multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
+        multiple = self.bits.multiple(list(access.operands)[number + 1 :], strides)
         begin = most if is_workgroup_memref(buffer.type) else _start_alignment(buffer)
         known = gcd(multiple * width // 8, begin, most)
         return gcd(max(known, promised_alignment(access)), most)
