@@ -22,6 +22,7 @@ from itertools import product
 
 from iree.compiler import ir
 
+from ..operation_builder import OperationBuilder
 from ..operations import attributes_of
 from .masked_scatters import MaskedScatter
 
@@ -54,28 +55,27 @@ def _behind(place: Sequence[int], dim: int, steps: int) -> list[int]:
     return [each + steps * (number == dim) for number, each in enumerate(place)]
 
 
-class _Builder:
+class _Builder(OperationBuilder):
     """Creates operations in front of a scatter."""
 
     def __init__(self, before: ir.Operation) -> None:
-        self.point, self.location = ir.InsertionPoint(before), before.location
-        before.context.get_dialect_descriptor("scf")
+        super().__init__(before, ("scf",))
 
     def constant(self, number: int) -> ir.Value:
         index = ir.IndexType.get(self.location.context)
-        return self._create("arith.constant", [], index, value=ir.IntegerAttr.get(index, number))
+        return self.create("arith.constant", [], index, value=ir.IntegerAttr.get(index, number))
 
     def arithmetic(self, name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-        return self._create(name, [left, right], left.type)
+        return self.create(name, [left, right], left.type)
 
     def extract(self, vector: ir.Value, place: Sequence[int]) -> ir.Value:
         position = ir.DenseI64ArrayAttr.get(list(place), self.location.context)
         element = ir.VectorType(vector.type).element_type
-        return self._create("vector.extract", [vector], element, static_position=position)
+        return self.create("vector.extract", [vector], element, static_position=position)
 
     def compare(self, like: ir.Operation, left: ir.Value, right: ir.Value) -> ir.Value:
         bit = ir.IntegerType.get_signless(1, self.location.context)
-        return self._create("arith.cmpi", [left, right], bit, **attributes_of(like))
+        return self.create("arith.cmpi", [left, right], bit, **attributes_of(like))
 
     def store_if(
         self,
@@ -108,15 +108,3 @@ class _Builder:
             ip=inside,
         )
         ir.Operation.create("scf.yield", loc=self.location, ip=inside)
-
-    def _create(
-        self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name,
-            results=[result],
-            operands=list(operands),
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        ).results[0]

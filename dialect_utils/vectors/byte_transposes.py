@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from ...bank_model.byte_permutes import transposed
 from ..intrinsics import call_intrinsic
+from ..operation_builder import OperationBuilder
 
 _PERMUTE = "llvm.amdgcn.perm"
 
@@ -34,11 +35,11 @@ def transpose_bytes(operation: ir.Operation, rows: int, columns: int) -> None:
     operation.erase()
 
 
-class _Builder:
+class _Builder(OperationBuilder):
     """Creates operations in front of a transpose."""
 
     def __init__(self, before: ir.Operation, element: ir.Type) -> None:
-        self.point, self.location = ir.InsertionPoint(before), before.location
+        super().__init__(before)
         self.element = element
         self.word = ir.IntegerType.get_signless(32, before.context)
         self._constants: dict[int, ir.Value] = {}
@@ -48,48 +49,36 @@ class _Builder:
         row = self._extract(source, number, self._vector([columns], self.element))
         if columns == 2:
             half = ir.IntegerType.get_signless(16, self.location.context)
-            packed = self._create("vector.bitcast", [row], self._vector([1], half))
-            return [self._create("arith.extui", [self._extract(packed, 0, half)], self.word)]
-        packed = self._create("vector.bitcast", [row], self._vector([columns // 4], self.word))
+            packed = self.create("vector.bitcast", [row], self._vector([1], half))
+            return [self.create("arith.extui", [self._extract(packed, 0, half)], self.word)]
+        packed = self.create("vector.bitcast", [row], self._vector([columns // 4], self.word))
         return [self._extract(packed, word, self.word) for word in range(columns // 4)]
 
     def insert(self, words: Sequence[ir.Value], into: ir.Value, number: int) -> ir.Value:
         """Returns a matrix with these words as a row."""
-        row = self._create("vector.from_elements", words, self._vector([len(words)], self.word))
-        row = self._create("vector.bitcast", [row], self._vector([4 * len(words)], self.element))
-        return self._create("vector.insert", [row, into], into.type, **self._at(number))
+        row = self.create("vector.from_elements", words, self._vector([len(words)], self.word))
+        row = self.create("vector.bitcast", [row], self._vector([4 * len(words)], self.element))
+        return self.create("vector.insert", [row, into], into.type, **self._at(number))
 
     def cast(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
-        return self._create("vector.shape_cast", [value], self._vector(shape, self.element))
+        return self.create("vector.shape_cast", [value], self._vector(shape, self.element))
 
     def poison(self, shape: Sequence[int]) -> ir.Value:
         value = ir.Attribute.parse("#ub.poison", self.location.context)
-        return self._create("ub.poison", [], self._vector(shape, self.element), value=value)
+        return self.create("ub.poison", [], self._vector(shape, self.element), value=value)
 
     def permute(self, high: ir.Value, low: ir.Value, selector: int) -> ir.Value:
         if selector not in self._constants:
             value = ir.IntegerAttr.get(self.word, selector)
-            self._constants[selector] = self._create("arith.constant", [], self.word, value=value)
+            self._constants[selector] = self.create("arith.constant", [], self.word, value=value)
         operands = [high, low, self._constants[selector]]
         return call_intrinsic(_PERMUTE, operands, self.word, self.point, self.location)
 
     def _extract(self, source: ir.Value, number: int, kind: ir.Type) -> ir.Value:
-        return self._create("vector.extract", [source], kind, **self._at(number))
+        return self.create("vector.extract", [source], kind, **self._at(number))
 
     def _at(self, number: int) -> dict[str, ir.Attribute]:
         return {"static_position": ir.DenseI64ArrayAttr.get([number], self.location.context)}
 
     def _vector(self, shape: Sequence[int], element: ir.Type) -> ir.VectorType:
         return ir.VectorType.get(list(shape), element, loc=self.location)
-
-    def _create(
-        self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name,
-            results=[result],
-            operands=list(operands),
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        ).results[0]

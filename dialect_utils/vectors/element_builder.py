@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from ..intrinsics import call_intrinsic
+from ..operation_builder import OperationBuilder
 
 
-class ElementBuilder:
+class ElementBuilder(OperationBuilder):
     """Creates operations in front of an operation, on scalars and on vectors of static sizes."""
 
     def __init__(self, before: ir.Operation) -> None:
-        self.point, self.location = ir.InsertionPoint(before), before.location
-        for dialect in ("arith", "llvm", "vector"):
-            # Asking for the dialect loads it, where nothing in the module has its operations yet.
-            before.context.get_dialect_descriptor(dialect)
+        super().__init__(before, ("arith", "llvm", "vector"))
 
     def elements(self, value: ir.Value) -> list[ir.Value]:
         """Returns the elements of a vector in row-major order, or the scalar itself."""
@@ -48,19 +46,6 @@ class ElementBuilder:
     def call(self, intrinsic: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Returns the result of an LLVM intrinsic."""
         return call_intrinsic(intrinsic, operands, result, self.point, self.location)
-
-    def create(
-        self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
-    ) -> ir.Value:
-        """Returns the only result of a new operation."""
-        return ir.Operation.create(
-            name,
-            results=[result],
-            operands=list(operands),
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        ).results[0]
 
     def _extract(self, vector: ir.Value, number: int) -> ir.Value:
         position = ir.DenseI64ArrayAttr.get([number], self.location.context)
