@@ -24,6 +24,7 @@ import sys
 from pathlib import Path
 
 from .gpu.arguments import add_modules_arguments
+from .gpu.steps import exit_code
 
 
 def arguments_parser() -> argparse.ArgumentParser:
@@ -79,11 +80,7 @@ def run(arguments: argparse.Namespace) -> bool:
 def main() -> int:
     """Compiles, measures, or shows; returns 1 when a row fails or a step cannot be taken."""
     arguments = arguments_parser().parse_args()
-    try:
-        return 0 if run(arguments) else 1
-    except (RuntimeError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return exit_code(lambda: run(arguments))
 
 
 if __name__ == "__main__":

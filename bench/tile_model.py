@@ -24,6 +24,7 @@ from pathlib import Path
 from .gpu.arguments import add_compile_arguments, add_measure_arguments, check_backend, wanted
 from .gpu.measuring import measure_all
 from .gpu.record import Record
+from .gpu.steps import exit_code
 
 EMULATED = "gfx942"
 
@@ -74,11 +75,7 @@ def run(arguments: argparse.Namespace) -> bool:
 def main() -> int:
     """Compiles, measures, or shows; returns 1 when an output is wrong or a run fails."""
     arguments = arguments_parser().parse_args()
-    try:
-        return 0 if run(arguments) else 1
-    except (RuntimeError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return exit_code(lambda: run(arguments))
 
 
 if __name__ == "__main__":
