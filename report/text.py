@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ from .columns import (
     shown_value,
 )
 from .conflict_report import AccessGroup, AllocationReport
+from .consoles import text_console
 from .contents import (
     NO_ALLOCATIONS,
     AccessRow,
@@ -46,17 +46,7 @@ _INDENT = (0, 0, 0, 3)
 
 def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = False) -> str:
     """Returns the report as text; with `colour`, with the escape codes of a terminal."""
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    console, buffer = text_console(width, colour)
     if not contents.is_empty:
         console.print(Text(heading(contents), style="bold"), soft_wrap=True)
         console.print()

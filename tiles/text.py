@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..report.bank_map_text import map_text
+from ..report.consoles import text_console
 from .answers import TileCount, TileSolution
 from .contents import (
     before_and_after,
@@ -33,7 +34,7 @@ def solution_text(
     solution: TileSolution, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
 ) -> str:
     """Returns an answer as text; `maps` says whether bank maps are drawn."""
-    console, buffer = _console(width, colour)
+    console, buffer = text_console(width, colour)
     console.print(Text(str(solution.question), style="bold"))
     console.print(_table(solution.layouts))
     _print_lines(console, solution_lines(solution))
@@ -53,7 +54,7 @@ def count_text(
     count: TileCount, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
 ) -> str:
     """Returns the costs in one layout as text."""
-    console, buffer = _console(width, colour)
+    console, buffer = text_console(width, colour)
     console.print(Text(str(count.question), style="bold"))
     console.print(_table({str(count.layout): count}))
     _print_lines(console, (("note", note) for note in notes(count)))
@@ -61,21 +62,6 @@ def count_text(
     if maps:
         _print_maps(console, {str(count.layout): count})
     return _ended(buffer)
-
-
-def _console(width: int, colour: bool) -> tuple[Console, io.StringIO]:
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
-    return console, buffer
 
 
 def _ended(buffer: io.StringIO) -> str:
