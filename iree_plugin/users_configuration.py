@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a user has configured how kernels are compiled, so that IREE did not choose.
+"""Finding out whether a user has chosen tiles and pipelines, so that they are not IREE's choice.
 
 A configured module does not say who has configured it. So the program is read again as it came, and
 the flags are searched.

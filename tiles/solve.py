@@ -207,7 +207,10 @@ class _Solving:
         return TileCount.of(self.question, layout, self.costs.of(layout))
 
     def solve(self, options: SolverOptions) -> LayoutDecision:
-        """Returns the solver's decision; accesses that must be whole or aligned stay so."""
+        """Returns the layout that the solver chooses.
+
+        No access that must stay whole or aligned is split or moved to a less aligned address.
+        """
         tile, target = self.question.named.tile, self.question.target
         options = replace(options, max_lds_bytes=self.limit)
         if self.whole:

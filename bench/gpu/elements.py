@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The elements of f16 and bf16 tensors in NumPy, which knows no bf16 and so holds its words."""
+"""The elements of f16 and bf16 tensors in NumPy.
+
+NumPy has no bf16: arrays of uint16 hold the bits of its numbers.
+"""
 
 from __future__ import annotations
 

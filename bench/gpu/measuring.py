@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass
 class Results:
-    """What is known so far. Every new fact is written to the file at once."""
+    """The results that are there so far; the file is written anew with each one that is added."""
 
     output: Path
     compiled: CompiledKernels

@@ -216,11 +216,11 @@ class SwizzledOffsets:
             ).results[0]
 
     def _shown_bounded(self, base: ir.Value) -> ir.Value:
-        """Returns the base with a mask where it is small, but only its values in all lanes say so.
+        """Returns the base, with a mask where LLVM would not see that it is small.
 
-        LLVM knows these not. It takes apart what may be negative with signed divisions, where
-        memrefs of several dimensions are behind this one, and then it does not see any more that
-        two accesses are a constant apart:
+        That is where only its values in all lanes show it, which LLVM does not know. It takes what
+        may be negative apart with signed divisions, where memrefs of several dimensions are behind
+        this one, and then it no longer sees that two accesses are a constant apart:
 
             %l = arith.subi %thread_id_x, %lane_id      0 or more, but that is not in the bits
         """
