@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..emulator.assembly import Instruction, Kernel
+from ..emulator.assembly import Kernel
+from ..emulator.instruction_text import Instruction
 
 _BRANCHES = ("s_branch", "s_cbranch")
 _SCALAR_READS = ("ds_read_u16", "ds_read_i16", "ds_read_u8", "ds_read_i8")

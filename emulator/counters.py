@@ -15,7 +15,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import Instruction, Kernel
+from .assembly import Kernel
+from .instruction_text import Instruction
 
 Counts = npt.NDArray[np.int64]
 

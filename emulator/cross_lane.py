@@ -15,9 +15,9 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import AssemblyError, Instruction, Operand
 from .chips import LANES
 from .errors import UnknownInstructionError
+from .instruction_text import AssemblyError, Instruction, Operand
 from .machine import U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_source
 from .step import BuildContext, Step

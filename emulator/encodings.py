@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .assembly import AssemblyError, Instruction, Operand, Register
 from .cross_lane import dpp_lanes, uses_dpp
 from .errors import UnknownInstructionError
+from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .machine import WaveGroup
 from .operands import (
     Array,

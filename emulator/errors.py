@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .assembly import Instruction
+from .instruction_text import Instruction
 
 
 class EmulationError(RuntimeError):

@@ -34,7 +34,6 @@ from . import (
     scalar_alu,
     vector_alu,
 )
-from .assembly import EXEC, VCC, AssemblyError, Instruction, Name
 from .direct_loads import DirectLoads
 from .errors import (
     EmulationError,
@@ -43,6 +42,7 @@ from .errors import (
     UndefinedReadError,
     UnknownInstructionError,
 )
+from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Name
 from .machine import Machine, WaveGroup
 from .spread import condition, spread
 from .step import BuildContext, Step

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import Instruction
 from .encodings import base_name, encoded_source, encoded_sources
 from .errors import UnknownInstructionError
+from .instruction_text import Instruction
 from .machine import WaveGroup
 from .operands import ResultForm, vector_destination
 from .select_bits import merge_half, select

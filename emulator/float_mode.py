@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .assembly import Instruction, Name, Operand
 from .errors import UnknownInstructionError
+from .instruction_text import Instruction, Name, Operand
 
 if TYPE_CHECKING:
     from .machine import WaveGroup

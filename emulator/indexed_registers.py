@@ -22,9 +22,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import M0, AssemblyError, Instruction, Kernel, Literal, Name, Operand, Register
+from .assembly import Kernel
 from .encodings import base_name
 from .errors import EmulationError, UnknownInstructionError
+from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lane_ops import LANE_OPS
 from .machine import WaveGroup
 from .operands import scalar_source

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.targets import Target
-from .assembly import EXEC, AssemblyError, Kernel
+from .assembly import Kernel
 from .chips import EMULATED_CHIPS, LANES
 from .counters import Counters
 from .errors import LaunchError
 from .executor import Program
 from .global_memory import GlobalMemory
+from .instruction_text import EXEC, AssemblyError
 from .linking import link
 from .machine import Machine
 from .step import BuildContext

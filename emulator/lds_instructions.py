@@ -28,10 +28,10 @@ from ..bank_model import targets
 from ..bank_model.conflicts import phase_costs, wavefront_floor
 from ..bank_model.targets import AccessKind, LdsInstruction
 from . import atomics
-from .assembly import AssemblyError, Instruction, Operand
 from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
+from .instruction_text import AssemblyError, Instruction, Operand
 from .lds import LdsAccess, LdsCycles
 from .machine import LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_registers, vector_source

@@ -23,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .assembly import AssemblyError, Instruction, Kernel, Literal, Operand, Relocation
+from .assembly import Kernel
 from .data_sections import DataImage
 from .global_memory import GlobalMemory
+from .instruction_text import AssemblyError, Instruction, Literal, Operand, Relocation
 
 GET_PC = "s_getpc_b64"
 

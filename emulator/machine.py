@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import EXEC, SCALAR_REGISTERS, Kernel, Register, scalar_name
+from .assembly import Kernel
 from .chips import LANES
 from .counters import Counters
 from .errors import UndefinedReadError
 from .float_mode import FloatMode
 from .floats import flush_denormals
 from .global_memory import GlobalMemory
+from .instruction_text import EXEC, SCALAR_REGISTERS, Register, scalar_name
 from .lds import LdsState
 from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 

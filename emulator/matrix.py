@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
-from .assembly import AssemblyError, Instruction, Literal, Operand
 from .chips import LANES
 from .errors import UnknownInstructionError
+from .instruction_text import AssemblyError, Instruction, Literal, Operand
 from .machine import WaveGroup
 from .operands import literal_bits, vector_registers
 from .small_floats import FP4, SmallFloat, fp8_formats

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from ..bank_model.coalescing import coalescing
 from ..bank_model.targets import Target
 from . import atomics
-from .assembly import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .byte_access import Offsets, Words
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
+from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lds_instructions import Load, deliver, shifted_down, taking_part
 from .machine import LaneMask, WaveGroup
 from .operands import Source, scalar_source, vector_registers

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import AssemblyError, Literal, Operand, Register
 from .chips import LANES
 from .floats import flush_denormals
+from .instruction_text import AssemblyError, Literal, Operand, Register
 from .machine import WaveGroup
 from .select_bits import bits_view
 

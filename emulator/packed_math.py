@@ -16,9 +16,9 @@ from functools import partial
 import numpy as np
 
 from . import floats
-from .assembly import AssemblyError, Instruction, Literal, Operand, Register
 from .encodings import base_name, encoded_destination, encoded_sources, result_form
 from .errors import UnknownInstructionError
+from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
 from .machine import WaveGroup
 from .operands import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import EXEC, AssemblyError, Instruction, Operand
+from .instruction_text import EXEC, AssemblyError, Instruction, Operand
 from .lane_ops import (
     difference_and_borrow,
     leading_copies,

@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import EXEC, Instruction, Literal, Operand, Register
 from .chips import LANES
 from .encodings import base_name
 from .errors import UndefinedReadError
 from .floats import flush_denormals
+from .instruction_text import EXEC, Instruction, Literal, Operand, Register
 from .machine import SCC, U32, LaneMask, WaveGroup, lanes_or_all
 from .operands import DTYPES, bits_of, literal_bits
 from .step import Step

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .assembly import Instruction, Kernel
+from .assembly import Kernel
 from .byte_access import ByteAccess, Bytes, Offsets
+from .instruction_text import Instruction
 
 U32 = npt.NDArray[np.uint32]
 I32 = npt.NDArray[np.int32]

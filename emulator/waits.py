@@ -41,12 +41,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from .assembly import (
+from .assembly import Kernel
+from .instruction_text import (
     M0,
     VCC,
     AssemblyError,
     Instruction,
-    Kernel,
     Literal,
     Name,
     Register,

@@ -13,7 +13,8 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
-from ..emulator.assembly import AssemblyError, Kernel, parse_assembly
+from ..emulator.assembly import Kernel, parse_assembly
+from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.compile_driver import records_written
 from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings

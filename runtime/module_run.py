@@ -168,8 +168,8 @@ def _run_on_emulator(
             f"--iree-rocm-target={_rocm_target(settings, arch)} contradicts --device={device}"
         )
     from ..bank_model.targets import UnknownTargetError
-    from ..emulator.assembly import AssemblyError
     from ..emulator.errors import EmulationError
+    from ..emulator.instruction_text import AssemblyError
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from .emulated_device import EmulatedDevice

@@ -11,8 +11,9 @@ import pytest
 
 from bankwise.bench.emulated_runs import MarkingDevice
 from bankwise.bench.wait_check import cases, measure
-from bankwise.emulator.assembly import Instruction, Kernel, parse_instruction
+from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.instruction_text import Instruction, parse_instruction
 from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.host_program import HostProgram

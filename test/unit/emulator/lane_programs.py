@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bankwise.bank_model.targets import target
-from bankwise.emulator.assembly import EXEC
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.instruction_text import EXEC
 from bankwise.emulator.machine import Machine, WaveGroup
 from bankwise.emulator.step import BuildContext
 

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bankwise.bank_model.targets import target
-from bankwise.emulator.assembly import EXEC, Kernel, parse_assembly
+from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.instruction_text import EXEC
 from bankwise.emulator.kernel_launch import set_initial_state
 from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext

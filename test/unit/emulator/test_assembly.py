@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.emulator.assembly import (
+from bankwise.emulator.assembly import parse_assembly
+from bankwise.emulator.instruction_text import (
     EXEC,
     VCC,
     AssemblyError,
@@ -13,7 +14,6 @@ from bankwise.emulator.assembly import (
     Name,
     Operand,
     Register,
-    parse_assembly,
     parse_instruction,
 )
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.emulator.assembly import AssemblyError
 from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.instruction_text import AssemblyError
 
 from .lane_programs import lanes, run_lanes
 from .small_kernels import undefined_bits

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.targets import target
-from bankwise.emulator.assembly import AssemblyError, Kernel, parse_assembly
+from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.data_sections import DataError, DataImage, DataReader
 from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.kernel_launch import launch
 
 from .small_kernels import assembly

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bankwise.emulator.assembly import Instruction, parse_instruction
 from bankwise.emulator.errors import EmulationError, UnknownInstructionError
 from bankwise.emulator.executor import Program
+from bankwise.emulator.instruction_text import Instruction, parse_instruction
 
 from .small_kernels import run
 

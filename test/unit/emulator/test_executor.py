@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.targets import target
-from bankwise.emulator.assembly import AssemblyError, parse_assembly
+from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.errors import EmulationError
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.kernel_launch import set_initial_state
 from bankwise.emulator.machine import Machine
 from bankwise.emulator.step import BuildContext

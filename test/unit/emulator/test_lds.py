@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.assembly import AssemblyError
 from bankwise.emulator.errors import EmulationError, LdsAddressError
+from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.lds_instructions import swizzle_lanes
 
 from .small_kernels import LANES, run

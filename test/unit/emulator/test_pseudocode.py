@@ -18,9 +18,9 @@ from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator import vector_alu
-from bankwise.emulator.assembly import EXEC, VCC
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.instruction_text import EXEC, VCC
 from bankwise.emulator.lane_ops import LANE_OPS
 from bankwise.emulator.machine import SCC, Machine, WaveGroup
 from bankwise.emulator.operands import bits_of

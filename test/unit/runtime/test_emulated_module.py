@@ -47,7 +47,7 @@ def test_flags_that_only_a_process_takes_go_to_a_child():
 BROKEN = """
 import sys
 import bankwise.runtime.emulated_module as emulated_module
-from bankwise.emulator.assembly import AssemblyError
+from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.tools.run import main
 
 def broken(text, name):

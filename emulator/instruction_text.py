@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One instruction of the assembly text that the AMDGPU backend prints, as data.
+
+An instruction such as
+
+    v_pk_add_f32 v[2:3], v[4:5], -v[6:7] op_sel_hi:[1,0]
+
+becomes a mnemonic, sources (operands with sign modifiers) and modifiers by name. Nothing is
+interpreted here: what a mnemonic means is said where it is executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+class AssemblyError(ValueError):
+    """Text that is not a kernel this emulator can read; the message holds the line."""
+
+
+@dataclass(frozen=True)
+class Register:
+    """The `count` consecutive 32-bit registers from `index` on of a file.
+
+    Files are `s` (scalar), `v` (vector) and `a` (accumulation).
+    """
+
+    file: str
+    index: int
+    count: int = 1
+
+    def __str__(self) -> str:
+        if self.count == 1:
+            return f"{self.file}{self.index}"
+        return f"{self.file}[{self.index}:{self.index + self.count - 1}]"
+
+
+# Encodings of special scalar registers as source operands (CDNA3 ISA, table 9).
+VCC = Register("s", 106, 2)
+M0 = Register("s", 124)
+EXEC = Register("s", 126, 2)
+SCALAR_REGISTERS = 128
+_SPECIAL = {
+    "vcc": VCC,
+    "vcc_lo": Register("s", 106),
+    "vcc_hi": Register("s", 107),
+    "m0": M0,
+    "exec": EXEC,
+    "exec_lo": Register("s", 126),
+    "exec_hi": Register("s", 127),
+    "flat_scratch": Register("s", 102, 2),
+    "flat_scratch_lo": Register("s", 102),
+    "flat_scratch_hi": Register("s", 103),
+    "xnack_mask": Register("s", 104, 2),
+}
+
+
+def scalar_name(index: int) -> str:
+    """Returns how the text spells the 32-bit scalar register that has an encoding."""
+    for name, register in _SPECIAL.items():
+        if register == Register("s", index):
+            return name
+    return f"s{index}"
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number in the text: an integer, or a float whose width the instruction decides."""
+
+    value: int | float
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Name:
+    """Any other word: a label, `off`, `hwreg(HW_REG_MODE, 4, 2)`, `vmcnt(0)`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """Half of an address that a linker fills in: `symbol@rel32@lo+4`.
+
+    Attributes:
+        kind: `rel32`, `gotpcrel32` or `abs32`; see `linking`.
+        high: whether it is the upper half.
+        addend: the number that is added to the whole address.
+    """
+
+    symbol: str
+    kind: str
+    high: bool
+    addend: int
+
+    def __str__(self) -> str:
+        return f"{self.symbol}@{self.kind}@{'hi' if self.high else 'lo'}{self.addend:+d}"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A register, number or word with the modifiers of a source.
+
+    Attributes:
+        negate: whether a float's sign is changed.
+        absolute: whether a float's sign is cleared, before it may be changed.
+        sign_extend: whether the part of a register that SDWA selects is extended by its sign.
+    """
+
+    value: Register | Literal | Name | Relocation
+    negate: bool = False
+    absolute: bool = False
+    sign_extend: bool = False
+
+    @property
+    def register(self) -> Register:
+        """Returns the register that this operand must be.
+
+        Raises:
+            AssemblyError: it is something else.
+        """
+        if not isinstance(self.value, Register):
+            raise AssemblyError(f"'{self.value}' where a register is expected")
+        return self.value
+
+
+Modifier = str | int | tuple[int, ...] | bool
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction; `line` counts from 1 in the file."""
+
+    mnemonic: str
+    operands: tuple[Operand, ...]
+    modifiers: Mapping[str, Modifier]
+    line: int
+    text: str
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """Returns the integer modifier `name`."""
+        value = self.modifiers.get(name, default)
+        if not isinstance(value, int):
+            raise AssemblyError(f"'{name}' is not a number")
+        return value
+
+    def integers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the list modifier `name`."""
+        value = self.modifiers.get(name, default)
+        if not isinstance(value, tuple):
+            raise AssemblyError(f"'{name}' is not a list")
+        return value
+
+    def word(self, name: str, default: str = "") -> str:
+        """Returns the modifier `name` that is a word."""
+        value = self.modifiers.get(name, default)
+        if not isinstance(value, str):
+            raise AssemblyError(f"'{name}' is not a word")
+        return value
+
+
+_MNEMONIC = re.compile(r"^[a-z]\w*$")
+_REGISTER = re.compile(r"^([sva])(\d+)$")
+_RANGE = re.compile(r"^([sva])\[(\d+)(?::(\d+))?\]$")
+_INTEGER = re.compile(r"^-?(0x[0-9a-fA-F]+|\d+)$")
+_FLOAT = re.compile(r"^-?\d+\.\d*(e[+-]?\d+)?$")
+_MODIFIER = re.compile(r"^([a-z]\w*):(.+)$")
+_HINT_WORDS = frozenset({"s_waitcnt", "s_setreg_imm32_b32", "s_getreg_b32", "s_sendmsg"})
+
+
+def parse_instruction(code: str, line: int) -> Instruction:
+    """Reads one instruction that has no comment; AssemblyError if it cannot be read."""
+    mnemonic, _, rest = code.partition(" ")
+    mnemonic, tab, after = mnemonic.partition("\t")
+    rest = (after if tab else rest).strip()
+    if not _MNEMONIC.match(mnemonic):
+        raise AssemblyError(f"'{code}' is no instruction")
+    if mnemonic in _HINT_WORDS:
+        words = tuple(_operand(word) for word in _split(rest, ","))
+        return Instruction(mnemonic, words, MappingProxyType({}), line, code)
+    operands: list[Operand] = []
+    modifiers: dict[str, Modifier] = {}
+    for part in _split(rest, ","):
+        words = _split(part, " ")
+        for position, word in enumerate(words):
+            if position == 0 and not modifiers and not _is_modifier(word):
+                operands.append(_operand(word))
+            else:
+                name, value = _modifier(word)
+                modifiers[name] = value
+    return Instruction(mnemonic, tuple(operands), MappingProxyType(modifiers), line, code)
+
+
+_FLAGS = frozenset(
+    {
+        *("offen", "idxen", "lds", "clamp", "glc", "slc", "sc0", "sc1", "nt", "gds"),
+        *("row_mirror", "row_half_mirror"),
+    }
+)
+
+
+def _is_modifier(word: str) -> bool:
+    return word in _FLAGS or (_MODIFIER.match(word) is not None and word[:1] != "[")
+
+
+def _modifier(word: str) -> tuple[str, Modifier]:
+    if word in _FLAGS:
+        return word, True
+    match = _MODIFIER.match(word)
+    if match is None:
+        raise AssemblyError(f"'{word}' cannot be read")
+    name, value = match.groups()
+    if _INTEGER.match(value):
+        return name, int(value, 0)
+    if value.startswith("[") and value.endswith("]"):
+        return name, tuple(int(x, 0) for x in value[1:-1].split(","))
+    return name, value
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Returns the pieces of a text between separators that no brackets hold.
+
+    Empty pieces are left out.
+    """
+    return list(_pieces(text, separator))
+
+
+def _pieces(text: str, separator: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for index, char in enumerate(text + separator):
+        if char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        elif char == separator and depth == 0:
+            piece = text[start:index].strip()
+            if piece:
+                yield piece
+            start = index + 1
+
+
+def _operand(word: str) -> Operand:
+    negate = absolute = sign_extend = False
+    inner = word
+    if _INTEGER.match(word):
+        return Operand(Literal(int(word, 0)))
+    if _FLOAT.match(word):
+        return Operand(Literal(float(word)))
+    if inner.startswith("-"):
+        negate, inner = True, inner[1:]
+    if inner.startswith("neg(") and inner.endswith(")"):
+        negate, inner = True, inner[4:-1]
+    if inner.startswith("|") and inner.endswith("|") and len(inner) > 2:
+        absolute, inner = True, inner[1:-1]
+    elif inner.startswith("abs(") and inner.endswith(")"):
+        absolute, inner = True, inner[4:-1]
+    elif inner.startswith("sext(") and inner.endswith(")"):
+        sign_extend, inner = True, inner[5:-1]
+    return Operand(_value(inner), negate, absolute, sign_extend)
+
+
+_RELOCATION = re.compile(
+    r'^("[^"]*"|[.\w$]+)@(rel32|gotpcrel32|abs32)@(lo|hi)((?:[+-](?:0x[0-9a-fA-F]+|\d+))*)$'
+)
+
+
+def _value(word: str) -> Register | Literal | Name | Relocation:
+    if word in _SPECIAL:
+        return _SPECIAL[word]
+    if match := _REGISTER.match(word):
+        return Register(match[1], int(match[2]))
+    if match := _RANGE.match(word):
+        first = int(match[2])
+        last = int(match[3]) if match[3] else first
+        if last < first:
+            raise AssemblyError(f"'{word}' ends before it starts")
+        return Register(match[1], first, last - first + 1)
+    if _INTEGER.match(word):
+        return Literal(int(word, 0))
+    if _FLOAT.match(word):
+        return Literal(float(word))
+    if match := _RELOCATION.match(word):
+        symbol, kind, half, addends = match.groups()
+        addend = sum(int(each, 0) for each in re.findall(r"[+-]\w+", addends))
+        return Relocation(symbol.strip('"'), kind, half == "hi", addend)
+    return Name(word)
