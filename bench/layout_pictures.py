@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`python -m bankwise.bench.layout_pictures`: draws which element of a tile lies on which bank.
+
+`docs/bank_conflicts.md` shows these pictures. A panel is a tile in one layout. A cell is one
+element, or one group of elements that a lane accesses at once; its colour and its number are the
+bank that it lies on. Framed cells are those that the lanes of the first phase of a read want, so
+that framed cells of one colour are bank conflicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bank_model.bank_map import bank_map
+from ..bank_model.layouts import MachineAccess, machine_accesses
+from ..bank_model.targets import LdsInstruction
+from ..tiles.answers import TileCount
+from ..tiles.contents import layout_title
+from ..tiles.solve import count
+
+FOLDER = Path(__file__).parents[1] / "docs"
+
+_ROW, _TITLE, _GAP, _MARGIN, _LABEL = 20, 26, 18, 10, 46
+"""Heights of a row of cells and of a title, gaps between panels, margins, and the row labels."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of one tile in several layouts.
+
+    Attributes:
+        name: the file in `docs/`, without its suffix.
+        read: a pattern of `bankwise-tile`, whose first phase is framed.
+        layouts: as `bankwise-tile --layout` takes them, one per panel.
+        rows: how many rows of the tile are shown.
+        group: elements of a cell.
+        cell_width: in pixels.
+        beside: whether panels stand beside each other, and not below.
+    """
+
+    name: str
+    target: str
+    tile: str
+    read: str
+    layouts: tuple[str, ...]
+    rows: int
+    group: int
+    cell_width: int
+    beside: bool
+
+    @property
+    def path(self) -> Path:
+        """Returns where the picture is kept."""
+        return FOLDER / f"{self.name}.svg"
+
+    def panels(self) -> list[Panel]:
+        """Returns the tile in each of the layouts."""
+        return [
+            Panel(self, layout, count(self.target, self.tile, read=self.read, layout=layout))
+            for layout in self.layouts
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A tile in one layout, counted."""
+
+    drawing: Drawing
+    layout: str
+    counted: TileCount
+
+    @cached_property
+    def banks(self) -> npt.NDArray[np.int64]:
+        """Returns the first bank of each cell: [rows, cells of a row]."""
+        tile, target = self.counted.question.named.tile, self.counted.question.target
+        first = np.arange(0, self.drawing.rows * tile.row_elements, self.drawing.group)
+        bits = self.counted.layout.offsets(tile, first) * tile.element_bits
+        words = bits // (8 * target.bank_width_bytes)
+        return (words % self.instruction.banks).reshape(self.drawing.rows, -1)
+
+    @cached_property
+    def wanted(self) -> npt.NDArray[np.bool_]:
+        """Returns which cells the lanes of the first phase want: [rows, cells of a row]."""
+        access = self.counted.question.flat[0]
+        lanes = list(self.instruction.phases[0])
+        cells = access.elements[0][lanes] // self.drawing.group
+        return np.isin(np.arange(self.banks.size), cells).reshape(self.banks.shape)
+
+    @property
+    def cycles(self) -> int:
+        """Returns the cycles of the first phase."""
+        return bank_map(self._machine, 0, 0).cycles
+
+    @property
+    def title(self) -> str:
+        """Returns the layout and what the first phase costs in it."""
+        lanes = len(self.instruction.phases[0])
+        cycles = "1 cycle" if self.cycles == 1 else f"{self.cycles} cycles"
+        name = layout_title(self.layout, self.counted)
+        return f"{name}: {cycles} for the {lanes} lanes of a phase"
+
+    @cached_property
+    def instruction(self) -> LdsInstruction:
+        """Returns the instruction that reads."""
+        return self._machine.instruction
+
+    @cached_property
+    def _machine(self) -> MachineAccess:
+        """Returns the first access of the read, which stays one instruction in these layouts."""
+        question = self.counted.question
+        (machine,) = machine_accesses(
+            question.target, question.named.tile, self.counted.layout, question.flat[0]
+        )
+        return machine
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Returns the width and the height in pixels."""
+        rows, cells = self.banks.shape
+        return _LABEL + cells * self.drawing.cell_width, _TITLE + rows * _ROW
+
+
+DRAWINGS = (
+    Drawing(
+        name="column_read",
+        target="gfx942",
+        tile="32x32xf32",
+        read="columns:32",
+        layouts=("plain", "padded:1", "xor_shuffle<32, 1, 32, 1>"),
+        rows=8,
+        group=1,
+        cell_width=24,
+        beside=False,
+    ),
+    Drawing(
+        name="wide_column_read",
+        target="gfx942",
+        tile="64x64xf16",
+        read="columns:128",
+        layouts=("plain", "xor_shuffle<64, 8, 64, 1>"),
+        rows=24,
+        group=8,
+        cell_width=48,
+        beside=True,
+    ),
+)
+
+
+def svg(drawing: Drawing) -> str:
+    """Returns a picture as SVG."""
+    panels = drawing.panels()
+    widths, heights = zip(*(panel.size for panel in panels), strict=True)
+    gaps = _GAP * (len(panels) - 1)
+    width, height = max(widths), sum(heights) + gaps
+    if drawing.beside:
+        width, height = sum(widths) + gaps, max(heights)
+    body: list[str] = []
+    x = y = _MARGIN
+    for panel in panels:
+        body += _panel(panel, x, y)
+        if drawing.beside:
+            x += panel.size[0] + _GAP
+        else:
+            y += panel.size[1] + _GAP
+    width, height = width + 2 * _MARGIN, height + 2 * _MARGIN
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" font-family="sans-serif" fill="#1f2328">',
+            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _panel(panel: Panel, x: int, y: int) -> Iterator[str]:
+    """Yields the elements of one panel, the frames last so that no cell covers them."""
+    width = panel.drawing.cell_width
+    words = panel.instruction.width_bytes // panel.counted.question.target.bank_width_bytes
+    cells: list[str] = []
+    numbers: list[str] = []
+    frames: list[str] = []
+    for (row, cell), bank in np.ndenumerate(panel.banks):
+        left, top = x + _LABEL + cell * width, y + _TITLE + row * _ROW
+        hue = int(bank) * 360 // panel.instruction.banks
+        cells.append(_rectangle(left, top, width, _ROW, f' fill="hsl({hue},70%,82%)"'))
+        text = str(bank) if words == 1 else f"{bank}-{bank + words - 1}"
+        numbers.append(f'<text x="{left + width // 2}" y="{top + 14}">{text}</text>')
+        if panel.wanted[row, cell]:
+            frames.append(_rectangle(left + 1, top + 1, width - 2, _ROW - 2))
+    yield f'<text x="{x}" y="{y + 16}" font-size="14">{escape(panel.title)}</text>'
+    yield '<g font-size="11" text-anchor="end" fill="#59636e">'
+    for row in range(panel.drawing.rows):
+        yield f'<text x="{x + _LABEL - 6}" y="{y + _TITLE + row * _ROW + 14}">row {row}</text>'
+    yield '</g><g stroke="#fff">'
+    yield from cells
+    yield '</g><g font-size="11" text-anchor="middle">'
+    yield from numbers
+    yield '</g><g fill="none" stroke="#1f2328" stroke-width="2">'
+    yield from frames
+    yield "</g>"
+
+
+def _rectangle(x: int, y: int, width: int, height: int, more: str = "") -> str:
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}"{more}/>'
+
+
+def main() -> None:
+    """Writes the pictures."""
+    for drawing in DRAWINGS:
+        drawing.path.write_text(svg(drawing))
+        print(f"wrote {drawing.path}")
+
+
+if __name__ == "__main__":
+    main()
