@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-tile`: its formats, its flags, and the commands and code of its pages as written."""
+"""`bankwise-tile`: its formats and its flags."""
 
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from bankwise.tools.tile import main
 
 ROOT = Path(__file__).parents[3]
 TRANSPOSE = ("--target=sm_80", "--tile=32x32xf32", "--write=rows", "--read=columns")
-PAGES = [ROOT / "README.md", ROOT / "docs" / "tile.md"]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -78,36 +75,3 @@ def test_patterns_are_listed_and_known(capsys: pytest.CaptureFixture[str]) -> No
     assert "mfma_f32_16x16x128_f8f6f4:{A,B,C}" in listed
     assert "ldmatrix" not in listed
     assert "ldmatrix.x2" in printed(capsys, "--list-patterns", "--target=sm_90").splitlines()
-
-
-def commands() -> list[tuple[str, list[str]]]:
-    """Returns the commands of the pages, and the lines that they show behind each."""
-    found: list[tuple[str, list[str]]] = []
-    for page in PAGES:
-        for block in re.findall(r"```\n(\$ bankwise-tile .*?)```", page.read_text(), re.DOTALL):
-            command, *lines = block.splitlines()
-            found.append((command.removeprefix("$ bankwise-tile "), lines))
-    return found
-
-
-@pytest.mark.parametrize(("command", "lines"), commands())
-def test_pages_show_what_is_printed(
-    command: str, lines: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = printed(capsys, *shlex.split(command)).splitlines()
-    assert len(lines) > 10
-    place = 0
-    for line in lines:
-        if line != "...":
-            assert line in text[place:]
-            place += text[place:].index(line) + 1
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_of_the_pages_runs(page: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    tiles = [block for block in blocks if "bankwise.solve" in block or "bankwise.count" in block]
-    assert tiles
-    names: dict[str, object] = {}
-    for block in tiles:
-        exec(block, names)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every block of code in the README and the docs does what the page says.
+
+`documented_blocks.py` says how a page is read. The blocks of a page run in the order of the page,
+in one directory that looks like the root of the repository, so that a block can use what an
+earlier one has written. Python runs as one notebook, behind the commands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from .conftest import BIN
+from .documented_blocks import Block, Command, blocks, first_difference
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in PAGES if page.exists()]
+NOT_LINKED = {".git", ".venv", "out", "build"}
+END = "<<documented command ended: {}>>"
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("BANKWISE_")},
+    "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Returns a directory with links to what the repository's root has."""
+    for path in ROOT.iterdir():
+        if path.name not in NOT_LINKED:
+            (tmp_path / path.name).symlink_to(path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_blocks_of_a_page_run(page: Path, root: Path) -> None:
+    run_page(page, [block for block in blocks(page) if not block.is_nightly], root)
+
+
+@pytest.mark.nightly
+def test_pages_with_slow_blocks_run_whole(root: Path) -> None:
+    for page in PAGES:
+        if any(block.is_nightly for block in blocks(page)):
+            run_page(page, blocks(page), root)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_block_that_does_not_run_has_a_reason(page: Path) -> None:
+    for block in blocks(page):
+        assert block.reason_not_to_run != "", f"{page.name}:{block.line}"
+        if block.comment:
+            known = block.comment.startswith(("not run: ", "file: ")) or block.is_nightly
+            assert known, f"{page.name}:{block.line}: {block.comment}"
+
+
+def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
+    chosen = [block for block in chosen if block.reason_not_to_run is None]
+    commands: list[Command] = []
+    for block in chosen:
+        if block.file is not None:
+            (root / block.file).write_text(block.text)
+        elif block.is_session:
+            commands += block.commands()
+        else:
+            check_data(block, f"{page.name}:{block.line}")
+    run_session(page.name, commands, root)
+    python = [block.text for block in chosen if block.language == "python" and not block.file]
+    if python:
+        (root / "page.py").write_text("\n".join(python))
+        done = subprocess.run(
+            [sys.executable, "page.py"], cwd=root, env=ENVIRONMENT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"Python of {page.name}: {done.stderr}"
+
+
+def check_data(block: Block, place: str) -> None:
+    """Parses blocks of data; of what language it is must be known."""
+    readers = {"json": json.loads, "toml": tomllib.loads}
+    if block.language in readers:
+        readers[block.language](block.text)
+    else:
+        assert block.language in {"python", "text"}, f"{place}: a block of {block.language!r}"
+
+
+def run_session(page: str, commands: Sequence[Command], root: Path) -> None:
+    """Runs commands in one shell, and compares what each prints with what the page shows."""
+    for command in commands:
+        name = command.shown_file
+        if name is not None and not (root / name).exists():
+            (root / name).write_text("".join(f"{line}\n" for line in command.printed))
+    script = "".join(
+        f"{command.text}\nstatus=$?; echo; echo '{END.format(at)}' $status; (exit $status)\n"
+        for at, command in enumerate(commands)
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=root,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=600,
+    )
+    rest = done.stdout
+    for at, command in enumerate(commands):
+        place = f"{page}:{command.line}: {command.text}"
+        printed, ended, rest = rest.partition(f"\n{END.format(at)} ")
+        assert ended, f"{place}\ndid not end:\n{printed}"
+        status, _, rest = rest.partition("\n")
+        asked = at + 1 < len(commands) and commands[at + 1].text.startswith("echo $?")
+        assert status == "0" or asked, f"{place}\nexit code {status}:\n{printed}"
+        if command.printed:
+            missing = first_difference(command.printed, printed.splitlines())
+            assert missing is None, f"{place}\ndoes not print\n{missing}\nbut\n{printed}"
