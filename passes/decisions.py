@@ -22,6 +22,8 @@ class Action(Enum):
     """The rows of the allocation were padded."""
     RENAME = "rename"
     """The indices by which it is accessed were renamed."""
+    LDMATRIX = "ldmatrix"
+    """Operands of matrix products are read from the allocation by `ldmatrix`."""
     OVERLAP = "overlap"
     """The allocation got slots that are filled while products run."""
     RELOAD = "reload"
@@ -60,14 +62,16 @@ class Decision:
         return data | {"action": self.action.value}
 
 
-_NO_LAYOUTS = (Action.RESOLVE, Action.RENAME, Action.OVERLAP, Action.RELOAD)
-
 RETILE_PASS = "bankwise-retile"
+LDMATRIX_PASS = "bankwise-form-ldmatrix"
 RENAME_PASS = "bankwise-rename-registers"
 HINT_PASS = "bankwise-hint-vector-allocs"
 SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
 PAD_PASS = "bankwise-pad-unhinted-allocs"
 WARN_PASS = "bankwise-warn-unhinted-allocs"
+
+_NO_LAYOUTS = (Action.RESOLVE, Action.RENAME, Action.OVERLAP, Action.RELOAD)
+_NO_LAYOUT_PASSES = (RETILE_PASS, LDMATRIX_PASS)
 
 
 @dataclass
@@ -89,9 +93,10 @@ class DecisionLog:
         An allocation without a hint is decided on again by the pass that swizzles what others have
         allocated, and by the padding or the warning pass, of those that run after the decision; the
         resolving of a hint only carries out what was decided, and neither a renaming, nor a slot,
-        nor the place of a read is a layout. The tile of a workgroup is about no allocation.
+        nor the place or the instruction of a read is a layout. The tile of a workgroup is about no
+        allocation.
         """
-        if decision.action in _NO_LAYOUTS or decision.pass_name == RETILE_PASS:
+        if decision.action in _NO_LAYOUTS or decision.pass_name in _NO_LAYOUT_PASSES:
             return False
         if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
             later = {PAD_PASS, WARN_PASS}

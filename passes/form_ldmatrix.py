@@ -46,16 +46,22 @@ from ..dialect_utils.memory.mma_operands import MMA, Fragment, fragments_in
 from ..dialect_utils.memory.stretches import stretches
 from ..dialect_utils.operations import operations_in
 from .base import FunctionPass, PassContext
+from .decisions import LDMATRIX_PASS
+from .operand_loads import OperandLoads
 
 Registers = tuple[tuple[ir.Operation, ...], ...]
 """The loads that fill each of some registers."""
+
+
+def _loads(registers: Registers) -> list[ir.Operation]:
+    return [load for register in registers for load in register]
 
 
 @dataclass(frozen=True)
 class FormLdmatrix(FunctionPass):
     """Replaces groups of LDS loads that read 8x8 matrices by `nvgpu.ldmatrix`."""
 
-    name: ClassVar[str] = "bankwise-form-ldmatrix"
+    name: ClassVar[str] = LDMATRIX_PASS
     summary: ClassVar[str] = "read matrix operands from the LDS by ldmatrix"
 
     def has_work(self, function: ir.Operation) -> bool:
@@ -70,16 +76,28 @@ class FormLdmatrix(FunctionPass):
         with function.context:
             try:
                 chip, launch = lds_model(function, context.test_target)
-            except Refusal:
+            except Refusal as refusal:
+                remark = f"no operand is read by ldmatrix: {refusal.reason}"
+                context.sink.remark(function.location, remark)
                 return
             if all(special.name != INSTRUCTION for special in chip.special_instructions):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
             fragments = fragments_in(function)
-            plan = _Plan(prover, _places(fragments))
+            plan = _Plan(prover, _places(fragments), OperandLoads(chip))
             plan.add(fragments)
             _carry_out(plan, function)
-            plan.report(context)
+            self._report(function, plan.outcome, context)
+
+    def _report(self, function: ir.Operation, outcome: OperandLoads, context: PassContext) -> None:
+        """Says for each allocation what became of its loads."""
+        for memref, loads in outcome.of_memrefs(lds_allocations(function)):
+            remark = f"of {shown_type(memref.type)} {loads.shown}"
+            context.sink.remark(memref.location, remark)
+            decision = self.decided(
+                function, memref, loads.action, loads.reason, detail=loads.detail
+            )
+            context.log.add(decision)
 
 
 @dataclass(frozen=True)
@@ -92,22 +110,11 @@ class _Group:
     @property
     def loads(self) -> list[ir.Operation]:
         """Returns the loads of all its registers."""
-        return [load for register in self.registers for load in register]
+        return _loads(self.registers)
 
 
 _Waiting = dict[tuple[ir.Value, int, bool], list[_Group]]
 """Groups of two registers, by memref, by stretch of a block, and by whether they are transposed."""
-
-
-@dataclass
-class _Outcome:
-    """What became of the loads of one allocation."""
-
-    replaced: int = 0
-    matrices: int = 0
-    transposed: int = 0
-    kept: int = 0
-    reason: str = ""
 
 
 @dataclass
@@ -117,18 +124,22 @@ class _Plan:
     prover: FragmentProver
     places: dict[ir.Operation, tuple[int, int]]
     """For each load the stretch of a block without a store, and its place in it."""
+    outcome: OperandLoads
     groups: list[_Group] = field(default_factory=list)
-    outcomes: dict[ir.Value, _Outcome] = field(default_factory=dict)
-    """By the memref of the allocation: the hash of an operation changes with its attributes."""
 
     def add(self, fragments: list[Fragment]) -> None:
         """Plans for operands in the order in which they are used."""
         taken: set[ir.Operation] = set()
+        shared: dict[ir.Operation, None] = {}
         waiting: _Waiting = {}
         for fragment in fragments:
             if taken.isdisjoint(fragment.loads):
                 taken.update(fragment.loads)
                 self._add(fragment.registers, waiting)
+            else:
+                shared |= dict.fromkeys(fragment.loads)
+        rest = [load for load in shared if load not in taken]
+        self.outcome.keep(rest, "another operand has some of the loads of theirs")
         for groups in waiting.values():
             self._join(groups)
         self.groups.sort(key=lambda group: self.places[group.addresses.origin])
@@ -148,7 +159,7 @@ class _Plan:
         except Refusal as refusal:
             reason = why_not_whole or refusal.reason
             if len(registers) == 1:
-                self.keep(registers, reason)
+                self.outcome.keep(_loads(registers), reason)
             else:
                 half = len(registers) // 2
                 self._add(registers[:half], waiting, reason)
@@ -156,7 +167,7 @@ class _Plan:
             return
         if len(registers) == 1 and len(group.loads) == 1:
             # One load would become one `ldmatrix`.
-            self.keep(registers, why_not_whole)
+            self.outcome.keep(_loads(registers), why_not_whole)
         elif len(registers) == 2:
             origin = group.addresses.origin
             key = (origin.operands[0], self.places[origin][0], group.addresses.transposed)
@@ -191,47 +202,13 @@ class _Plan:
         Raises:
             Refusal: they make none.
         """
-        loads = [load for register in registers for load in register]
+        loads = _loads(registers)
         if len({load.operands[0] for load in loads}) > 1:
             raise Refusal("they read different memrefs")
         if len({self.places[load][0] for load in loads}) > 1:
             raise Refusal("a store, a barrier or a branch may come between them")
         first = min(loads, key=self.places.__getitem__)
         return _Group(registers, self.prover.addresses(registers, first))
-
-    def keep(self, registers: Registers, reason: str) -> None:
-        """Notes that loads stay, and why."""
-        loads = [load for register in registers for load in register]
-        outcome = self._outcome(loads[0])
-        if outcome is not None:
-            outcome.kept += len(loads)
-            outcome.reason = outcome.reason or reason
-
-    def replaced(self, group: _Group) -> None:
-        """Notes that a group's loads have become an `ldmatrix`."""
-        outcome = self._outcome(group.loads[0])
-        assert outcome is not None
-        outcome.replaced += len(group.loads)
-        outcome.matrices += 1
-        outcome.transposed += group.addresses.transposed
-
-    def _outcome(self, load: ir.Operation) -> _Outcome | None:
-        allocation = lds_allocation_of(load.operands[0])
-        if allocation is None:
-            return None
-        return self.outcomes.setdefault(allocation.results[0], _Outcome())
-
-    def report(self, context: PassContext) -> None:
-        """Says for each allocation what became of its loads."""
-        for memref, outcome in self.outcomes.items():
-            parts: list[str] = []
-            if outcome.replaced:
-                kind = f", {outcome.transposed} of them transposing" if outcome.transposed else ""
-                parts.append(f"{outcome.replaced} loads become {outcome.matrices} ldmatrix{kind}")
-            if outcome.kept:
-                parts.append(f"loads kept: {outcome.kept} ({outcome.reason})")
-            text = f"of {shown_type(memref.type)} {'; '.join(parts)}"
-            context.sink.remark(memref.location, text)
 
 
 def _carry_out(plan: _Plan, function: ir.Operation) -> None:
@@ -242,12 +219,12 @@ def _carry_out(plan: _Plan, function: ir.Operation) -> None:
         try:
             matrices = emitter.emit(group.addresses)
         except Refusal as refusal:
-            plan.keep(group.registers, refusal.reason)
+            plan.outcome.keep(group.loads, refusal.reason)
             continue
         for number, loads in enumerate(group.registers):
             for element, load in enumerate(loads):
                 replace_load(load, matrices, number, element)
-        plan.replaced(group)
+        plan.outcome.replace(group.registers, group.addresses.transposed)
         erased += group.loads
         allocation = lds_allocation_of(group.addresses.origin.operands[0])
         assert allocation is not None

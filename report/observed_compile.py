@@ -26,7 +26,7 @@ from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
-from ..passes.decisions import Action, Decision, DecisionLog
+from ..passes.decisions import LDMATRIX_PASS, Action, Decision, DecisionLog
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .conflict_report import (
@@ -179,6 +179,8 @@ class _Other:
 def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
     """Returns the report with the reasons that the passes gave in `log`."""
     open_decisions = [d for d in log if d.function == report.name and log.stands(d)]
+    # The pass has decided on each allocation once, in the order of the text.
+    reads = [d for d in log if d.function == report.name and d.pass_name == LDMATRIX_PASS]
     allocations: list[AllocationReport] = []
     for allocation in report.allocations:
         decided = next((d for d in open_decisions if _is_about(d, allocation)), None)
@@ -186,24 +188,42 @@ def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
             open_decisions.remove(decided)
         ours = decided is not None and decided.action in (Action.HINT, Action.PAD)
         line = _line(allocation, decided)
+        read = next((d for d in reads if _has_type_of(d, allocation)), None)
+        if read is not None:
+            reads.remove(read)
+            line = f"{line}; {_read_line(read)}"
         allocations.append(replace(allocation, decision=line, is_ours=ours))
     return replace(report, allocations=tuple(allocations))
 
 
 def _is_about(decision: Decision, allocation: AllocationReport) -> bool:
     """Returns whether a decision is on this allocation, or on an equal one that got the same."""
-    if allocation.tile is None or allocation.standing is None:
-        return decision.allocation == allocation.type
-    element = re.sub(r"^\w+<(?:[\d?]+x)*|>$", "", allocation.type)
-    shape = "x".join(map(str, allocation.tile.shape))
-    if not decision.allocation.endswith(f"<{shape}x{element}>"):
+    if not _has_type_of(decision, allocation):
         return False
+    if allocation.tile is None or allocation.standing is None:
+        return True
     layout = allocation.standing.layout
     if decision.action is Action.HINT:
         return isinstance(layout, SwizzledLayout) and decision.detail == str(layout)
     if decision.action is Action.PAD:
         return isinstance(layout, PaddedLayout)
     return isinstance(layout, PlainLayout)
+
+
+def _has_type_of(decision: Decision, allocation: AllocationReport) -> bool:
+    """Returns whether a decision is on an allocation with the same shape and elements."""
+    if allocation.tile is None or allocation.standing is None:
+        return decision.allocation == allocation.type
+    element = re.sub(r"^\w+<(?:[\d?]+x)*|>$", "", allocation.type)
+    shape = "x".join(map(str, allocation.tile.shape))
+    return decision.allocation.endswith(f"<{shape}x{element}>")
+
+
+def _read_line(decision: Decision) -> str:
+    """Returns which loads `ldmatrix` has replaced, or why it has replaced none."""
+    if decision.action is Action.LDMATRIX:
+        return decision.detail
+    return f"no ldmatrix: {decision.reason}"
 
 
 def _line(allocation: AllocationReport, decision: Decision | None) -> str:

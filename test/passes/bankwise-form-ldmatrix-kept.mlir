@@ -310,3 +310,77 @@ func.func @short_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf3
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// Both tiles are equal, and a lane does not know which one it reads.
+
+func.func @of_either_tile(%a: vector<4x2xf16>, %c: vector<2x2xf32>, %first: i1) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %t = gpu.thread_id x
+  // expected-remark @+1 {{of memref<8x16xf16> nothing becomes ldmatrix}}
+  %m = memref.alloc() : memref<8x16xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{of memref<8x16xf16> nothing becomes ldmatrix}}
+  %n = memref.alloc() : memref<8x16xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{of memref<8x16xf16> loads kept: 2 (what they read may be one of several allocations)}}
+  %v = arith.select %first, %m, %n : memref<8x16xf16, #gpu.address_space<workgroup>>
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %0 = vector.load %v[%r, %k] : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %1 = vector.load %v[%r, %k8] : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %e0:2 = vector.to_elements %0 : vector<2xf16>
+  %e1:2 = vector.to_elements %1 : vector<2xf16>
+  %b = vector.from_elements %e0#0, %e0#1, %e1#0, %e1#1 : vector<2x2xf16>
+  %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %x : vector<2x2xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// A load of the first operand fills a register of the second one too. Each load becomes part of one
+// ldmatrix at most, so that what is left of the second operand stays.
+
+func.func @shares_a_load(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %t = gpu.thread_id x
+  // expected-remark @+1 {{of memref<8x20xf16> loads kept: 2 (nvgpu.ldmatrix needs addresses that are multiples of 16 bytes), 1 (another operand has some of the loads of theirs)}}
+  %m = memref.alloc() : memref<8x20xf16, #gpu.address_space<workgroup>>
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %k12 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 12)>(%t)
+  %0 = vector.load %m[%r, %k] : memref<8x20xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %1 = vector.load %m[%r, %k8] : memref<8x20xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %2 = vector.load %m[%r, %k12] : memref<8x20xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %e0:2 = vector.to_elements %0 : vector<2xf16>
+  %e1:2 = vector.to_elements %1 : vector<2xf16>
+  %e2:2 = vector.to_elements %2 : vector<2xf16>
+  %b = vector.from_elements %e0#0, %e0#1, %e1#0, %e1#1 : vector<2x2xf16>
+  %d = vector.from_elements %e1#0, %e1#1, %e2#0, %e2#1 : vector<2x2xf16>
+  %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  %y = nvgpu.mma.sync(%a, %d, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %y : vector<2x2xf32>
+}
+
+// -----
+
+// Nobody knows how many lanes there are.
+
+// expected-remark @+1 {{no operand is read by ldmatrix: }}
+func.func @no_launch(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> {
+  %t = gpu.thread_id x
+  %m = memref.alloc() : memref<8x16xf16, #gpu.address_space<workgroup>>
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %0 = vector.load %m[%r, %k] : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %1 = vector.load %m[%r, %k8] : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %e0:2 = vector.to_elements %0 : vector<2xf16>
+  %e1:2 = vector.to_elements %1 : vector<2xf16>
+  %b = vector.from_elements %e0#0, %e0#1, %e1#0, %e1#1 : vector<2x2xf16>
+  %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %x : vector<2x2xf32>
+}

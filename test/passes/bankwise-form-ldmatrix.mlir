@@ -260,6 +260,7 @@ func.func @loads_of_two_operands(%c: vector<2x2xf32>) -> vector<2x2xf32> attribu
 //   CHECK-NOT:   nvgpu.ldmatrix
 func.func @of_two_kinds(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
   %t = gpu.thread_id x
+  // expected-remark @+1 {{of memref<16x16xf16> nothing becomes ldmatrix: no narrow loads from it fill the registers of a matrix operand, alike in each register}}
   %m = memref.alloc() : memref<16x16xf16, #gpu.address_space<workgroup>>
   %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
   %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)

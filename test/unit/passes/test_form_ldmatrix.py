@@ -24,6 +24,7 @@ from bankwise.dialect_utils.memory import ldmatrix_emission
 from bankwise.dialect_utils.memory.matrix_fragments import MatrixAddresses
 from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.base import PassContext
+from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.form_ldmatrix import FormLdmatrix
 
 LDS = "#gpu.address_space<workgroup>"
@@ -201,6 +202,7 @@ class Formed:
     after: list[np.ndarray]
     ldmatrix: int
     loads: int
+    decision: Decision
 
     @property
     def is_same(self) -> bool:
@@ -216,12 +218,14 @@ def formed(program: Program) -> Formed:
         module = ir.Module.parse(source(program))
         function = module.body.operations[0].operation
         before = held(function)
-        FormLdmatrix().run(function, PassContext(test_target="sm_80"))
+        context = PassContext(test_target="sm_80")
+        FormLdmatrix().run(function, context)
         assert module.operation.verify()
         loads = operations_in(function, "vector.load", "memref.load")
-        return Formed(
-            before, held(function), len(operations_in(function, "nvgpu.ldmatrix")), len(loads)
-        )
+        formed = operations_in(function, "nvgpu.ldmatrix")
+        (decision,) = context.log
+        assert not context.log.stands(decision)
+        return Formed(before, held(function), len(formed), len(loads), decision)
 
 
 PLACES = st.integers(0, 5).map(lambda n: 8 * n)
@@ -248,6 +252,12 @@ def test_registers_hold_the_same_elements(program: Program) -> None:
         for kind in (False, True)
     }
     assert result.ldmatrix >= sum(-(-count // 4) for count in registers.values())
+    assert result.decision.action is Action.LDMATRIX
+    # Every load takes a cycle of the LDS without conflicts, and so does every matrix.
+    matrices = sum(each.registers for each in program.operands)
+    loads = sum(each.registers * (1 + each.transposed) for each in program.operands)
+    assert result.decision.detail.startswith(f"{loads} loads become {result.ldmatrix} ldmatrix")
+    assert result.decision.detail.endswith(f": {loads} -> {matrices}")
 
 
 def test_operands_in_order_fill_four_registers_at_a_time() -> None:
@@ -264,6 +274,9 @@ def test_rows_between_multiples_of_16_bytes_stay(padding: int) -> None:
     result = formed(Program(1, 64, padding, (Operand(4, False, 0, 0, False),), seed=2))
     assert result.is_same
     assert (result.ldmatrix, result.loads) == (0, 4)
+    decision = result.decision
+    assert (decision.action, decision.detail) == (Action.KEEP, "4 loads stay")
+    assert decision.reason == "nvgpu.ldmatrix needs addresses that are multiples of 16 bytes"
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -285,3 +298,5 @@ def test_a_wrong_source_lane_is_noticed(monkeypatch: pytest.MonkeyPatch, transpo
     result = formed(Program(1, 64, 0, (operand,), seed=3))
     assert result.is_same
     assert result.ldmatrix == 0
+    assert result.decision.action is Action.KEEP
+    assert result.decision.reason == "no lane can compute where another one reads"

@@ -7,7 +7,14 @@ from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layout_counts import LayoutCount
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.passes.decisions import HINT_PASS, PAD_PASS, Action, Decision, DecisionLog
+from bankwise.passes.decisions import (
+    HINT_PASS,
+    LDMATRIX_PASS,
+    PAD_PASS,
+    Action,
+    Decision,
+    DecisionLog,
+)
 from bankwise.report.conflict_report import AllocationReport, FunctionReport
 from bankwise.report.observed_compile import with_decisions
 
@@ -74,3 +81,22 @@ def test_equal_tiles_are_told_apart_by_their_swizzles() -> None:
 def test_padding_that_no_pass_of_ours_decided_is_stocks() -> None:
     padded = allocation("memref<64x34xf32>", PaddedLayout(2), line="padded by 8 bytes a row")
     assert lines((padded, None)) == ["padded by 8 bytes a row; stock's padding"]
+
+
+def test_reads_by_ldmatrix_are_told_in_the_order_of_the_allocations() -> None:
+    kind = "memref<64x32xf32>"
+    first = Decision(LDMATRIX_PASS, "f", kind, "", Action.LDMATRIX, "proven", "4 loads become 1")
+    other = Decision(LDMATRIX_PASS, "f", "memref<8xf32>", "", Action.KEEP, "of another memref")
+    second = Decision(LDMATRIX_PASS, "f", kind, "", Action.KEEP, "a barrier between", "2 loads")
+    tiles = (
+        allocation(kind, PlainLayout(), line="plain"),
+        allocation("memref<2048xf32>", SWIZZLED, line="swizzled"),
+        allocation("memref<16x16xf16>", PlainLayout(), line="third"),
+    )
+    report = FunctionReport("f", "", allocations=tiles)
+    log = DecisionLog([first, other, second])
+    assert [each.decision for each in with_decisions(report, log).allocations] == [
+        "plain; 4 loads become 1",
+        "swizzled; no ldmatrix: a barrier between",
+        "third",
+    ]
