@@ -118,7 +118,7 @@ def _active_lanes(active: BoolArray, issue_name: str) -> str:
     if rows.all():
         return ""
     if (rows == rows[0]).all():
-        runs = list(_runs(np.flatnonzero(rows[0]).tolist()))
+        runs = list(consecutive_runs(np.flatnonzero(rows[0]).tolist()))
         if rows[0].sum() == 1:
             return f"lane {runs[0][0]}"
         if len(runs) <= 3:
@@ -130,7 +130,7 @@ def _active_lanes(active: BoolArray, issue_name: str) -> str:
     return f"{int(rows.sum())} of {rows.size} lanes of all {issue_name}s"
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+def consecutive_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Returns first and last of each run of consecutive numbers."""
     for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         members = [number for _, number in group]
@@ -240,7 +240,7 @@ def _xor_over_bits(values: IntArray, active: BoolArray | None, names: Sequence[s
         top = max((b.constant.bit_length() for b in own), default=0)
         for shift in sorted(range(-len(own), top), key=lambda s: (s != 0, s)):
             acting = [b.bit for b in own if b.bit + shift >= 0 and b.constant >> b.bit + shift & 1]
-            for low, high in _runs(acting):
+            for low, high in consecutive_runs(acting):
                 field = _field(name, low, high - low + 1, len(own))
                 terms.append(_times(1 << low + shift, field))
     return " ^ ".join(terms) or "0"

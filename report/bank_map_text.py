@@ -3,22 +3,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from rich.text import Text
 
 from ..bank_model.bank_map import BankMap
+from ..bank_model.lane_pattern import consecutive_runs
+from ..bank_model.map_folding import FoldedMap
 
 _BANKS_PER_LINE = 32
 """Three columns each, so that a line fits into 100."""
+LEGEND = (
+    "In a bank map, banks lie side by side and every row is a cycle. A cell is the lane that wants "
+    "a word of the bank, with + where several lanes share the word; every row but the first costs "
+    "a conflict cycle. The row = counts the words of each bank, and ! marks conflicts."
+)
+"""What a map shows, in a few sentences."""
 _CONFLICT = "bold white on red"
 
 
 def phase_caption(found: BankMap, issue: str) -> str:
     """Returns which phase it is, and what it takes; `issue` names the wave, if there are some."""
-    cycles = "1 cycle" if found.cycles == 1 else f"{found.cycles} cycles"
     phases = len(found.instruction.phases)
     phase = f"phase {found.phase + 1} of {phases}" if phases > 1 else "its only phase"
     place = ", ".join(part for part in (issue, phase) if part)
-    return f"{found.instruction.name}, {place}: {cycles}"
+    return f"{found.instruction.name}, {place}: {_cycles(found.cycles)}"
+
+
+def _cycles(count: int) -> str:
+    return "1 cycle" if count == 1 else f"{count} cycles"
+
+
+def folding_caption(folded: FoldedMap, issue_name: str) -> str:
+    """Returns which other phases the map stands for, and what the rest take; empty without others.
+
+    Args:
+        issue_name: what an issue is, "wave" or "issue".
+    """
+    return "; ".join(_foldings(folded, issue_name))
+
+
+def _foldings(folded: FoldedMap, issue_name: str) -> Iterator[str]:
+    same, others = len(folded.same), folded.phases - len(folded.same) - folded.moved
+    block = folded.same_by_axis
+    if block is None:
+        yield f"the same in {same} of the {folded.phases} phases"
+    elif same > 1:
+        instructions, issues, phases = block
+        parts: list[str] = []
+        if len(issues) > 1:
+            parts.append(_numbers(issue_name, [i for i in issues if i != folded.shown.issue]))
+        if len(phases) > 1:
+            parts.append(_numbers("phase", [p + 1 for p in phases if p != folded.shown.phase]))
+        if len(instructions) > 1:
+            parts.append(_part_of(len(instructions), folded.instructions))
+        *first, last = parts
+        yield f"the same for {', '.join(first)} and {last}" if first else f"the same for {last}"
+    if folded.moved:
+        phases = "1 other phase has" if folded.moved == 1 else f"{folded.moved} other phases have"
+        yield f"{'' if others or folded.moved == 1 else 'all '}{phases} it on other banks"
+    if folded.other_cycles is not None:
+        least, most = folded.other_cycles
+        cycles = f"{least} to {most} cycles" if least < most else _cycles(most)
+        phases = "1 other phase takes" if others == 1 else f"{others} other phases take"
+        yield f"{phases} {cycles}"
+
+
+def _part_of(number: int, instructions: int) -> str:
+    if number < instructions:
+        return f"{number} of the {instructions} instructions"
+    return "both instructions" if number == 2 else f"all {number} instructions"
+
+
+def _numbers(noun: str, numbers: Sequence[int]) -> str:
+    """Returns numbers in ascending order, such as `waves 1-3, 5`."""
+    runs = [f"{a}-{b}" if a < b else f"{a}" for a, b in consecutive_runs(numbers)]
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {', '.join(runs)}"
 
 
 def map_text(found: BankMap) -> Text:

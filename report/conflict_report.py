@@ -17,7 +17,6 @@ import numpy as np
 from iree.compiler import ir
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.bank_map import BankMap, worst_bank_map
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.lane_pattern import LanePattern, lane_pattern
@@ -34,8 +33,8 @@ from ..bank_model.layouts import (
     PaddedLayout,
     PlainLayout,
     SwizzledLayout,
-    machine_accesses,
 )
+from ..bank_model.map_folding import FoldedMap, folded_map
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
@@ -147,19 +146,14 @@ class AllocationReport:
         """Returns whether the IR as it stands has conflict cycles, or may have."""
         return bool(self.unknown) or self.standing is None or self.standing.conflict_cycles > 0
 
-    def bank_map(self, group: AccessGroup, layout: Layout) -> BankMap | None:
-        """Returns the worst phase of the group's accesses under `layout`.
+    def folded_map(self, group: AccessGroup, layout: Layout) -> FoldedMap | None:
+        """Returns the worst phase of the group's accesses under `layout`, all others compared.
 
         Returns None where no lane is ever active.
         """
         assert self.target is not None
         assert self.tile is not None
-        machines = [
-            machine
-            for access in group.accesses
-            for machine in machine_accesses(self.target, self.tile, layout, access)
-        ]
-        return worst_bank_map(machines, self.target.bank_width_bytes)
+        return folded_map(self.target, self.tile, layout, group.accesses)
 
     def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
         """Returns the machine instructions of the group under `layout`.

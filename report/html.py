@@ -8,7 +8,7 @@ comes from the input is escaped.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from .. import __version__
@@ -18,14 +18,11 @@ from .columns import (
     PerLayout,
     Row,
     Unit,
-    chosen_word,
     shown_type,
     shown_value,
 )
-from .conflict_report import AllocationReport
 from .contents import (
     NO_ALLOCATIONS,
-    AccessRow,
     AllocationRow,
     Contents,
     ReportedFunction,
@@ -33,8 +30,9 @@ from .contents import (
     notes_of,
     sums_lines,
 )
+from .headline import Headline
 from .pictures import Gallery, Picture
-from .text import caption
+from .shown_maps import AccessMaps, shown_maps
 
 _STYLE = """\
 :root { color-scheme: light dark; --ink: #1f2328; --paper: #ffffff; --line: #d1d9e0;
@@ -106,8 +104,12 @@ def _body(contents: Contents, gallery: Gallery) -> Iterator[str]:
     facts.append(("command", _code(shlex.join(contents.command))))
     yield from (f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     yield "</dl>"
+    headline = Headline.of(contents)
+    if headline is not None:
+        yield f"<p><strong>{escape(str(headline))}</strong></p>"
+    maps = shown_maps(contents.allocations)
     for function in contents.functions:
-        yield from _function(function, gallery)
+        yield from _function(function, maps, gallery)
     if contents.is_empty:
         yield f"<p>{NO_ALLOCATIONS.capitalize()}.</p>"
     yield (
@@ -119,7 +121,9 @@ def _body(contents: Contents, gallery: Gallery) -> Iterator[str]:
     )
 
 
-def _function(function: ReportedFunction, gallery: Gallery) -> Iterator[str]:
+def _function(
+    function: ReportedFunction, maps: Mapping[int, AccessMaps], gallery: Gallery
+) -> Iterator[str]:
     report = function.report
     yield f"<h2><code>@{escape(report.name)}</code></h2>"
     yield f"<p>{escape(function_heading(function))}</p>"
@@ -134,7 +138,7 @@ def _function(function: ReportedFunction, gallery: Gallery) -> Iterator[str]:
         titles += ("before", "padded", "chosen") if cycles else (column.title,)
     yield from _table(columns.ALLOCATION_COLUMNS, titles, rows)
     for row in rows:
-        yield from _allocation(row, gallery)
+        yield from _allocation(row, maps, gallery)
 
 
 def _table(
@@ -168,7 +172,9 @@ def _cost(text: str, bad: bool) -> str:
     return f'<td class="n {"bad" if bad else "good"}">{text}</td>'
 
 
-def _allocation(row: AllocationRow, gallery: Gallery) -> Iterator[str]:
+def _allocation(
+    row: AllocationRow, maps: Mapping[int, AccessMaps], gallery: Gallery
+) -> Iterator[str]:
     report = row.report
     yield f"<h3>{row.number}. {_code(shown_type(report))}</h3>"
     if row.accesses:
@@ -178,20 +184,21 @@ def _allocation(row: AllocationRow, gallery: Gallery) -> Iterator[str]:
     if notes:
         yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
     for access in row.accesses:
-        yield from _figures(access, report, gallery)
+        yield from _figures(maps[access.number], gallery)
 
 
-def _figures(access: AccessRow, report: AllocationReport, gallery: Gallery) -> Iterator[str]:
-    for word, count in (("before", report.before), (chosen_word(report), report.chosen)):
-        if count is None:
-            continue
-        found = report.bank_map(access.group, count.layout)
-        if found is None:
-            yield f"<p>{access.number} {word}: no lane is ever active</p>"
-            continue
-        text = f"{access.number} {word}, {caption(found, access.group)}"
-        yield f"<figure><figcaption>{escape(text)}</figcaption>"
-        yield f"{_shown(gallery.picture(found), text)}</figure>"
+def _figures(maps: AccessMaps, gallery: Gallery) -> Iterator[str]:
+    number = maps.access.number
+    if maps.same_as is not None:
+        yield f"<p>{number}: {escape(maps.reference)}</p>"
+        return
+    if not maps.maps:
+        yield f"<p>{number}: no lane is ever active</p>"
+    for each in maps.maps:
+        text = f"{number} {each.layouts}, {each.caption}"
+        folding = f"; {each.folding}" if each.folding else ""
+        yield f"<figure><figcaption>{escape(text + folding)}</figcaption>"
+        yield f"{_shown(gallery.picture(each.folded.shown), text)}</figure>"
 
 
 def _shown(picture: Picture, label: str) -> str:

@@ -7,12 +7,16 @@ import json
 from collections.abc import Sequence
 
 from .. import __version__
-from ..bank_model.bank_map import BankMap
 from ..bank_model.layout_counts import LayoutCount
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
+from ..bank_model.map_folding import FoldedMap
 from . import columns
+from .bank_map_data import bank_map_data
+from .bank_map_text import folding_caption
 from .columns import Column, Row
+from .conflict_report import AccessGroup
 from .contents import AccessRow, AllocationRow, Contents, ReportedFunction, Sums
+from .headline import Headline
 
 SCHEMA_VERSION = 1
 
@@ -25,10 +29,23 @@ def json_report(contents: Contents) -> str:
         "inputs": list(contents.inputs),
         "mode": "compile" if contents.mitigation else "ir",
         "mitigation": contents.mitigation or None,
+        "headline": _headline(Headline.of(contents)),
         "functions": [_function(each, contents) for each in contents.functions],
         "totals": _sums(Sums.of([each.report for each in contents.allocations])),
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _headline(headline: Headline | None) -> dict[str, object] | None:
+    """Returns the one number of the report; None where it is about no LDS."""
+    if headline is None:
+        return None
+    return {
+        "conflict_cycles": headline.chosen if headline.known else None,
+        "layout": headline.word,
+        "complete": headline.complete,
+        "text": str(headline),
+    }
 
 
 def _function(function: ReportedFunction, contents: Contents) -> dict[str, object]:
@@ -103,25 +120,26 @@ def _access(row: AccessRow, bank_maps: bool) -> dict[str, object]:
             }
     if bank_maps:
         data["bank_maps"] = {
-            name: None if count is None else _bank_map(allocation.bank_map(group, count.layout))
+            name: None
+            if count is None
+            else _folded(allocation.folded_map(group, count.layout), group)
             for name, count in allocation.layouts.items()
         }
     return data
 
 
-def _bank_map(found: BankMap | None) -> dict[str, object] | None:
-    if found is None:
+def _folded(folded: FoldedMap | None, group: AccessGroup) -> dict[str, object] | None:
+    """Returns the worst phase, and how many of all phases have the same map."""
+    if folded is None:
         return None
     return {
-        "instruction": found.instruction.name,
-        "issue": found.issue,
-        "phase": found.phase,
-        "lanes": list(found.lanes),
-        "cycles": found.cycles,
-        "banks": [
-            [{"word": word.word, "lanes": list(word.lanes)} for word in words]
-            for words in found.words_by_bank
-        ],
+        **(bank_map_data(folded.shown, "issue") or {}),
+        "same": {
+            "text": folding_caption(folded, group.issue_name),
+            "phases": folded.phases,
+            "same_phases": len(folded.same),
+            "same_on_other_banks": folded.moved,
+        },
     }
 
 

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from . import columns
-from .bank_map_text import map_text
-from .columns import Column, Row, Unit, chosen_word, shown_type
-from .conflict_report import AccessGroup, AllocationReport
+from .bank_map_text import LEGEND, map_text
+from .columns import Column, Row, Unit, shown_type
 from .contents import (
     NO_ALLOCATIONS,
     AllocationRow,
@@ -19,9 +17,9 @@ from .contents import (
     notes_of,
     sums_lines,
 )
-from .text import caption
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
+from .headline import Headline
+from .markdown_text import escaped, inline_code
+from .shown_maps import AccessMaps, shown_maps
 
 
 def markdown_report(contents: Contents) -> str:
@@ -33,18 +31,24 @@ def _lines(contents: Contents) -> Iterator[str]:
     how = ""
     if contents.mitigation:
         how = f", compiled with `--bankwise-mitigation={contents.mitigation}`"
-    yield f"### Bank conflicts of {_code(contents.title)}{how}"
+    yield f"### Bank conflicts of {inline_code(contents.title)}{how}"
+    headline = Headline.of(contents)
+    if headline is not None:
+        yield from ("", f"**{escaped(str(headline))}**")
+        if contents.bank_maps and headline.known:
+            yield from ("", escaped(LEGEND))
+    maps = shown_maps(contents.allocations) if contents.bank_maps else {}
     for function in contents.functions:
-        yield from _function(function, contents)
+        yield from _function(function, maps)
     if contents.is_empty:
         yield from ("", f"{NO_ALLOCATIONS.capitalize()}.")
 
 
-def _function(function: ReportedFunction, contents: Contents) -> Iterator[str]:
+def _function(function: ReportedFunction, maps: Mapping[int, AccessMaps]) -> Iterator[str]:
     report = function.report
     details = function_heading(function)
     yield ""
-    yield f"**{_code('@' + report.name)}**" + (f": {_escaped(details)}" if details else "")
+    yield f"**{inline_code('@' + report.name)}**" + (f": {escaped(details)}" if details else "")
     if not function.allocations:
         return
     yield ""
@@ -55,7 +59,7 @@ def _function(function: ReportedFunction, contents: Contents) -> Iterator[str]:
     titles = [_allocation_title(column) for column in columns.ALLOCATION_COLUMNS]
     yield from _table(columns.ALLOCATION_COLUMNS, titles, rows)
     for row in rows:
-        yield from _accesses(row, contents.bank_maps)
+        yield from _accesses(row, maps)
 
 
 def _allocation_title(column: Column[AllocationRow]) -> str:
@@ -75,46 +79,34 @@ def _table(
 def _cell(column: Column[Row], row: Row) -> str:
     shown = column.shown(row)
     if column.unit is Unit.CODE:
-        return _code(shown)
-    return _escaped(shown) if column.unit is Unit.WORDS else shown
+        return inline_code(shown)
+    return escaped(shown) if column.unit is Unit.WORDS else shown
 
 
-def _accesses(row: AllocationRow, bank_maps: bool) -> Iterator[str]:
+def _accesses(row: AllocationRow, maps: Mapping[int, AccessMaps]) -> Iterator[str]:
     report = row.report
     if row.accesses:
         yield ""
-        yield f"{row.number}. {_code(shown_type(report))}"
+        yield f"{row.number}. {inline_code(shown_type(report))}"
         yield ""
         titles = [column.heading(report) for column in columns.ACCESS_COLUMNS]
         yield from _table(columns.ACCESS_COLUMNS, titles, row.accesses)
     notes = notes_of(report, row.inputs)
     if notes:
         yield ""
-        yield from (f"* {row.number}. {_escaped(note)}" for note in notes)
-    if bank_maps:
-        for access in row.accesses:
-            yield from _bank_maps(access.number, report, access.group)
+        yield from (f"* {row.number}. {escaped(note)}" for note in notes)
+    for access in row.accesses:
+        if access.number in maps:
+            yield from _bank_maps(maps[access.number])
 
 
-def _bank_maps(number: int, report: AllocationReport, group: AccessGroup) -> Iterator[str]:
-    for word, count in (("before", report.before), (chosen_word(report), report.chosen)):
-        if count is None or (word != "before" and count is report.before):
-            continue
-        found = report.bank_map(group, count.layout)
-        if found is not None:
-            yield from ("", f"{number} {word}, {caption(found, group)}", "")
-            yield from ("```", map_text(found).plain.rstrip("\n"), "```")
-
-
-def _code(text: str) -> str:
-    """Returns inline code; a table needs its bars escaped even there."""
-    shown = " ".join(text.split()).replace("|", "\\|")
-    ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
-    if not ticks:
-        return f"`{shown}`"
-    fence = "`" * (ticks + 1)
-    return f"{fence} {shown} {fence}"
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+def _bank_maps(shown: AccessMaps) -> Iterator[str]:
+    number = shown.access.number
+    if shown.same_as is not None:
+        yield from ("", f"{number}: {shown.reference}")
+        return
+    for each in shown.maps:
+        yield from ("", f"{number} {each.layouts}, {escaped(each.caption)}", "")
+        yield from ("```", map_text(each.folded.shown).plain.rstrip("\n"), "```")
+        if each.folding:
+            yield from ("", each.folding)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from rich import box
@@ -12,20 +12,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..bank_model.bank_map import BankMap
 from . import columns
-from .bank_map_text import map_text, phase_caption
+from .bank_map_text import LEGEND, map_text
 from .columns import (
     Column,
     PerLayout,
     Place,
     Row,
     Unit,
-    chosen_word,
     layout_words,
     shown_value,
 )
-from .conflict_report import AccessGroup, AllocationReport
 from .consoles import text_console
 from .contents import (
     NO_ALLOCATIONS,
@@ -38,6 +35,8 @@ from .contents import (
     notes_of,
     sums_lines,
 )
+from .headline import Headline
+from .shown_maps import AccessMaps, shown_maps
 
 PLAIN_WIDTH = 100
 """Columns where the output is not a terminal."""
@@ -49,9 +48,17 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
     console, buffer = text_console(width, colour)
     if not contents.is_empty:
         console.print(Text(heading(contents), style="bold"), soft_wrap=True)
+        headline = Headline.of(contents)
+        if headline is not None:
+            style = "bold green" if headline.is_clean else "bold red"
+            console.print(Text(str(headline), style=style))
+            if contents.bank_maps and headline.known:
+                console.print()
+                console.print(Text(LEGEND, style="dim"))
         console.print()
+    maps = shown_maps(contents.allocations) if contents.bank_maps else {}
     for function in contents.functions:
-        _print_function(console, function, contents)
+        _print_function(console, function, maps)
     if contents.is_empty:
         console.print(f"{contents.title}: {NO_ALLOCATIONS}")
     lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
@@ -59,7 +66,9 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
     return "\n".join(kept) + "\n"
 
 
-def _print_function(console: Console, function: ReportedFunction, contents: Contents) -> None:
+def _print_function(
+    console: Console, function: ReportedFunction, maps: Mapping[int, AccessMaps]
+) -> None:
     report = function.report
     title = Text(f"@{report.name}" if report.name else "unnamed function", style="bold")
     details = function_heading(function)
@@ -72,11 +81,11 @@ def _print_function(console: Console, function: ReportedFunction, contents: Cont
         console.print(f"  {line}")
     for row in function.allocations:
         console.print()
-        _print_allocation(console, row, contents.bank_maps)
+        _print_allocation(console, row, maps)
     console.print()
 
 
-def _print_allocation(console: Console, row: AllocationRow, bank_maps: bool) -> None:
+def _print_allocation(console: Console, row: AllocationRow, maps: Mapping[int, AccessMaps]) -> None:
     report = row.report
     console.print(_first_line(columns.ALLOCATION_COLUMNS, row, ". "))
     for _, text in _lines(columns.ALLOCATION_COLUMNS, row, Place.LINE):
@@ -88,9 +97,9 @@ def _print_allocation(console: Console, row: AllocationRow, bank_maps: bool) -> 
     for note in notes_of(report, row.inputs):
         style = "yellow" if report.unknown else ""
         console.print(Padding(Text(note, style=style), _INDENT))
-    if bank_maps:
-        for access in row.accesses:
-            _print_bank_maps(console, access.number, report, access.group)
+    for access in row.accesses:
+        if access.number in maps:
+            _print_bank_maps(console, maps[access.number])
 
 
 def _first_line(table: Sequence[Column[Row]], row: Row, separator: str) -> Text:
@@ -141,29 +150,17 @@ def _figure(column: Column[AccessRow], row: AccessRow) -> Text:
     return Text(shown_value(value), style=("red" if value else "green") if costs else "")
 
 
-def _print_bank_maps(
-    console: Console, number: int, report: AllocationReport, group: AccessGroup
-) -> None:
-    assert report.before is not None
-    assert report.chosen is not None
-    before = report.bank_map(group, report.before.layout)
-    after = report.bank_map(group, report.chosen.layout)
-    if before is None or after is None:
+def _print_bank_maps(console: Console, shown: AccessMaps) -> None:
+    number = shown.access.number
+    if shown.same_as is not None:
+        console.print(Padding(Text(f"{number}: {shown.reference}\n"), _INDENT))
+    elif not shown.maps:
         console.print(f"   {number}: no lane is ever active")
-        return
-    word = chosen_word(report)
-    if before.words_by_bank == after.words_by_bank:
-        word = "before" if report.chosen is report.before else f"before and {word}"
     else:
-        _print_bank_map(console, f"{number} before, {caption(before, group)}", before)
-    _print_bank_map(console, f"{number} {word}, {caption(after, group)}", after)
-
-
-def _print_bank_map(console: Console, title: str, found: BankMap) -> None:
-    console.print(Text(f"   {title}", style="bold"), soft_wrap=True)
-    console.print(map_text(found), soft_wrap=True)
-
-
-def caption(found: BankMap, group: AccessGroup) -> str:
-    """Returns which phase it is, and what it takes."""
-    return phase_caption(found, f"{group.issue_name} {found.issue}" if group.issues > 1 else "")
+        for each in shown.maps:
+            title = f"   {number} {each.layouts}, {each.caption}"
+            console.print(Text(title, style="bold"), soft_wrap=True)
+            end = "" if each.folding else "\n"
+            console.print(map_text(each.folded.shown), soft_wrap=True, end=end)
+            if each.folding:
+                console.print(Padding(Text(f"{each.folding}\n", style="dim"), _INDENT))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..bank_model.accesses import LdsAccess
-from ..bank_model.bank_map import BankMap, worst_bank_map
+from ..bank_model.bank_map import BankMap
 from ..bank_model.issue import LayoutCost
 from ..bank_model.layout_counts import instruction_names
-from ..bank_model.layouts import AccessCost, Layout, PlainLayout, SwizzledLayout, machine_accesses
+from ..bank_model.layouts import AccessCost, Layout, PlainLayout, SwizzledLayout
+from ..bank_model.map_folding import FoldedMap, folded_map
 from ..bank_model.proof import check
 from ..bank_model.solver import LayoutDecision
 from ..bank_model.targets import LdsInstruction, Status, Target
@@ -98,15 +99,18 @@ class AccessCount:
         wide = isinstance(self.layout, SwizzledLayout) and count > group
         return group if wide and not self.is_split else 0
 
+    def folded_map(self) -> FoldedMap | None:
+        """Returns the phase that takes the most cycles, and how all others compare.
+
+        Returns None where no lane is ever active.
+        """
+        question = self.question
+        return folded_map(question.target, question.named.tile, self.layout, self.accesses.accesses)
+
     def bank_map(self) -> BankMap | None:
         """Returns the phase that takes the most cycles; None where no lane is ever active."""
-        target, tile = self.question.target, self.question.named.tile
-        machines = [
-            machine
-            for access in self.accesses.accesses
-            for machine in machine_accesses(target, tile, self.layout, access)
-        ]
-        return worst_bank_map(machines, target.bank_width_bytes)
+        folded = self.folded_map()
+        return folded and folded.shown
 
     def _weighted(self, figures: Sequence[int]) -> int:
         pairs = zip(self.accesses.accesses, figures, strict=True)

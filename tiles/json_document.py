@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
-from ..bank_model.bank_map import BankMap
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ..report.bank_map_data import bank_map_data
 from .answers import AccessCount, TileCount, TileSolution
 from .contents import notes, swizzle_of
 
@@ -92,20 +91,4 @@ def _access(access: AccessCount, maps: bool) -> dict[str, object]:
         "split": access.is_split,
         "reordered_elements": access.reordered_elements,
     }
-    return {**data, "bank_map": _bank_map(access.bank_map())} if maps else data
-
-
-def _bank_map(found: BankMap | None) -> Mapping[str, object] | None:
-    if found is None:
-        return None
-    return {
-        "instruction": found.instruction.name,
-        "wave": found.issue,
-        "phase": found.phase,
-        "lanes": list(found.lanes),
-        "cycles": found.cycles,
-        "banks": [
-            [{"word": word.word, "lanes": list(word.lanes)} for word in words]
-            for words in found.words_by_bank
-        ],
-    }
+    return {**data, "bank_map": bank_map_data(access.bank_map(), "wave")} if maps else data

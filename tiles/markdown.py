@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..report.bank_map_text import map_text
+from ..report.markdown_text import escaped
 from .answers import TileCount, TileSolution
 from .contents import (
     before_and_after,
@@ -20,8 +20,6 @@ from .contents import (
     swizzle_of,
 )
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
-
 
 def solution_markdown(solution: TileSolution, *, maps: bool = True) -> str:
     """Returns an answer; `maps` says whether bank maps are drawn."""
@@ -32,7 +30,7 @@ def count_markdown(count: TileCount, *, maps: bool = True) -> str:
     """Returns the costs in one layout."""
     named = {str(count.layout): count}
     lines = [
-        f"### {_escaped(str(count.question))}",
+        f"### {escaped(str(count.question))}",
         *_table(named),
         *_list(("note", note) for note in notes(count)),
         *_code(count, str(count.layout)),
@@ -42,12 +40,12 @@ def count_markdown(count: TileCount, *, maps: bool = True) -> str:
 
 
 def _solution(solution: TileSolution, maps: bool) -> Iterator[str]:
-    yield f"### {_escaped(str(solution.question))}"
+    yield f"### {escaped(str(solution.question))}"
     yield from _table(solution.layouts)
     yield from _list(solution_lines(solution))
     swizzled = swizzle_of(solution)
     if swizzled is not None:
-        yield from ("", f"**The swizzle: {_escaped(str(swizzled.layout))}**")
+        yield from ("", f"**The swizzle: {escaped(str(swizzled.layout))}**")
         yield from _list(((each.name, each.text) for each in solution.notations), code=True)
     yield from _code(swizzled or solution.best, code_title(solution))
     if maps:
@@ -55,31 +53,27 @@ def _solution(solution: TileSolution, maps: bool) -> Iterator[str]:
 
 
 def _table(counts: Mapping[str, TileCount]) -> Iterator[str]:
-    titles = [_escaped(layout_title(name, count)) for name, count in counts.items()]
+    titles = [escaped(layout_title(name, count)) for name, count in counts.items()]
     yield ""
     yield f"| | {' | '.join(titles)} |"
     yield f"| --- |{' --: |' * len(titles)}"
     for row in cost_rows(list(counts.values())):
-        cells = " | ".join(_escaped(cell) for cell in row.cells)
-        yield f"| {_escaped(row.title)} | {cells} |"
+        cells = " | ".join(escaped(cell) for cell in row.cells)
+        yield f"| {escaped(row.title)} | {cells} |"
 
 
 def _list(lines: Iterable[tuple[str, str]], *, code: bool = False) -> Iterator[str]:
     yield ""
-    yield from (f"* {title}: {f'`{text}`' if code else _escaped(text)}" for title, text in lines)
+    yield from (f"* {title}: {f'`{text}`' if code else escaped(text)}" for title, text in lines)
 
 
 def _code(count: TileCount, title: str) -> Iterator[str]:
-    yield from ("", f"**In C, {_escaped(title)}**")
+    yield from ("", f"**In C, {escaped(title)}**")
     yield from _list(code_lines(count), code=True)
     yield from ("", "```c", count.code.function(), "```")
 
 
 def _maps(counts: Mapping[str, TileCount]) -> Iterator[str]:
     for each in maps_of(counts):
-        yield from ("", _escaped(each.caption), "")
+        yield from ("", escaped(each.caption), "")
         yield from ("```", map_text(each.drawn).plain.rstrip("\n"), "```")
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -82,7 +82,9 @@ def test_html_of_a_compile_is_small(tool: Tool, attention: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     page = (attention.parent / "r.html").read_text()
     assert len(page) < 2_000_000
-    assert page.count("<figure>") == 16
+    # Eight accesses: some have the same map before and after, two have the maps of earlier ones.
+    assert page.count("<figure>") == 9
+    assert page.count("the bank maps are those of") == 2
     assert "gfx942" in page
     assert "--iree-rocm-target=gfx942" in page
 

@@ -230,12 +230,12 @@ def test_the_worst_phase_is_drawn(context: ir.Context) -> None:
     (group,) = found.groups
     assert found.before is not None
     assert found.chosen is not None
-    before = found.bank_map(group, found.before.layout)
-    after = found.bank_map(group, found.chosen.layout)
+    before = found.folded_map(group, found.before.layout)
+    after = found.folded_map(group, found.chosen.layout)
     assert before is not None
     assert after is not None
-    assert (before.cycles, before.conflicting_banks) == (32, (0,))
-    assert (after.cycles, after.conflicting_banks) == (1, ())
+    assert (before.shown.cycles, before.shown.conflicting_banks) == (32, (0,))
+    assert (after.shown.cycles, after.shown.conflicting_banks) == (1, ())
 
 
 def test_neighbours_that_the_backend_may_join_are_remarked(context: ir.Context) -> None:

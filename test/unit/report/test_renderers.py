@@ -29,6 +29,7 @@ from bankwise.report.contents import (
     SelectionError,
     number_report,
 )
+from bankwise.report.headline import Headline
 from bankwise.report.html import html_report
 from bankwise.report.json_document import json_report
 from bankwise.report.markdown import markdown_report
@@ -118,7 +119,8 @@ def test_html_is_one_file_with_every_map_before_and_after(contents: Contents) ->
     page = Page(html_report(contents))
     groups = sum(len(allocation.accesses) for allocation in contents.allocations)
     assert groups == 3
-    assert page.tags.count("figure") == page.tags.count("use") == 2 * groups
+    # The third map is the same before and after, so that it is shown once.
+    assert page.tags.count("figure") == page.tags.count("use") == 2 * groups - 1
     inside = {ref for ref in page.references if ref.startswith("#")}
     assert inside <= {f"#{name}" for name in page.ids}
     outside = [ref for ref in page.references if not ref.startswith("#")]
@@ -169,7 +171,50 @@ def test_json_holds_the_numbers(contents: Contents) -> None:
     worst = access["bank_maps"]["before"]
     assert [word["lanes"] for word in worst["banks"][0]] == [[lane] for lane in range(32)]
     assert document["totals"]["before"]["conflict_cycles"] == 124
+    assert worst["same"] == {
+        "text": "the same for phase 2",
+        "phases": 2,
+        "same_phases": 2,
+        "same_on_other_banks": 0,
+    }
+    assert document["headline"] == {
+        "conflict_cycles": document["totals"]["chosen"]["conflict_cycles"],
+        "layout": "proposed",
+        "complete": True,
+        "text": str(Headline.of(contents)),
+    }
     assert json_report(replace(contents, bank_maps=False)).count("bank_maps") == 0
+
+
+def test_the_headline_comes_before_everything_else(contents: Contents) -> None:
+    sentence = (
+        "124 conflict cycles in the plain layout, 4 with stock's padding, 0 in the proposed one"
+    )
+    assert text_report(contents).splitlines()[1] == sentence
+    assert markdown_report(contents).splitlines()[2] == f"**{sentence}**"
+
+
+def test_equal_maps_are_drawn_once(contents: Contents) -> None:
+    """Both allocations hold a column; the third access reads one word, before as afterwards."""
+    for text in (text_report(contents), markdown_report(contents)):
+        titles = re.findall(r"^ *(\d (?:before|proposed|chosen).*?), ds", text, re.MULTILINE)
+        assert titles == [
+            "1 before",
+            "1 proposed",
+            "2 before",
+            "2 proposed",
+            "3 before and proposed",
+        ]
+        assert text.count("\nbank  0  1") == 5
+        assert "the same for phase 2" in text
+    (function,) = contents.functions
+    first, second = function.allocations
+    again = replace(second, accesses=tuple(replace(a, number=9) for a in first.accesses))
+    text = text_report(
+        replace(contents, functions=(replace(function, allocations=(first, again)),))
+    )
+    assert text.count("\nbank  0  1") == 2
+    assert "   9: the bank maps are those of 1; the same for phase 2\n" in text
 
 
 def test_text_fits_into_its_width_and_is_plain_without_a_terminal(contents: Contents) -> None:

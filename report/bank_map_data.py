@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bank maps as data for JSON, for reports on kernels and for answers on single tiles."""
+
+from __future__ import annotations
+
+from ..bank_model.bank_map import BankMap
+
+
+def bank_map_data(found: BankMap | None, issue_key: str) -> dict[str, object] | None:
+    """Returns a map by keys; None where no lane is ever active.
+
+    Args:
+        issue_key: the key that says which issue is shown. Answers on tiles call it `wave`, because
+            their issues are always the waves.
+    """
+    if found is None:
+        return None
+    return {
+        "instruction": found.instruction.name,
+        issue_key: found.issue,
+        "phase": found.phase,
+        "lanes": list(found.lanes),
+        "cycles": found.cycles,
+        "banks": [
+            [{"word": word.word, "lanes": list(word.lanes)} for word in words]
+            for words in found.words_by_bank
+        ],
+    }

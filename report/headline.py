@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one number of a report: the conflict cycles that are left in the layouts shown as chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .contents import Contents, Sums
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Conflict cycles of a workgroup, in all functions and allocations of a report together.
+
+    Attributes:
+        before: in the plain layout.
+        padded: with stock's padding.
+        standing: in the IR as it stands, or in what the compile made of it.
+        chosen: in the chosen layouts, or in the proposed ones where nothing is chosen yet.
+        proposed: whether a proposal is among the layouts that `chosen` counts.
+        complete: whether everything could be counted; if not, the figures are lower bounds.
+        known: whether anything could be counted at all.
+    """
+
+    before: int
+    padded: int
+    standing: int
+    chosen: int
+    proposed: bool
+    complete: bool
+    known: bool
+
+    @staticmethod
+    def of(contents: Contents) -> Headline | None:
+        """Returns the headline of a report; None where there is no LDS that it could be about."""
+        allocations = [each.report for each in contents.allocations]
+        unread = any(each.report.unread or each.report.uncompiled for each in contents.functions)
+        if not allocations and not unread:
+            return None
+        sums = Sums.of(allocations)
+        cycles = {name: count for name, (count, _) in sums.of_layouts.items()}
+        return Headline(
+            **cycles,
+            proposed=any(each.is_proposed for each in allocations),
+            complete=sums.complete and not unread,
+            known=bool(allocations) and not sums.nothing_known,
+        )
+
+    @property
+    def number(self) -> str:
+        """Returns the one number: what is left in the chosen layouts."""
+        return self._shown(self.chosen)
+
+    @property
+    def word(self) -> str:
+        """Returns the word for the layouts that the number is about."""
+        return "proposed" if self.proposed else "chosen"
+
+    @property
+    def is_clean(self) -> bool:
+        """Returns whether it is certain that no conflict cycle is left."""
+        return self.known and self.complete and not self.chosen
+
+    def __str__(self) -> str:
+        if not self.known:
+            return "the conflict cycles are not known"
+        return (
+            f"{self._shown(self.before)} conflict cycles in the plain layout, "
+            f"{self._shown(self.padded)} with stock's padding, "
+            f"{self.number} in the {self.word} one"
+        )
+
+    def _shown(self, cycles: int) -> str:
+        if not self.known:
+            return "not known"
+        return f"{cycles:,}" if self.complete else f"at least {cycles:,}"

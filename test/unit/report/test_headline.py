@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one number of a report: it is the sum of what the tables say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.report.conflict_report import FunctionReport, functions_in, report_function
+from bankwise.report.contents import Contents, number_report
+from bankwise.report.headline import Headline
+
+INFO = (
+    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+    "workgroup_size = [128, 1, 1] subgroup_size = 64>"
+)
+TILE = "memref<64x32xf32, #gpu.address_space<workgroup>>"
+KERNEL = f"""func.func @NAME(%p: index) attributes {{translation_info = {INFO}}} {{
+  %c0 = arith.constant 0 : index
+  %t = gpu.thread_id x
+  %x = affine.apply affine_map<(d0) -> (d0 mod 64)>(%t)
+  %m = memref.alloc() : {TILE}
+  HINT
+  %n = memref.alloc() : {TILE}
+  %v = memref.load %h[%x, %c0] : {TILE}
+  memref.store %v, %n[%x, %c0] : {TILE}
+  %u = memref.load %n[INDEX, %c0] : {TILE}
+  return
+}}"""
+HINT = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {TILE}"
+VIEW = f"%h = memref.cast %m : {TILE} to {TILE}"
+
+
+def report(name: str, *, hinted: bool = False, index: str = "%x") -> FunctionReport:
+    text = KERNEL.replace("NAME", name).replace("INDEX", index)
+    with Session().context, ir.Location.unknown():
+        module = ir.Module.parse(text.replace("HINT", HINT if hinted else VIEW))
+        (function,) = functions_in(module.operation)
+        return report_function(function, "gfx942")
+
+
+def contents(*reports: FunctionReport) -> Contents:
+    functions = number_report([("a.mlir", each) for each in reports], ["a.mlir"])
+    return Contents(("a.mlir",), ("bankwise-report",), "", functions, False)
+
+
+def test_the_headline_is_the_sum_of_the_rows() -> None:
+    shown = contents(report("plain"), report("hinted", hinted=True))
+    found = Headline.of(shown)
+    assert found is not None
+    rows = [access for allocation in shown.allocations for access in allocation.accesses]
+    assert len(rows) == 6
+    for name in ("before", "padded", "standing", "chosen"):
+        total = 0
+        for row in rows:
+            count = row.allocation.layouts[name]
+            assert count is not None
+            total += row.group.conflict_cycles(count)
+        assert getattr(found, name) == total
+    assert (found.before, found.standing, found.chosen) == (6 * 124, 5 * 124, 0)
+    assert (found.number, found.word, found.is_clean) == ("0", "proposed", True)
+    assert str(found) == (
+        "744 conflict cycles in the plain layout, 24 with stock's padding, 0 in the proposed one"
+    )
+
+
+def test_allocations_that_are_left_out_do_not_count() -> None:
+    one = report("f", hinted=True)
+    functions = number_report([("a.mlir", one)], [], frozenset({1}))
+    found = Headline.of(replace(contents(), functions=functions))
+    assert found is not None
+    assert (found.before, found.chosen, found.word) == (124, 0, "chosen")
+
+
+def test_what_is_not_known_is_no_zero() -> None:
+    partly = Headline.of(contents(report("f", hinted=True, index="%p")))
+    assert partly is not None
+    assert not partly.is_clean
+    assert partly.number == "at least 124"
+    assert str(partly).startswith("at least 248 conflict cycles in the plain layout, at least ")
+    unread = FunctionReport("g", "", note="left to the stock compiler", unread=True)
+    nothing = Headline.of(contents(unread))
+    assert nothing is not None
+    assert (nothing.number, nothing.is_clean) == ("not known", False)
+    assert str(nothing) == "the conflict cycles are not known"
+    beside = Headline.of(contents(report("f", hinted=True), unread))
+    assert beside is not None
+    assert beside.number == "at least 0"
+    assert not beside.is_clean
+
+
+@pytest.mark.parametrize("reports", [(), (FunctionReport("host", ""),)])
+def test_without_lds_there_is_no_headline(reports: tuple[FunctionReport, ...]) -> None:
+    assert Headline.of(contents(*reports)) is None
