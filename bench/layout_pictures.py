@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m bankwise.bench.layout_pictures`: draws which element of a tile lies on which bank.
 
-`docs/bank_conflicts.md` shows these pictures. A panel is a tile in one layout. A cell is one
-element, or one group of elements that a lane accesses at once; its colour and its number are the
-bank that it lies on. Framed cells are those that the lanes of the first phase of a read want, so
-that framed cells of one colour are bank conflicts.
+The README and `docs/bank_conflicts.md` show these pictures. A panel is a tile in one layout. A cell
+is one element, or one group of elements that a lane accesses at once; its colour and its number are
+the bank that it lies on. Framed cells are those that the lanes of the first phase of a read want,
+so that framed cells of one colour are bank conflicts.
 """
 
 from __future__ import annotations
@@ -128,6 +128,17 @@ class Panel:
 
 
 DRAWINGS = (
+    Drawing(
+        name="before_and_after",
+        target="sm_80",
+        tile="64x64xf16",
+        read="columns:128",
+        layouts=("plain", "xor_shuffle<64, 8, 64, 1>"),
+        rows=8,
+        group=8,
+        cell_width=44,
+        beside=True,
+    ),
     Drawing(
         name="column_read",
         target="gfx942",
