@@ -44,7 +44,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_run(page: Path, root: Path) -> None:
     run_page(page, [block for block in blocks(page) if not block.is_nightly], root)
 
@@ -56,7 +56,7 @@ def test_pages_with_slow_blocks_run_whole(root: Path) -> None:
             run_page(page, blocks(page), root)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_block_that_does_not_run_has_a_reason(page: Path) -> None:
     for block in blocks(page):
         assert block.reason_not_to_run != "", f"{page.name}:{block.line}"
