@@ -1,290 +1,292 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sweep as a picture: conflicts, LDS bytes and instructions, a column per target and type."""
+"""A sweep as a picture: conflicts, LDS bytes and instructions of each shape.
+
+Figures of whole grids grow with the shape. What is drawn is therefore relative to the reference
+mode's figure of the same shape, so that large shapes hide no small ones.
+"""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..emulator.counters import Counted
+from .plot_page import Mark, Page, marks_of, plot_style
 from .rows import Row
+from .shapes import Level, ShapeAxis
 from .tables import Group, groups
+
+REFERENCE = "stock"
+_TALL_PANEL, _LANE, _PANEL, _LABEL_LINE = 1.6, 0.13, 1.05, 0.16
+"""The heights of the panel of conflicts, of a zero line, of other panels, of labels, in inches."""
+_TITLE, _BREAK, _GAP = 0.3, 0.08, 0.14
+"""What is free above these panels, in inches."""
+_LETTER = 0.068
+"""The most inches that a small letter is wide."""
+_MOST_LABELS = 150
 
 
 @dataclass(frozen=True)
-class _Mark:
-    """How a mitigation is drawn. Colours are Okabe and Ito's, which stay apart to all eyes."""
+class GroupPlot:
+    """The rows of one type on one target, relative to the reference mode's.
 
-    colour: str
-    marker: str
-    size: float
+    Attributes:
+        reference: the mode that figures are relative to: `stock` if it was swept.
+    """
+
+    group: Group
+    reference: str
+    axis: ShapeAxis
+    marks: Mapping[str, Mark]
+
+    @staticmethod
+    def of(group: Group, marks: Mapping[str, Mark]) -> GroupPlot:
+        """Returns what is drawn of a group; `marks` are those of all modes on the page."""
+        work = {kernel: row.work for (kernel, _), row in group.rows.items()}
+        reference = REFERENCE if REFERENCE in group.mitigations else group.baseline
+        used = {mode: marks[mode] for mode in group.mitigations}
+        return GroupPlot(group, reference, ShapeAxis.of(work), used)
+
+    def share(self, row: Row, counter: str, of: str) -> float | None:
+        """Returns a counter of a row's grid over another one of the reference's grid.
+
+        Nothing is nothing, whatever it is compared with. None says that the row's grid is not
+        known, or the reference's is not, or has none of what is counted.
+        """
+        if row.grid is None:
+            return None
+        if row.grid[counter] == 0:
+            return 0.0
+        base = self.group.rows.get((row.kernel, self.reference))
+        if base is None or not base.grid or not base.grid[of]:
+            return None
+        return row.grid[counter] / base.grid[of]
+
+    def conflicts(self, row: Row) -> float | None:
+        """Returns the conflict cycles of a row over all LDS cycles of the reference."""
+        return self.share(row, Counted.CONFLICTS, Counted.LDS_CYCLES)
+
+    def points(
+        self, mode: str, value: Callable[[Row], float | None]
+    ) -> tuple[list[float], list[float]]:
+        """Returns the x and y of a mode's rows that have a value, beside those of other modes."""
+        modes = self.group.mitigations
+        beside = 0.7 * (modes.index(mode) - (len(modes) - 1) / 2) / len(modes)
+        xs: list[float] = []
+        ys: list[float] = []
+        for place, kernel in enumerate(self.axis.kernels):
+            row = self.group.rows.get((kernel, mode))
+            y = None if row is None else value(row)
+            if y is not None:
+                xs.append(place + beside)
+                ys.append(y)
+        return xs, ys
+
+    @property
+    def title(self) -> str:
+        """Returns what the rows are of, and how many cannot be drawn."""
+        count = len(self.axis.kernels)
+        noun = f"{self.axis.family} shape" if self.axis.family else "kernel"
+        where = ", ".join(part for part in (self.group.target, self.group.dtype) if part)
+        hidden = sum(self.conflicts(row) is None for row in self.group.rows.values())
+        note = f"; without totals to compare: {_counted(hidden, 'row')}" if hidden else ""
+        return f"{where}: {_counted(count, noun)}{note}"
 
 
-_MARKS: Mapping[str, _Mark] = {
-    "none": _Mark("#6E6E6E", "x", 6.0),
-    "stock": _Mark("#D55E00", "s", 4.0),
-    "pad": _Mark("#009E73", "D", 4.0),
-    "swizzle": _Mark("#CC79A7", "^", 4.5),
-    "auto": _Mark("#0072B2", "o", 4.0),
-}
-_AT_LEVELS: Mapping[str, Mapping[str, Any]] = {
-    "layout": {"colour": "#56B4E9"},
-    "exact": {"colour": "#0072B2"},
-    "fast": {"colour": "#CC79A7", "marker": "D"},
-    "exact/on": {"colour": "#009E73", "marker": "v"},
-    "fast/on": {"colour": "#000000", "marker": "^"},
-}
-"""What a level changes of the mark of its mitigation."""
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "bankwise",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "axes.axisbelow": True,
-}
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def plot(rows: Sequence[Row]) -> Mapping[str, bytes]:
     """Returns the picture as `png` and `svg`; the same rows give the same bytes."""
-    with rc_context(_STYLE):
-        figure = _figure(groups(rows))
-        return {
-            "png": _saved(figure, "png", metadata={"Software": None}, dpi=150),
-            "svg": _saved(figure, "svg", metadata={"Date": None}),
-        }
+    with plot_style():
+        return plotted_page(rows).saved()
 
 
-def _saved(figure: Figure, format: str, **options: Any) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format=format, **options)
-    return file.getvalue()
-
-
-def _figure(found: Sequence[Group]) -> Figure:
-    """Returns a column per group that has anything to draw."""
-    drawn = [group for group in found if any(row.grid for row in group.rows.values())]
+def plotted_page(rows: Sequence[Row]) -> Page:
+    """Returns the page with all groups that have anything to draw, one below the other."""
+    drawn = [group for group in groups(rows) if any(row.grid for row in group.rows.values())]
     if not drawn:
-        figure = Figure(figsize=(6, 2))
-        figure.text(0.5, 0.5, "no kernel has grid totals", ha="center", va="center")
-        return figure
-    columns = len(drawn)
-    figure = Figure(figsize=(1.6 + columns * max(2.6, 5.8 - 0.6 * columns), 8.6))
-    figure.set_layout_engine("constrained")
-    axes = figure.subplots(
-        3, columns, squeeze=False, sharex="col", sharey="row", height_ratios=[1.5, 1, 1.15]
+        page = Page(4.0)
+        page.head("no kernel has grid totals", {})
+        return page
+    marks = marks_of(list(dict.fromkeys(mode for each in drawn for mode in each.mitigations)))
+    plots = [GroupPlot.of(group, marks) for group in drawn]
+    references = {each.reference for each in plots}
+    page = Page(min(9.5, max(4.8, 0.25 * max(len(group.kernels) for group in drawn))))
+    page.head(
+        "LDS bank conflicts and instructions of whole grids, counted on the emulator",
+        {f"{mode} (reference)" if mode in references else mode: marks[mode] for mode in marks},
     )
-    scale = _ConflictScale.of(drawn)
-    for column, group in enumerate(drawn):
-        ordered = _by_work(group)
-        _conflicts(axes[0, column], group, ordered, scale)
-        _lds_bytes(axes[1, column], group, ordered)
-        _instructions(axes[2, column], group, ordered)
-        axes[0, column].set_title(group.title, fontweight="bold")
-        _name_kernels(axes[2, column], ordered)
-    most = max(row.lds_bytes for group in drawn for row in group.rows.values())
-    axes[1, 0].set_ylim(0, max(1.0, 1.08 * most / 1024))
-    axes[1, 0].yaxis.set_major_locator(MaxNLocator(5))
-    _scale_instructions(axes[2, 0], drawn)
-    for axis, label in zip(
-        axes[:, 0],
-        (
-            "LDS bank conflicts\nof the grid, cycles",
-            "LDS of a workgroup, KiB",
-            "instructions of the grid\nagainst the baseline's",
-        ),
-        strict=True,
-    ):
-        axis.set_ylabel(label)
-    figure.align_ylabels(axes[:, 0])
-    _legend(figure, drawn)
-    return figure
+    decades = _decades(plots)
+    for each in plots:
+        _draw_group(page, each, decades)
+    return page
 
 
-def _by_work(group: Group) -> list[str]:
-    """Returns the kernels from the least to the most work; those of equal work keep their order."""
-    work = {kernel: row.work for (kernel, _), row in group.rows.items()}
-    return sorted(group.kernels, key=lambda kernel: work[kernel])
+def _draw_group(page: Page, drawn: GroupPlot, decades: range) -> None:
+    top = page.axes(_TALL_PANEL, above=_TITLE)
+    top.set_title(drawn.title, loc="left", fontsize=9.5, fontweight="bold", pad=6)
+    _draw_conflicts(top, drawn, decades)
+    zeros = page.axes(_LANE * len(drawn.group.mitigations), shared=top, above=_BREAK)
+    _draw_zeros(zeros, drawn)
+    _mark_break(top, zeros)
+    panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(3)]
+    _draw_kibibytes(panels[0], drawn)
+    _draw_ratios(panels[1], drawn, Counted.LDS, "LDS")
+    _draw_ratios(panels[2], drawn, Counted.VALU, "VALU")
+    for panel in (top, zeros, *panels):
+        _separate(panel, drawn.axis)
+        panel.tick_params(axis="x", length=0, labelbottom=False)
+    top.set_xlim(-0.8, len(drawn.axis.kernels) - 0.2)
+    _label_shapes(panels[-1], drawn.axis)
+    page.skip(_tick_height(drawn.axis) + _LABEL_LINE * (len(drawn.axis.levels) - 1) + _GAP)
 
 
-@dataclass(frozen=True)
-class _ConflictScale:
-    """The heights on the axis of conflicts, which has decades and below them a shelf for 0.
-
-    A logarithmic axis has no zero. The unit of the axis is a decade, and its foot is at 10 to the
-    power of `lowest`. The shelf beneath has a lane for each mitigation, so that none hides another.
-    """
-
-    lowest: int
-    highest: int
-    lanes: int
-
-    @staticmethod
-    def of(found: Sequence[Group]) -> _ConflictScale:
-        """Returns the scale that all groups fit on."""
-        counts = [
-            row.grid[Counted.CONFLICTS]
-            for group in found
-            for row in group.rows.values()
-            if row.grid is not None
-        ]
-        logarithms = [math.log10(count) for count in counts if count] or [0.0]
-        lanes = max((len(group.mitigations) for group in found), default=1)
-        return _ConflictScale(math.floor(min(logarithms)), math.floor(max(logarithms)) + 1, lanes)
-
-    @property
-    def lane(self) -> float:
-        """Returns the height of a lane: the shelf takes a fifth of the axis."""
-        return 0.2 * (self.highest - self.lowest) / self.lanes
-
-    @property
-    def shelf(self) -> tuple[float, float]:
-        """Returns the bottom and the top of the shelf."""
-        return self.lowest - (self.lanes + 1) * self.lane, self.lowest - self.lane
-
-    def height(self, conflicts: int, lane: int) -> float:
-        """Returns where a count is drawn."""
-        return math.log10(conflicts) if conflicts else self.shelf[1] - (lane + 0.5) * self.lane
+def _decades(plots: Sequence[GroupPlot]) -> range:
+    """Returns the powers of 10 around all shares of conflicts, from 1 % to 100 % at the least."""
+    shares = [each.conflicts(row) for each in plots for row in each.group.rows.values()]
+    logarithms = [math.log10(share) for share in shares if share] or [0.0]
+    return range(min(-2, math.floor(min(logarithms))), max(0, math.ceil(max(logarithms))) + 1)
 
 
-def _points(
-    group: Group, ordered: Sequence[str], mitigation: str, value: Any
-) -> tuple[list[int], list[float]]:
-    """Returns the x and y of the rows that have a value."""
-    found = [
-        (x, value(group.rows[kernel, mitigation]))
-        for x, kernel in enumerate(ordered)
-        if (kernel, mitigation) in group.rows
-    ]
-    return [x for x, y in found if y is not None], [y for _, y in found if y is not None]
+def _draw_conflicts(axis: Axes, drawn: GroupPlot, decades: range) -> None:
+    """Draws what conflicts there are, on a logarithmic axis, which has no zero."""
+    for mode, mark in drawn.marks.items():
+        axis.plot(*drawn.points(mode, lambda row: drawn.conflicts(row) or None), **mark.drawn())
+    axis.set_yscale("log")
+    axis.set_ylim(10.0 ** decades[0], 10.0 ** decades[-1])
+    axis.yaxis.set_major_locator(FixedLocator([10.0**decade for decade in decades]))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    axis.spines["bottom"].set_visible(False)
+    axis.set_ylabel(f"bank conflict cycles,\n% of {drawn.reference}'s LDS cycles")
 
 
-def _draw(
-    axis: Axes, xs: Sequence[float], ys: Sequence[float], mark: _Mark, filled: bool = True
-) -> None:
-    axis.plot(xs, ys, alpha=0.9, clip_on=False, **_drawn(mark, filled))
+def _draw_zeros(axis: Axes, drawn: GroupPlot) -> None:
+    """Draws the rows without conflicts: each mode has a zero line of its own, so none hides."""
+    modes = drawn.group.mitigations
+    for height, (mode, mark) in enumerate(drawn.marks.items()):
+
+        def zero(row: Row, height: int = height) -> float | None:
+            return float(height) if drawn.conflicts(row) == 0 else None
+
+        xs, ys = drawn.points(mode, zero)
+        axis.plot(xs, ys, **mark.drawn())
+        known = sum((kernel, mode) in drawn.group.rows for kernel in drawn.axis.kernels)
+        axis.annotate(
+            f"0 in {len(xs)} of {known}",
+            (1, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+        )
+    axis.set_ylim(len(modes) - 0.5, -0.5)
+    axis.set_yticks(range(len(modes)), [f"{mode}: 0 %" for mode in modes], fontsize=7.5)
+    axis.set_facecolor("#EEF2F6")
 
 
-def _drawn(mark: _Mark, filled: bool) -> dict[str, Any]:
-    return {
-        "linestyle": "none",
-        "marker": mark.marker,
-        "markersize": mark.size,
-        "markeredgecolor": mark.colour,
-        "markerfacecolor": mark.colour if filled else "none",
-        "markeredgewidth": 1.0,
-    }
+def _draw_kibibytes(axis: Axes, drawn: GroupPlot) -> None:
+    """Draws the LDS of a workgroup, over an axis that begins at zero."""
+
+    def kibibytes(row: Row) -> float | None:
+        return None if row.error else row.lds_bytes / 1024
+
+    for mode, mark in drawn.marks.items():
+        axis.plot(*drawn.points(mode, kibibytes), clip_on=False, **mark.drawn())
+    most = max(row.lds_bytes for row in drawn.group.rows.values())
+    axis.set_ylim(0, 1.08 * most / 1024 or 1.0)
+    axis.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 4, 5, 8, 10]))
+    axis.set_ylabel("LDS of a\nworkgroup, KiB")
 
 
-def _mark(mode: str) -> _Mark:
-    """Returns how a mode is drawn: a mitigation, or one with a level and with or without tiles."""
-    mitigation, _, rest = mode.partition("/")
-    mark = _MARKS.get(mitigation, _Mark("#000000", "+", 6.0))
-    return replace(mark, **_AT_LEVELS.get(rest, {}))
-
-
-def _conflicts(axis: Axes, group: Group, ordered: Sequence[str], scale: _ConflictScale) -> None:
-    axis.axhspan(*scale.shelf, color="#EEF2F6", zorder=0)
-    for lane, mitigation in enumerate(group.mitigations):
-
-        def height(row: Row, lane: int = lane) -> float | None:
-            if row.grid is None:
-                return None
-            return scale.height(row.grid[Counted.CONFLICTS], lane)
-
-        _draw(axis, *_points(group, ordered, mitigation, height), _mark(mitigation))
-    step = -(-(scale.highest - scale.lowest) // 6)
-    decades = list(range(scale.lowest, scale.highest + 1, step))
-    axis.set_yticks([sum(scale.shelf) / 2, *decades], ["0", *(f"$10^{{{d}}}$" for d in decades)])
-    axis.set_ylim(scale.shelf[0], scale.highest)
-
-
-def _lds_bytes(axis: Axes, group: Group, ordered: Sequence[str]) -> None:
-    for mitigation in group.mitigations:
-
-        def kibibytes(row: Row) -> float | None:
-            return None if row.error else row.lds_bytes / 1024
-
-        _draw(axis, *_points(group, ordered, mitigation, kibibytes), _mark(mitigation))
-
-
-_COUNTED = ((Counted.LDS, "LDS", True), (Counted.VALU, "VALU", False))
-
-
-def _instructions(axis: Axes, group: Group, ordered: Sequence[str]) -> None:
-    """Draws LDS instructions filled and VALU instructions hollow; the baseline is the line at 1."""
-    axis.axhline(1, color=_mark(group.baseline).colour, linewidth=1.2, zorder=1)
-    for mitigation in group.mitigations:
-        if mitigation == group.baseline:
+def _draw_ratios(axis: Axes, drawn: GroupPlot, counter: str, name: str) -> None:
+    """Draws a counter over the reference's, which is the line at 1; the axis begins at zero."""
+    axis.axhline(1, color=drawn.marks[drawn.reference].colour, linewidth=1.4, zorder=1)
+    most = 1.0
+    for mode, mark in drawn.marks.items():
+        if mode == drawn.reference:
             continue
-        for counter, _, filled in _COUNTED:
-
-            def ratio(row: Row, counter: str = counter) -> float | None:
-                return _ratio(group, row, counter)
-
-            points = _points(group, ordered, mitigation, ratio)
-            _draw(axis, *points, _mark(mitigation), filled)
-
-
-def _ratio(group: Group, row: Row, counter: str) -> float | None:
-    """Returns a counter of the grid against the baseline's, where both are known."""
-    base = group.rows.get((row.kernel, group.baseline))
-    if row.grid is None or base is None or not base.grid or not base.grid[counter]:
-        return None
-    return row.grid[counter] / base.grid[counter]
+        xs, ys = drawn.points(mode, lambda row: drawn.share(row, counter, counter))
+        axis.plot(xs, ys, clip_on=False, **mark.drawn())
+        most = max([most, *ys])
+    axis.set_ylim(0, 1.08 * most)
+    axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}x"))
+    axis.set_ylabel(f"{name} instructions\nover {drawn.reference}'s")
 
 
-def _scale_instructions(axis: Axes, found: Sequence[Group]) -> None:
-    """Makes room for all ratios, a tenth around 1 at the least, and for the legend."""
-    ratios = [
-        _ratio(group, row, counter) or 1.0
-        for group in found
-        for row in group.rows.values()
-        for counter, _, _ in _COUNTED
-    ]
-    low, high = min(0.9, *ratios), max(1.1, *ratios)
-    margin = 0.05 * (high - low)
-    axis.set_ylim(low - margin, high + 4 * margin)
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.2f}x"))
-    handles = [
-        _handle(_Mark("#444444", "o", 4.0), f"{name} instructions", filled)
-        for _, name, filled in _COUNTED
-    ]
-    axis.legend(handles=handles, loc="upper right", frameon=False, fontsize=8, ncols=2)
+def _mark_break(above: Axes, below: Axes) -> None:
+    """Marks where the vertical axis is broken, by two strokes across it."""
+    stroke = {
+        "marker": [(-1, -0.5), (1, 0.5)],
+        "markersize": 7,
+        "linestyle": "none",
+        "color": "black",
+        "markeredgewidth": 0.8,
+        "clip_on": False,
+    }
+    above.plot([0], [0], transform=above.transAxes, **stroke)
+    below.plot([0], [1], transform=below.transAxes, **stroke)
 
 
-def _name_kernels(axis: Axes, ordered: Sequence[str]) -> None:
-    """Names some kernels: the axis runs over their order by work."""
-    step = max(1, -(-len(ordered) // 10))
-    shown = list(range(0, len(ordered), step))
-    names = [ordered[x].removeprefix("attention_").removeprefix("matmul_") for x in shown]
-    axis.set_xticks(shown, names, rotation=40, ha="right", rotation_mode="anchor", fontsize=7.5)
-    axis.set_xlim(-0.03 * len(ordered) - 0.5, 1.03 * len(ordered) - 0.5)
-    axis.set_xlabel(f"{len(ordered)} kernels by work")
+def _separate(axis: Axes, shapes: ShapeAxis) -> None:
+    """Draws lines between the groups of shapes, the darker the further out."""
+    for depth, level in enumerate(shapes.levels[1:]):
+        for span in level.spans[:-1]:
+            colour = "#E4E4E4" if depth == 0 else "#7F7F7F"
+            axis.axvline(span.last + 0.5, color=colour, linewidth=0.7, zorder=0.5)
 
 
-def _legend(figure: Figure, found: Sequence[Group]) -> None:
-    baselines = {group.baseline for group in found}
-    names = dict.fromkeys(m for group in found for m in group.mitigations)
-    handles = [
-        _handle(_mark(name), f"{name} (baseline)" if name in baselines else name) for name in names
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
+def _tick_height(shapes: ShapeAxis) -> float:
+    """Returns the inches of the innermost labels, which stand upright."""
+    return 0.08 + _LETTER * max(3, *(len(span.label) for span in shapes.levels[0].spans))
 
 
-def _handle(mark: _Mark, label: str, filled: bool = True) -> Line2D:
-    return Line2D([], [], label=label, **_drawn(mark, filled))
+def _label_shapes(axis: Axes, shapes: ShapeAxis) -> None:
+    """Writes the levels of labels beneath axes, and at their left what they are."""
+    innermost, *outer = shapes.levels
+    step = -(-len(innermost.spans) // _MOST_LABELS)
+    shown = innermost.spans[::step]
+    axis.tick_params(axis="x", length=2, labelbottom=True)
+    axis.set_xticks(
+        [span.first for span in shown],
+        [span.label for span in shown],
+        rotation=90,
+        fontsize=6.2 if len(shown) > 40 else 7.5,
+    )
+    depth = 72 * _tick_height(shapes)
+    _name_level(axis, innermost, 8)
+    for level in outer:
+        for span in level.spans:
+            axis.annotate(
+                span.label,
+                ((span.first + span.last) / 2, 0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, -depth),
+                textcoords="offset points",
+                ha="center",
+                va="top",
+                fontsize=8,
+            )
+        _name_level(axis, level, depth)
+        depth += 72 * _LABEL_LINE
+
+
+def _name_level(axis: Axes, level: Level, depth: float) -> None:
+    axis.annotate(
+        level.name,
+        (0, 0),
+        xycoords="axes fraction",
+        xytext=(-8, -depth),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=8,
+    )

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sweep's tables and plot hold its rows."""
+"""A sweep's tables hold its rows."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import warnings
-from xml.etree import ElementTree
 
-import matplotlib.image
 import pytest
 
-from bankwise.sweep.plot import plot
 from bankwise.sweep.rows import Row
 from bankwise.sweep.tables import csv_table, json_table, markdown_table, summaries
 
@@ -81,35 +77,3 @@ def test_sums_take_only_kernels_that_are_known_under_every_mitigation(rows: list
 def test_ratios_are_to_the_first_mitigation_where_none_is_missing():
     rows = [row(case("k", "stock"), valu=50), row(case("k", "auto"), valu=100)]
     assert [s.ratios["SQ_INSTS_VALU"] for s in summaries(rows)] == [1.0, 2.0]
-
-
-def png_shape(data: bytes) -> tuple[int, ...]:
-    return matplotlib.image.imread(io.BytesIO(data), format="png").shape
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_plot_is_a_picture_with_text(rows: list[Row]):
-    pictures = plot(rows)
-    height, width, _ = png_shape(pictures["png"])
-    assert width > 1000
-    assert height > 1000
-    svg = ElementTree.fromstring(pictures["svg"])
-    texts = {"".join(e.itertext()) for e in svg.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"gfx942 f16", "gfx942 f32", "none (baseline)", "stock", "auto", "0"} <= texts
-    assert plot(rows) == pictures
-
-
-def test_a_plot_without_figures_says_so():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert b"no kernel has grid totals" in plot([failed_row(case())])["svg"]
-
-
-def test_kernels_without_conflicts_lie_on_the_shelf_in_their_own_lanes():
-    from bankwise.sweep.plot import _ConflictScale
-
-    scale = _ConflictScale(lowest=4, highest=9, lanes=3)
-    heights = [scale.height(0, lane) for lane in range(3)]
-    bottom, top = scale.shelf
-    assert bottom < heights[2] < heights[1] < heights[0] < top < scale.lowest
-    assert scale.height(10**6, 1) == pytest.approx(6)
