@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
-from rich.console import Console
-from rich.progress import track
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.atomic_file import write_output
@@ -30,6 +28,7 @@ from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel, swept_attentions
+from ..sweep.progress import tracked
 from . import hand_written, matmul_table
 from .runs import bench_parser
 
@@ -111,12 +110,8 @@ def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
     """Returns the digests by target, kernel and mitigation."""
     keys = [(case, mitigation) for case in chosen for mitigation in MITIGATIONS]
     tasks = (delayed(digests)(*key) for key in keys)
-    found: Iterable[Any] = track(
-        Parallel(jobs, return_as="generator")(tasks),
-        "assembly",
-        total=len(keys),
-        console=Console(stderr=True),
-    )
+    found: Iterable[Any] = Parallel(jobs, return_as="generator")(tasks)
+    found = tracked(found, "assembly", len(keys), "compiles")
     return {
         f"{case.target} {case.name} {mitigation}": each
         for (case, mitigation), each in zip(keys, found, strict=True)

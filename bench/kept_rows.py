@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import track
 
 from ..sweep.engine import Workers, measured
+from ..sweep.progress import progress
 from ..sweep.rows_file import KeptRow, Rows
 
 RESULTS = Path(__file__).parent / "results"
@@ -37,7 +37,7 @@ def fill_rows(
     Args:
         empty_row: makes the row of a case that has not run, for its key.
         measure: makes the row of a case; workers call it.
-        title: stands before the progress bar.
+        title: stands before the progress.
         finished: is called with each new row, and may print to the console.
 
     Returns:
@@ -49,11 +49,12 @@ def fill_rows(
     if len(open_cases) < len(cases):
         console.print(f"{len(cases) - len(open_cases)} of {len(cases)} rows are finished")
     interrupted = False
-    rows = measured(open_cases, measure, workers)
     try:
-        for row in track(rows, title, total=len(open_cases), console=console):
-            kept.append(row)
-            finished(row, console)
+        with progress(title, len(open_cases), console=console) as watch:
+            for row in measured(open_cases, measure, workers):
+                kept.append(row)
+                finished(row, console)
+                watch.advance(failed=row.failed)
     except KeyboardInterrupt:
         interrupted = True
     return kept.latest(keys), interrupted

@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from ..bank_model.accesses import LdsAccess, LdsTile
@@ -42,6 +41,7 @@ from ..passes.base import FunctionPass, PassContext
 from ..passes.hint_vector_allocs import HintVectorAllocs
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
+from ..sweep.progress import tracked
 from .compile_sweep import cases
 from .runs import bench_parser
 
@@ -160,21 +160,15 @@ def main() -> int:
     # A compiler session per process: sessions of one process share global flags.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(arguments.jobs, context) as pool:
-        for problems in track(
-            pool.map(problems_of, chosen, chunksize=4),
-            "collecting allocations",
-            total=len(chosen),
-            console=Console(stderr=True),
-        ):
+        found = pool.map(problems_of, chosen, chunksize=4)
+        for problems in tracked(found, "collecting allocations", len(chosen), "kernels"):
             without += not problems
             for problem in problems:
                 distinct.setdefault(problem.key, problem)
                 counts[problem.key] += 1
     timings = [
         timed(problem, counts[key])
-        for key, problem in track(
-            distinct.items(), "solving", total=len(distinct), console=Console(stderr=True)
-        )
+        for key, problem in tracked(distinct.items(), "solving", len(distinct), "problems")
     ]
     console = Console(width=120)
     console.print(

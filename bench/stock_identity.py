@@ -9,11 +9,9 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from rich.console import Console
-from rich.progress import track
-
 from ..emulator.chips import EMULATED_CHIPS
 from ..sweep.kernels import AnyKernel, Matmul, PackedMatmul, swept_attentions
+from ..sweep.progress import tracked
 from .runs import bench_parser, compile_kernel
 
 
@@ -44,12 +42,7 @@ def main() -> int:
     arguments = bench_parser(__doc__, "compiles", every="attention shape").parse_args()
     chosen = cases(arguments.every)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = track(
-            pool.map(is_identical, chosen),
-            "stock identity",
-            total=len(chosen),
-            console=Console(stderr=True),
-        )
+        results = tracked(pool.map(is_identical, chosen), "stock identity", len(chosen), "kernels")
         different = [case for case, same in zip(chosen, results, strict=True) if not same]
     for kernel, target in different:
         print(f"different: {kernel.name} for {target}")

@@ -8,10 +8,8 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import track
-
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from ..sweep.progress import tracked
 from .endings import fail, file_error
 
 
@@ -33,7 +31,7 @@ def main() -> int:
     requests = list(packaged_requests())
     try:
         check_output(str(output))
-        progress = track(requests, f"IREE {version}", console=Console(stderr=True))
+        progress = tracked(requests, f"IREE {version}", len(requests), "pipelines")
         recordings = [request.take() for request in progress]
         write_output(str(output), dump_recordings(version, recordings).encode())
     except (OutputError, RecordingError) as error:
