@@ -36,6 +36,7 @@ _MARKS = {
     "efficient": _Mark("#6E6E6E", "x"),
     "cudnn": _Mark("#000000", "+"),
 }
+_SIZES = {ATTENTION: "batch x sequence x head size, type", MATMUL: "M x N x K, type"}
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bankwise",
@@ -66,7 +67,10 @@ def svg(record: Record) -> bytes:
         for axis, panel in zip(axes, panels, strict=True):
             panel.draw(axis)
         where = record.conditions
-        figure.suptitle(f"{where.device}, {where.target} code, {record.date}")
+        figure.suptitle(
+            f"Kernel times measured on {where.device}, over those of a library's kernel of the "
+            f"same shape ({where.target} code, {record.date})"
+        )
         handles = {
             label: handle
             for axis in axes
@@ -100,11 +104,12 @@ class _Panel:
         base = library_of(self.function)
         axis.axhline(1, color="#CC79A7", linewidth=1.4, label=shown(base), zorder=1)
         heights: list[float] = [1.0]
-        for series in self.ratios.series(self.function):
-            if series == base:
-                continue
+        drawn = [each for each in self.ratios.series(self.function) if each != base]
+        for number, series in enumerate(drawn):
+            # Side by side, so that no mark hides an equal one.
+            beside = 0.6 * ((number + 0.5) / len(drawn) - 0.5)
             points = [(x, self.ratios.ratio(k, series, base)) for x, k in enumerate(self.kernels)]
-            known = [(x, y) for x, y in points if y is not None]
+            known = [(x + beside, y) for x, y in points if y is not None]
             heights += [y for _, y in known]
             mark = _MARKS[series]
             axis.plot(
@@ -124,5 +129,8 @@ class _Panel:
         axis.set_axisbelow(True)
         axis.set_ylabel(f"time over that of {shown(base)}")
         axis.set_title(f"{self.function}s", fontweight="bold")
+        axis.set_xlabel(_SIZES[self.function])
+        for x in range(1, len(self.kernels)):
+            axis.axvline(x - 0.5, color="#E4E4E4", linewidth=0.5, zorder=0.5)
         labels = [kernel.label.replace("_", " ") for kernel in self.kernels]
         axis.set_xticks(range(len(labels)), labels, rotation=55, ha="right", fontsize=8)

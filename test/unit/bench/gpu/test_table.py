@@ -183,6 +183,8 @@ def test_the_plot_names_every_kernel_and_series():
         assert shown in text
     # There is no time of FlashAttention-2 to compare this kernel with.
     assert "bf16" not in text
+    assert f"Kernel times measured on {record().conditions.device}" in text
+    assert "batch x sequence x head size, type" in text
 
 
 def test_a_plot_needs_something_to_compare_with():
