@@ -21,6 +21,8 @@ class SweepSettings:
         workgroups: how many workgroups of each dispatch to emulate.
         backend: joblib's name of a backend; None for the active one.
         scheduler: the `host:port` of a Dask scheduler.
+        redrawn: the JSON table of a sweep whose files are to be written again, if nothing is to be
+            measured.
     """
 
     kernels: str
@@ -33,11 +35,12 @@ class SweepSettings:
     workgroups: int
     backend: str | None
     scheduler: str | None
+    redrawn: Path | None = None
 
     @property
     def stem(self) -> str:
         """Returns the name that the files begin with."""
-        return f"{Path(self.kernels).stem}_sweep"
+        return self.redrawn.stem if self.redrawn else f"{Path(self.kernels).stem}_sweep"
 
     def path(self, suffix: str) -> Path:
         """Returns where the file with this suffix goes."""

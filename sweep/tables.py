@@ -161,6 +161,33 @@ def _document(row: Row) -> dict[str, Any]:
     return {**asdict(row), "extent": row.extent}
 
 
+def _row(document: Mapping[str, Any]) -> Row:
+    return Row(**{name: value for name, value in dict(document).items() if name != "extent"})
+
+
+class SweepTableError(ValueError):
+    """A text that is no JSON table of a sweep, or one with other counters."""
+
+
+def read_json_table(text: str | bytes) -> tuple[list[Row], list[str]]:
+    """Returns the rows of a table that `json_table` has written, and the sweep's command line.
+
+    Raises:
+        SweepTableError: the text is no such table, or its rows lack counters that others show.
+    """
+    try:
+        document = json.loads(text)
+        rows = [_row(row) for row in document["rows"]]
+        command = [str(word) for word in document["command"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise SweepTableError("is no JSON table of a sweep") from None
+    for row in rows:
+        missing = [name for name in swept_counters() if name not in (row.grid or {})]
+        if row.grid is not None and missing:
+            raise SweepTableError(f"the row of {row.kernel} has no {missing[0]}")
+    return rows, command
+
+
 def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
     """Sums first, then every kernel with its mitigations side by side."""
     found = groups(rows)

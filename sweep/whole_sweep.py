@@ -13,8 +13,9 @@ from .cases import Case, cases, kernels_of_file, named_kernels
 from .engine import Workers, sweep
 from .result_files import SUFFIXES, result_files
 from .rows import Row, installed_versions, key_of
-from .rows_file import RowsFile
+from .rows_file import RowsFile, RowsFileError
 from .settings import KERNEL_SETS, SweepSettings
+from .tables import SweepTableError, read_json_table
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,29 @@ class WholeSweep:
         Raises:
             OutputError: a file cannot be written.
         """
-        for suffix, data in result_files(self.rows, command).items():
-            write_output(str(self.settings.path(suffix)), data)
+        _write(self.settings, self.rows, command)
+
+
+def redraw(settings: SweepSettings, table: Path) -> list[Row]:
+    """Writes the tables and plots of a sweep again, from its JSON table; returns its rows.
+
+    Raises:
+        OSError: the table cannot be read.
+        RowsFileError: the table is none, or one of a version that counted something else.
+        OutputError: a file cannot be written.
+    """
+    try:
+        rows, command = read_json_table(table.read_bytes())
+    except SweepTableError as error:
+        raise RowsFileError(f"'{table}': {error}") from None
+    settings.output.mkdir(parents=True, exist_ok=True)
+    _write(settings, rows, command)
+    return rows
+
+
+def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:
+    for suffix, data in result_files(rows, command).items():
+        write_output(str(settings.path(suffix)), data)
 
 
 def _cases(settings: SweepSettings) -> list[Case]:

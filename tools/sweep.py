@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from .sweep_arguments import parse_arguments
 from .usage import UsageError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from ..sweep.rows import Row
     from ..sweep.settings import SweepSettings
     from ..sweep.whole_sweep import WholeSweep
@@ -59,9 +58,12 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
     from ..sweep.cases import KernelFileError
     from ..sweep.engine import SweepError
     from ..sweep.rows_file import RowsFileError
-    from ..sweep.whole_sweep import WholeSweep
+    from ..sweep.whole_sweep import WholeSweep, redraw
 
     try:
+        if settings.redrawn:
+            _print_sums(settings, redraw(settings, settings.redrawn))
+            return 0
         with WholeSweep.opened(settings) as sweep:
             stopped = _measure(sweep)
             return _finish(sweep, [PROGRAM, *map(shlex.quote, words)], stopped)
@@ -72,6 +74,7 @@ def _run(settings: SweepSettings, words: Sequence[str]) -> int:
 def _measure(sweep: WholeSweep) -> _Stop | None:
     """Measures what is open; returns why it stopped early, if it did."""
     from ..sweep.engine import SweepError
+    from ..sweep.progress import progress
 
     path, unreadable, kept = sweep.file.path, sweep.file.unreadable, sweep.finished
     for count, what in ((sweep.outdated, "of other versions"), (unreadable, "that cannot be read")):
@@ -79,12 +82,11 @@ def _measure(sweep: WholeSweep) -> _Stop | None:
             print(f"{path}: {count} rows {what} are left out", file=sys.stderr)
     if kept:
         print(f"{path}: {kept} of {len(sweep.cases)} rows are finished", file=sys.stderr)
-    with _progress() as progress:
-        task = progress.add_task("sweep", total=len(sweep.cases), completed=kept, last="")
+    with progress("sweep", len(sweep.cases), kept) as watch:
 
         def finished(row: Row) -> None:
             label = f"{row.kernel} {row.dtype} {row.target} {row.mitigation}"
-            progress.update(task, advance=1, last=label)
+            watch.advance(label, row.failed)
 
         try:
             with raised_signals():
@@ -96,39 +98,12 @@ def _measure(sweep: WholeSweep) -> _Stop | None:
     return None
 
 
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """Shows a bar on stderr, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}"),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        yield progress
-
-
 def _finish(sweep: WholeSweep, command: Sequence[str], stopped: _Stop | None) -> int:
     """Has tables and plots written of the rows that are there, and says what they hold."""
-    from ..sweep.tables import summary_table
-
     rows, total, settings = sweep.rows, len(sweep.cases), sweep.settings
     if rows:
         sweep.write(command)
-        print(f"wrote {settings.output / settings.stem}.{{{','.join(SUFFIXES)}}}")
-        print(summary_table(rows))
+        _print_sums(settings, rows)
     failed = [row for row in rows if row.error]
     for row in failed[:_MOST_SHOWN]:
         what = f"{f'{row.kernel} {row.dtype}'.strip()} for {row.target}, {row.mitigation}"
@@ -140,6 +115,16 @@ def _finish(sweep: WholeSweep, command: Sequence[str], stopped: _Stop | None) ->
     if failed:
         return fail(PROGRAM, f"{len(failed)} of {total} rows failed: {_AGAIN}")
     return 0
+
+
+def _print_sums(settings: SweepSettings, rows: Sequence[Row]) -> None:
+    """Names the files that were written, and prints the sums, as wide as the terminal is."""
+    from ..sweep.terminal_table import terminal_table
+
+    print(f"wrote {settings.output / settings.stem}.{{{','.join(SUFFIXES)}}}")
+    # Where no terminal reads and COLUMNS names no width, the table is as wide as it comes.
+    narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
+    print(terminal_table(rows, shutil.get_terminal_size((80, 24)).columns if narrow else 0))
 
 
 _MOST_SHOWN = 10

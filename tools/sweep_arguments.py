@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -20,23 +21,37 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    known, rest = _parser().parse_known_args(list(argv))
+    parser = _parser()
+    known, rest = parser.parse_known_args(list(argv))
     for word in rest:
         raise UsageError(f"unknown argument '{word}'; see --help")
+    redrawn = Path(known.redraw) if known.redraw else None
+    if redrawn:
+        _check_redrawing(parser, known)
     settings = SweepSettings(
         kernels=known.kernels,
         dtypes=_listed("--dtypes", known.dtypes, DTYPES),
         targets=_listed("--targets", known.targets, EMULATED_CHIPS),
         mitigations=_listed("--mitigations", known.mitigations, modes()),
-        output=Path(known.output),
+        output=Path(known.output or (redrawn.parent if redrawn else ".")),
         jobs=known.jobs,
         every=known.every,
         workgroups=known.workgroups,
         backend=known.backend,
         scheduler=known.scheduler,
+        redrawn=redrawn,
     )
     _check(settings)
     return settings
+
+
+def _check_redrawing(parser: ArgumentParser, known: Namespace) -> None:
+    """Refuses what says what to measure, and how."""
+    for name, value in vars(known).items():
+        if name not in ("redraw", "output") and value != parser.get_default(name):
+            raise UsageError(f"--{name}: --redraw measures nothing, and takes --output only")
+    if Path(known.redraw).suffix != ".json":
+        raise UsageError(f"--redraw: '{known.redraw}' is no .json")
 
 
 def _listed(flag: str, text: str, known: Collection[str]) -> tuple[str, ...]:
@@ -75,6 +90,7 @@ Finished rows are kept in DIR/<kernels>_sweep.rows.jsonl: the same command goes 
 examples:
   bankwise-sweep --kernels=attention --dtypes=f16,f32 --jobs=2 -o results
   bankwise-sweep --kernels=mine.json --targets=gfx942,gfx950 --mitigations=none,auto -o results
+  bankwise-sweep --redraw=results/attention_sweep.json
 """,
     )
     add = parser.add_argument
@@ -90,7 +106,7 @@ examples:
     )
     add("--mitigations", default="none,stock,auto", metavar="LIST",
         help=f"of {', '.join(modes())} (none,stock,auto)")  # fmt: skip
-    add("-o", "--output", default=".", metavar="DIR", help="where files go; made if need be (.)")
+    add("-o", "--output", metavar="DIR", help="where files go; made if need be (.)")
     add("--jobs", type=int, default=-1, metavar="N", help="cases at a time (-1: one per core)")
     add("--every", type=int, default=1, metavar="N", help="take every Nth kernel only")
     add("--workgroups", type=int, default=2, metavar="N",
@@ -98,4 +114,7 @@ examples:
     add("--backend", metavar="NAME",
         help="joblib's: loky (processes; the default), threading, dask, ...")  # fmt: skip
     add("--scheduler", metavar="HOST:PORT", help="the Dask scheduler, with --backend=dask")
+    add("--redraw", metavar="FILE.json",
+        help="measure nothing: write tables and plots again from a sweep's FILE.json, to its "
+        "folder or to DIR")  # fmt: skip
     return parser

@@ -10,7 +10,14 @@ import json
 import pytest
 
 from bankwise.sweep.rows import Row
-from bankwise.sweep.tables import csv_table, json_table, markdown_table, summaries
+from bankwise.sweep.tables import (
+    SweepTableError,
+    csv_table,
+    json_table,
+    markdown_table,
+    read_json_table,
+    summaries,
+)
 
 from .swept_rows import case, differing_row, failed_row, row
 
@@ -77,3 +84,30 @@ def test_sums_take_only_kernels_that_are_known_under_every_mitigation(rows: list
 def test_ratios_are_to_the_first_mitigation_where_none_is_missing():
     rows = [row(case("k", "stock"), valu=50), row(case("k", "auto"), valu=100)]
     assert [s.ratios["SQ_INSTS_VALU"] for s in summaries(rows)] == [1.0, 2.0]
+
+
+def test_a_json_table_is_read_again(rows: list[Row]):
+    command = ["bankwise-sweep", "--every=2"]
+    assert read_json_table(json_table(rows, command)) == (rows, command)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no JSON table"),
+        ("[]", "is no JSON table"),
+        ('{"rows": []}', "is no JSON table"),
+        ('{"command": [], "rows": [1]}', "is no JSON table"),
+        ('{"command": [], "rows": [{"kernel": "k"}]}', "is no JSON table"),
+        ("[" * 100_000, "is no JSON table"),
+    ],
+)
+def test_what_is_no_table_is_refused(text: str, message: str):
+    with pytest.raises(SweepTableError, match=message):
+        read_json_table(text)
+
+
+def test_a_table_without_a_counter_is_refused(rows: list[Row]):
+    text = json_table(rows, []).replace("SQ_INSTS_MFMA", "SQ_INSTS_OTHER")
+    with pytest.raises(SweepTableError, match="the row of small has no SQ_INSTS_MFMA"):
+        read_json_table(text)

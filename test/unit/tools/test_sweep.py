@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bankwise.sweep import engine as sweep_engine
+from bankwise.sweep import progress as sweep_progress
 from bankwise.sweep.measure import measure
 from bankwise.tools.sweep import main
 
@@ -34,7 +36,10 @@ def rows(kernels: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_sweep_leaves_tables_and_plots(kernels: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_sweep_leaves_tables_and_plots(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert main(command(kernels)) == 0
     output = kernels.parent / "out"
     assert {path.name for path in output.iterdir()} == FILES
@@ -44,7 +49,63 @@ def test_a_sweep_leaves_tables_and_plots(kernels: Path, capsys: pytest.CaptureFi
     assert json.loads((output / "k_sweep.json").read_text())["command"][0] == "bankwise-sweep"
     captured = capsys.readouterr()
     assert "| gfx942 | f16 | auto | 1 | 0 | 0 |" in captured.out
-    assert captured.err == ""
+    # A machine that is busy takes long enough for a line on how far the sweep is.
+    assert all(line.startswith("sweep: 1 of 2 ") for line in captured.err.splitlines())
+
+
+def test_a_log_says_how_far_the_sweep_is(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (kernels.parent / "bad.mlir").write_text("func.func @f(")
+    kernels.write_text(json.dumps([{"mlir": "bad.mlir"}, *json.loads(kernels.read_text())]))
+    now = iter(range(0, 3000, 100))
+    monkeypatch.setattr(
+        sweep_progress, "LogLines", partial(sweep_progress.LogLines, clock=lambda: next(now))
+    )
+    assert main(command(kernels)) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("sweep: ")]
+    assert lines == [
+        "sweep: 1 of 4 rows, 1 failed, about 5 min left",
+        "sweep: 2 of 4 rows, 2 failed, about 3 min left",
+        "sweep: 3 of 4 rows, 2 failed, about 100 s left",
+    ]
+
+
+def test_a_finished_sweep_is_drawn_again_without_measuring(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    assert main(command(kernels)) == 0
+    output, again = kernels.parent / "out", kernels.parent / "again"
+    before = {path.name: path.read_bytes() for path in output.iterdir()}
+    monkeypatch.setattr(sweep_engine, "measure", lambda case: pytest.fail("it was measured"))
+    monkeypatch.setenv("COLUMNS", "80")
+    capsys.readouterr()
+    assert main([f"--redraw={output / 'k_sweep.json'}", "-o", str(again)]) == 0
+    for path in again.iterdir():
+        assert path.read_bytes() == before.pop(path.name)
+    assert [*before] == ["k_sweep.rows.jsonl"]
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines()[1:])) <= 80
+    assert "gfx942 f16, 1 kernels" in text
+    (output / "k_sweep.png").unlink()
+    assert main([f"--redraw={output / 'k_sweep.json'}"]) == 0
+    assert (output / "k_sweep.png").read_bytes() == (again / "k_sweep.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "'{}': No such file"), ("[1]", "'{}': is no JSON table of a sweep")],
+)
+def test_what_cannot_be_drawn_again_is_one_line(
+    text: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table = tmp_path / "a_sweep.json"
+    if text is not None:
+        table.write_text(text)
+    assert main([f"--redraw={table}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"bankwise-sweep: error: {message.format(table)}")
+    assert not list(tmp_path.glob("*.png"))
 
 
 def test_a_killed_sweep_goes_on(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command line of bankwise-sweep."""
 
+from pathlib import Path
+
 import pytest
 
 from bankwise.tools.sweep_arguments import parse_arguments
@@ -24,6 +26,14 @@ def test_lists_keep_their_order():
     assert settings.stem == "mine_sweep"
 
 
+def test_a_sweep_is_drawn_again_beside_its_table_or_elsewhere():
+    settings = parse_arguments(["--redraw=results/mine_sweep.json"])
+    assert settings.path("png") == Path("results/mine_sweep.png")
+    settings = parse_arguments(["--redraw=results/mine_sweep.json", "-o", "out"])
+    assert settings.path("png") == Path("out/mine_sweep.png")
+    assert parse_arguments(["--kernels=dir/mine.json"]).path("png") == Path("mine_sweep.png")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -39,6 +49,9 @@ def test_lists_keep_their_order():
         (["--scheduler=h:1"], "--scheduler: needs --backend=dask"),
         (["--frobnicate"], "unknown argument '--frobnicate'"),
         (["attention"], "unknown argument 'attention'"),
+        (["--redraw=a_sweep.json", "--jobs=2"], "--jobs: --redraw measures nothing"),
+        (["--redraw=a_sweep.json", "--targets=gfx950"], "--targets: --redraw measures nothing"),
+        (["--redraw=a_sweep.csv"], "--redraw: 'a_sweep.csv' is no .json"),
     ],
 )
 def test_bad_command_lines_are_explained(arguments, message):
