@@ -3,9 +3,11 @@
 
 python -m bankwise.bench.transpose_ladder [--rows 65536]
 
-Beside the counters stand those that were published for an MI300: CK Tile's tutorials 01 (row-major)
-and 02 (column-major) transpose the same matrix in the same tiles. `auto` is what Bankwise makes of
-each example without a hint in it.
+Beside the counters stand those that were published for an MI300: CK Tile's tutorials 01
+(row-major), 02 (column-major) and 03 (padded by 2 elements) transpose the same matrix in the same
+tiles (A. H. Ghamarian, "LDS Bank Conflicts on CDNA", 2026, ROCm/composable_kernel at commit
+393ebc1, bank_conflict_slides.qmd; rocprofv3). `auto` is what Bankwise makes of each example without
+a hint in it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,11 @@ from ..sweep.cases import target_flags
 
 EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
-PUBLISHED = {"row_major": (294_912, 3_670_016), "column_major": (294_912, 1_572_864)}
+PUBLISHED = {
+    "row_major": (294_912, 3_670_016),
+    "column_major": (294_912, 1_572_864),
+    "padded": (327_680, 786_432),
+}
 """The counters (SQ_INSTS_LDS, SQ_LDS_BANK_CONFLICT) of 65536 rows."""
 PUBLISHED_ROWS = 65536
 COLUMNS = 256
