@@ -20,6 +20,7 @@ from rich.table import Table
 from ..bank_model.targets import target
 from ..dialect_utils.element_types import dtype_of
 from ..emulator.assembly import parse_assembly
+from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
 from ..sweep.kernels import Attention, swept_attentions
@@ -40,7 +41,8 @@ def seconds(kernel: Attention, workgroups: list[tuple[int, int, int]] | None) ->
     inputs = [memory.allocate(values) for _ in range(3)]
     arguments = np.array([*inputs, memory.allocate(values.nbytes)], np.uint64).tobytes()
     started = time.perf_counter()
-    launch(compiled, target(ARCH), (32, 1, 1), arguments, memory, workgroups)
+    dispatch = Dispatch.of(compiled, (32, 1, 1))
+    launch(dispatch, target(ARCH), arguments, memory, workgroups)
     return time.perf_counter() - started
 
 

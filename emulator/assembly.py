@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A file of AMDGPU assembly: its kernels with their code, directives and metadata."""
+"""A file of AMDGPU assembly: its kernels with their code, directives and metadata.
+
+The text may come from any producer that follows the HSA ABI: IREE, clang, Triton, or a person.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-import yaml
-
+from .chips import EMULATED_CHIPS
 from .data_sections import NO_DATA, DataError, DataImage, DataReader, uncommented
 from .instruction_text import AssemblyError, Instruction, Name, Relocation, parse_instruction
-
-
-@dataclass(frozen=True)
-class KernelArgument:
-    """A kernel argument: its place and size in the kernarg segment, and its kind."""
-
-    offset: int
-    size: int
-    kind: str
+from .kernel_metadata import (
+    ARCH,
+    KernelArgument,
+    KernelMetadata,
+    Metadata,
+    MetadataError,
+    parse_metadata,
+)
+from .source_locations import LocationReader, SourceLine
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,15 @@ class Kernel:
     """One kernel of an assembly file.
 
     Attributes:
+        arch: the chip, such as `gfx942`.
         instructions: in the order of the text; a program counter is an index into them.
         labels: for each label the index of the instruction that follows it.
         entry: the index of the instruction where a wave starts.
         directives: the values of the `.amdhsa_*` directives, by their names without the prefix.
-        workgroup_size: the number of work items in x, y and z.
+        metadata: the arguments, and the workgroup sizes that the kernel may have.
+        locations: for each instruction the line of the source that it was made from, where the
+            file says so.
+        source: the name of the file, for messages.
         data: the read-only data of the kernel's file.
     """
 
@@ -42,11 +48,20 @@ class Kernel:
     labels: Mapping[str, int]
     entry: int
     directives: Mapping[str, int]
-    arguments: tuple[KernelArgument, ...]
-    kernarg_bytes: int
-    workgroup_size: tuple[int, int, int]
+    metadata: KernelMetadata
+    locations: tuple[SourceLine | None, ...] = field(repr=False)
     source: str = field(default="", repr=False)
     data: DataImage = field(default=NO_DATA, repr=False)
+
+    @property
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        """Returns the arguments in the kernarg segment, hidden ones among them."""
+        return self.metadata.arguments
+
+    @property
+    def kernarg_bytes(self) -> int:
+        """Returns the size of the kernarg segment."""
+        return self.metadata.kernarg_bytes
 
     @property
     def lds_bytes(self) -> int:
@@ -66,46 +81,92 @@ def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
         AssemblyError: the text is no gfx9 assembly or is truncated, or an instruction cannot be
             read; the message starts with `source` and the line.
     """
-    return _Parser(text, source).parse()
+    file = _File(text, source)
+    kernels = {name: file.kernel(name) for name in file.directives}
+    # One image for all: code says which entries the global offset table has.
+    data = file.data.image()
+    return {name: replace(kernel, data=data) for name, kernel in kernels.items()}
 
 
-_LABEL = re.compile(r"^([.\w$]+):")
-_TARGET = re.compile(r'\.amdgcn_target\s+"[^"]*-(gfx\w+?)(?::[^"]*)?"')
+def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = "") -> Kernel:
+    """Returns one kernel of an assembly file; what the others hold does not matter.
+
+    Args:
+        name: the kernel's name, which may be empty if the file holds only one.
+        arch: the chip that the kernel must be for; empty for whatever the file says.
+
+    Raises:
+        AssemblyError: the file holds no such kernel, or `parse_assembly` would raise the error.
+    """
+    file = _File(text, source, arch)
+    if file.arch not in EMULATED_CHIPS:
+        raise AssemblyError(
+            f"{source}: the assembly is for {file.arch}; the emulator runs "
+            f"{' and '.join(EMULATED_CHIPS)}"
+        )
+    if arch and file.arch != arch:
+        raise AssemblyError(f"{source}: the assembly is for {file.arch}, not for {arch}")
+    names = ", ".join(file.directives)
+    if not name and len(file.directives) > 1:
+        raise AssemblyError(f"{source}: several kernels, name one with --kernel: {names}")
+    if name and name not in file.directives:
+        raise AssemblyError(f"{source}: no kernel '{name}'; the file holds {names}")
+    return replace(file.kernel(name or names), data=file.data.image())
 
 
-class _Parser:
-    def __init__(self, text: str, source: str) -> None:
-        self.lines = text.splitlines()
+_LABEL = re.compile(r'^("[^"]+"|[.\w$]+):')
+_TARGET = re.compile(r'^\s*\.amdgcn_target\s+"([^"]*)"')
+_BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/', re.DOTALL)
+_UNEXPANDED = re.compile(
+    r"^\.(macro|altmacro|rept|irpc?|if\w*|else\w*|include|incbin)\b", re.IGNORECASE
+)
+# What ends the code of a function, besides the label that compilers put there.
+_END_OF_CODE = re.compile(r"^\.(size|section|rodata|data|bss|amdhsa_kernel|amdgpu_metadata)\b")
+# Registers are counted in the code itself.
+_NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr")
+
+
+class _File:
+    """The text of a file; what concerns all kernels is read at once, and a kernel when asked for.
+
+    Attributes:
+        arch: the chip that the code is for.
+        directives: the values of each kernel's `.amdhsa_*` directives.
+        metadata: what the metadata says of each kernel.
+    """
+
+    def __init__(self, text: str, source: str, arch: str = "") -> None:
         self.source = source
+        self.lines = _without_block_comments(text).splitlines()
         self.data = DataReader()
+        target = next((m[1] for line in self.lines if (m := _TARGET.match(line))), None)
+        if target is None and not any(".amdhsa_kernel" in line for line in self.lines):
+            raise self.error(1, "no .amdgcn_target line: not AMD GPU assembly")
+        document = self.read_metadata()
+        found = ARCH.search(target or "")
+        self.arch = found[1] if found else document.arch or arch
+        if not self.arch:
+            raise self.error(1, "the file names no chip: no .amdgcn_target line")
+        self.metadata = document.kernels
+        self.directives = self.read_directives()
+        if not self.directives:
+            raise self.error(len(self.lines), "no .amdhsa_kernel block: the file is truncated")
+        self.read_data()
 
     def error(self, line: int, message: str) -> AssemblyError:
         return AssemblyError(f"{self.source}:{line}: {message}")
-
-    def parse(self) -> dict[str, Kernel]:
-        target = next((m for line in self.lines if (m := _TARGET.search(line))), None)
-        if target is None:
-            raise self.error(1, "no .amdgcn_target line: not AMD GPU assembly")
-        arch = target[1]
-        metadata = self.metadata()
-        directives = self.directives()
-        if not directives:
-            raise self.error(len(self.lines), "no .amdhsa_kernel block: the file is truncated")
-        self.read_data()
-        kernels: dict[str, Kernel] = {}
-        for name, values in directives.items():
-            if name not in metadata:
-                raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
-            kernels[name] = self.kernel(name, arch, values, metadata[name])
-        # One image for all: code says which entries the global offset table has.
-        data = self.data.image()
-        return {name: replace(kernel, data=data) for name, kernel in kernels.items()}
 
     def read_data(self) -> None:
         """Reads the data sections."""
         for number, line in enumerate(self.lines, 1):
             if line.strip() == ".amdgpu_metadata":
                 break
+            if found := _UNEXPANDED.match(line.strip()):
+                raise self.error(
+                    number,
+                    f"the emulator expands no .{found[1]}: let `llvm-mc --triple=amdgcn-amd-amdhsa "
+                    f"--mcpu={self.arch} FILE` print the text without",
+                )
             try:
                 self.data.read_line(line, number)
             except DataError as error:
@@ -115,8 +176,7 @@ class _Parser:
         except DataError as error:
             raise AssemblyError(f"{self.source}:{error}") from None
 
-    def metadata(self) -> dict[str, Mapping[str, object]]:
-        """Returns the `.amdgpu_metadata` document's kernels by name."""
+    def read_metadata(self) -> Metadata:
         try:
             start = next(i for i, x in enumerate(self.lines) if x.strip() == ".amdgpu_metadata")
             end = next(i for i, x in enumerate(self.lines) if x.strip() == ".end_amdgpu_metadata")
@@ -125,53 +185,85 @@ class _Parser:
                 len(self.lines), "no .amdgpu_metadata block: the file is truncated"
             ) from None
         try:
-            document = yaml.safe_load("\n".join(self.lines[start + 1 : end]))
-            return {kernel[".name"]: kernel for kernel in document["amdhsa.kernels"]}
-        except (yaml.YAMLError, KeyError, TypeError):
-            raise self.error(start + 1, "the metadata cannot be read") from None
+            return parse_metadata("\n".join(self.lines[start + 1 : end]), start + 2)
+        except MetadataError as error:
+            raise self.error(start + 1, str(error)) from None
 
-    def directives(self) -> dict[str, dict[str, int]]:
+    def read_directives(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
         current: dict[str, int] | None = None
         for number, line in enumerate(self.lines, 1):
-            words = line.split()
+            words = uncommented(line).split()
             if not words:
                 continue
-            if words[0] == ".amdhsa_kernel":
-                current = found.setdefault(words[1], {})
+            if words[0] == ".amdhsa_kernel" and len(words) > 1:
+                current = found.setdefault(words[1].strip('"'), {})
             elif words[0] == ".end_amdhsa_kernel":
                 current = None
             elif current is not None and words[0].startswith(".amdhsa_"):
+                name = words[0].removeprefix(".amdhsa_")
                 try:
-                    current[words[0].removeprefix(".amdhsa_")] = int(words[1], 0)
+                    current[name] = int(words[1], 0)
                 except (IndexError, ValueError):
-                    raise self.error(number, f"'{line.strip()}' has no integer value") from None
+                    if name not in _NOT_NEEDED:
+                        raise self.error(number, f"'{line.strip()}' has no integer value") from None
         if current is not None:
             raise self.error(len(self.lines), "unfinished .amdhsa_kernel block")
         return found
 
-    def kernel(
-        self, name: str, arch: str, directives: Mapping[str, int], metadata: Mapping[str, object]
-    ) -> Kernel:
-        instructions: list[Instruction] = []
-        labels: dict[str, int] = {}
+    def kernel(self, name: str) -> Kernel:
+        """Returns one of the kernels that `directives` has; AssemblyError if it cannot be read."""
+        if name not in self.metadata:
+            raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
+        code = _Code()
+        for number, line in self.code_lines(name):
+            if match := _LABEL.match(line):
+                code.labels[match[1].strip('"')] = len(code.instructions)
+                continue
+            code.locations.read_line(line)
+            if line.startswith((".", "#")):
+                continue
+            try:
+                code.add(parse_instruction(line, number))
+            except AssemblyError as error:
+                raise self.error(number, str(error)) from None
+        self.check(name, code)
+        directives = self.directives[name]
+        return Kernel(
+            name=name,
+            arch=self.arch,
+            instructions=tuple(code.instructions),
+            labels=MappingProxyType(code.labels),
+            entry=_entry(code.instructions, code.labels, directives),
+            directives=MappingProxyType(dict(directives)),
+            metadata=self.metadata[name],
+            locations=tuple(code.lines),
+            source=self.source,
+        )
+
+    def code_lines(self, name: str) -> Iterator[tuple[int, str]]:
+        """Yields the lines of a kernel's code without comments, with their numbers.
+
+        A label stands on a line of its own. Before them come the names of source files, which the
+        whole file shares.
+        """
         inside = False
         for number, line in enumerate(self.lines, 1):
             code = uncommented(line)
+            if not inside and code.startswith(".file"):
+                yield number, code
             while match := _LABEL.match(code):
-                label = match[1]
-                if label == name:
-                    inside = True
-                elif inside and label.startswith(".Lfunc_end"):
-                    return self.complete(name, arch, instructions, labels, directives, metadata)
-                elif inside:
-                    labels[label] = len(instructions)
+                label = match[1].strip('"')
+                if inside and label.startswith(".Lfunc_end"):
+                    return
+                if inside:
+                    yield number, match[0]
+                inside = inside or label == name
                 code = code[match.end() :].strip()
-            if inside and code and not code.startswith("."):
-                try:
-                    instructions.append(parse_instruction(code, number))
-                except AssemblyError as error:
-                    raise self.error(number, str(error)) from None
+            if inside and _END_OF_CODE.match(code):
+                return
+            if inside and code:
+                yield number, code
         raise self.error(len(self.lines), f"the code of kernel '{name}' has no end")
 
     def refer(self, relocation: Relocation, line: int) -> None:
@@ -182,44 +274,40 @@ class _Parser:
         except DataError as error:
             raise self.error(line, str(error)) from None
 
-    def complete(
-        self,
-        name: str,
-        arch: str,
-        instructions: list[Instruction],
-        labels: dict[str, int],
-        directives: Mapping[str, int],
-        metadata: Mapping[str, object],
-    ) -> Kernel:
-        for instruction in instructions:
+    def check(self, name: str, code: _Code) -> None:
+        """Refuses code that names symbols and labels that the file lacks, or that has no end."""
+        for instruction in code.instructions:
             for operand in instruction.operands:
                 value = operand.value
                 if isinstance(value, Relocation):
                     self.refer(value, instruction.line)
                 label = value.text if isinstance(value, Name) else ""
-                if label.startswith(".L") and label not in labels:
+                if label.startswith(".L") and label not in code.labels:
                     raise self.error(instruction.line, f"no label '{label}'")
-        if not instructions or not any(i.mnemonic == "s_endpgm" for i in instructions):
+        if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
             raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
-        size = metadata.get(".reqd_workgroup_size")
-        if not isinstance(size, list) or len(size) != 3:
-            raise self.error(len(self.lines), f"kernel '{name}' has no required workgroup size")
-        arguments = metadata.get(".args", [])
-        assert isinstance(arguments, list)
-        return Kernel(
-            name=name,
-            arch=arch,
-            instructions=tuple(instructions),
-            labels=MappingProxyType(labels),
-            entry=_entry(instructions, labels, directives),
-            directives=MappingProxyType(dict(directives)),
-            arguments=tuple(
-                KernelArgument(a[".offset"], a[".size"], a[".value_kind"]) for a in arguments
-            ),
-            kernarg_bytes=int(str(metadata.get(".kernarg_segment_size", 0))),
-            workgroup_size=(int(size[0]), int(size[1]), int(size[2])),
-            source=self.source,
-        )
+
+
+@dataclass
+class _Code:
+    """The code of a kernel as far as it has been read; `lines` are those of the source."""
+
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
+    labels: dict[str, int] = field(default_factory=dict[str, int])
+    locations: LocationReader = field(default_factory=LocationReader)
+    lines: list[SourceLine | None] = field(default_factory=list[SourceLine | None])
+
+    def add(self, instruction: Instruction) -> None:
+        """Adds the next instruction."""
+        self.instructions.append(instruction)
+        self.lines.append(self.locations.current)
+
+
+def _without_block_comments(text: str) -> str:
+    """Returns the text with blank lines where comments between `/*` and `*/` stood."""
+    if "/*" not in text:
+        return text
+    return _BLOCK_COMMENT.sub(lambda m: m[1] or "\n" * m[0].count("\n"), text)
 
 
 def _entry(

@@ -21,6 +21,8 @@ WaveIds = npt.NDArray[np.intp]
 _FIRST_ADDRESS = 0x7F10_0000_0000
 _ALIGNMENT = 256
 _GUARD_BYTES = 1 << 16
+# Kernels access a null pointer at an offset.
+_NULL_BYTES = 1 << 32
 
 
 @dataclass(eq=False)
@@ -29,7 +31,10 @@ class _Buffer:
     size: int
     data: Bytes
     """The buffer's bytes, then padding."""
+    name: str = ""
     read_only: bool = False
+    written: bool = False
+    """Whether a kernel has stored to the buffer."""
     shadow: UndefinedBytes | None = None
     """The undefined bits of `data`, once there were some."""
 
@@ -45,6 +50,7 @@ class GlobalMemory:
 
     Attributes:
         origins: the origins of the undefined values of all kernels that use this memory.
+        nulls: the pointers that kernels were given as null, for the message about an access.
     """
 
     def __init__(self) -> None:
@@ -53,6 +59,7 @@ class GlobalMemory:
         self._starts: list[int] = []
         self._next = _FIRST_ADDRESS
         self._images: dict[DataImage, int] = {}
+        self.nulls: list[str] = []
 
     def place(self, image: DataImage) -> int:
         """Returns the address of a file's read-only data.
@@ -61,17 +68,22 @@ class GlobalMemory:
         """
         if image not in self._images:
             base = self._next
-            self.allocate(image.at(base), read_only=True)
+            self.allocate(image.at(base), name="the kernel's read-only data", read_only=True)
             self._images[image] = base
         return self._images[image]
 
     def allocate(
-        self, contents: int | bytes | npt.NDArray[np.generic], *, read_only: bool = False
+        self,
+        contents: int | bytes | npt.NDArray[np.generic],
+        *,
+        name: str = "",
+        read_only: bool = False,
     ) -> int:
         """Makes a buffer and returns its address; kernels cannot store to a `read_only` one.
 
         Args:
             contents: what the buffer holds, or a number of zero bytes.
+            name: what messages call the buffer.
         """
         if isinstance(contents, int):
             size, initial = contents, None
@@ -83,9 +95,22 @@ class GlobalMemory:
             data[:size] = initial
         start = self._next
         self._next += -(-size // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
-        self._buffers.append(_Buffer(start, size, data, read_only))
+        self._buffers.append(_Buffer(start, size, data, name, read_only))
         self._starts.append(start)
         return start
+
+    def name_null(self, name: str) -> None:
+        """Notes a pointer that a kernel was given as null, so that an access can be explained."""
+        if name not in self.nulls:
+            self.nulls.append(name)
+
+    def was_stored_to(self, address: int) -> bool:
+        """Returns whether a kernel has stored to the buffer that begins at an address."""
+        return self._holding(address, 0).written
+
+    def size_at(self, address: int) -> int:
+        """Returns the bytes of the buffer that begins at an address."""
+        return self._holding(address, 0).size
 
     def read(self, address: int, count: int) -> Bytes:
         """Returns a copy of `count` bytes; raises GlobalAccessError outside of a buffer."""
@@ -230,7 +255,7 @@ class GlobalMemory:
         flat, values = addresses[active], words[:, active]
         missing = None if undefined is None else undefined.at((slice(None), active))
         for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
-            _check_writable(buffer)
+            _begin_store(buffer)
             offsets = flat[chosen] - buffer.start
             ByteAccess(offsets, width).scatter(buffer.data, values[:, chosen])
             if missing is not None:
@@ -270,7 +295,7 @@ class GlobalMemory:
         rows, lanes = np.nonzero(active)
         flat, values = addresses[active], [words[:, active] for words in data]
         for buffer, chosen in self._by_buffer(flat, op.width, waves, rows, lanes):
-            _check_writable(buffer)
+            _begin_store(buffer)
             offsets = flat[chosen] - buffer.start
             if ByteAccess(offsets, op.width).alignment % op.width:
                 raise GlobalAccessError(f"an atomic on {op.width} bytes not aligned to them")
@@ -345,14 +370,20 @@ class GlobalMemory:
         """Returns the message about bytes that lie within no buffer."""
         near = self._find(address)
         place = "before all buffers"
-        if near is not None:
+        if near is not None and near.name:
+            place = f"byte {address - near.start} of {near.name}, which has {near.size}"
+        elif near is not None:
             place = f"byte {address - near.start} of a buffer of {near.size}"
+        elif 0 <= address < _NULL_BYTES and self.nulls:
+            place = f"null was passed for {' and '.join(self.nulls)}"
         return f"{count} bytes at address {address:#x} are in no buffer: {place}"
 
 
-def _check_writable(buffer: _Buffer) -> None:
+def _begin_store(buffer: _Buffer) -> None:
+    """Notes that a kernel stores to a buffer; GlobalAccessError if it must not."""
     if buffer.read_only:
-        raise GlobalAccessError("a store to the kernel's read-only data")
+        raise GlobalAccessError(f"a store to {buffer.name or 'a read-only buffer'}")
+    buffer.written = True
 
 
 _CHUNK = 1 << 20

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from .assembly import Kernel
 from .chips import LANES
 from .counters import Counters
+from .dispatch import Dispatch
 from .errors import UndefinedReadError
 from .float_mode import FloatMode
 from .floats import flush_denormals
@@ -39,9 +40,10 @@ Rows = slice | npt.NDArray[np.intp]
 
 @dataclass(eq=False)
 class Machine:
-    """All waves of some workgroups of one kernel.
+    """All waves of some workgroups of one launch.
 
     Attributes:
+        kernel: the kernel of `dispatch`.
         workgroups: [n, 3], the ids of the workgroups.
         waves: how many waves all workgroups have; wave w belongs to workgroup
             `w // waves_per_workgroup`.
@@ -55,9 +57,10 @@ class Machine:
         v_defined: the defined bits of `vgpr`.
     """
 
-    kernel: Kernel
+    dispatch: Dispatch
     workgroups: npt.NDArray[np.int64]
     memory: GlobalMemory
+    kernel: Kernel = field(init=False)
     waves_per_workgroup: int = field(init=False)
     waves: int = field(init=False)
     sgpr: U32 = field(init=False)
@@ -73,9 +76,8 @@ class Machine:
     accum_offset: int = field(init=False)
 
     def __post_init__(self) -> None:
-        kernel = self.kernel
-        threads = int(np.prod(kernel.workgroup_size))
-        self.waves_per_workgroup = -(-threads // LANES)
+        kernel = self.kernel = self.dispatch.kernel
+        self.waves_per_workgroup = self.dispatch.waves_per_workgroup
         self.waves = self.waves_per_workgroup * len(self.workgroups)
         self.accum_offset = kernel.directives.get("accum_offset", 256)
         vectors = max(kernel.directives.get("next_free_vgpr", 0), _vectors_used(self)) + 1
@@ -84,7 +86,10 @@ class Machine:
         self.scc = np.zeros(self.waves, bool)
         self.workgroup_counters = Counters.zeros(len(kernel.instructions), len(self.workgroups))
         self.lds = LdsState(
-            len(self.workgroups), kernel.lds_bytes, self.waves_per_workgroup, self.memory.origins
+            len(self.workgroups),
+            self.dispatch.lds_bytes,
+            self.waves_per_workgroup,
+            self.memory.origins,
         )
         self.s_defined = DefinedBits(SCC + 1, self.waves)
         self.v_defined = DefinedBits(vectors, self.waves, LANES)

@@ -15,7 +15,8 @@ from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
-from .emulated_device import DispatchRecord, EmulatedDevice
+from .dispatch_record import DispatchRecord
+from .emulated_device import EmulatedDevice
 from .emulated_module import compile_for_emulation
 from .host_program import HostProgram
 from .host_values import HostProgramError
@@ -57,7 +58,7 @@ class EmulatedRun:
     @property
     def lds_bytes(self) -> int:
         """Returns the LDS bytes of a workgroup, of the dispatch that takes the most."""
-        return max((record.kernel.lds_bytes for record in self.records), default=0)
+        return max((record.lds_bytes for record in self.records), default=0)
 
 
 def run_emulated(

@@ -19,7 +19,7 @@ from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
 
 if TYPE_CHECKING:
-    from .emulated_device import DispatchRecord
+    from .dispatch_record import DispatchRecord
 
 Array = npt.NDArray[Any]
 
@@ -137,7 +137,7 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
                 "workgroups": list(record.workgroups),
                 "emulated_workgroups": record.emulated,
                 "first_and_last_agree": record.agree,
-                "lds_bytes": record.kernel.lds_bytes,
+                "lds_bytes": record.lds_bytes,
                 "seconds": round(record.seconds, 3),
                 "counters": dict(totals(record.kernel, record.counters)),
             }

@@ -14,6 +14,7 @@ from bankwise.bank_model.targets import target
 from bankwise.bench.runs import compile_kernel
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.counters import totals
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch
 from bankwise.sweep.kernels import Attention, Kernel, Matmul
@@ -65,7 +66,7 @@ def emulate(kernel: Kernel, arch: str, mitigation: str | None, workgroups: int) 
     size = int(np.prod(shape)) * (4 if result_type == "f32" else 2)
     addresses = [*map(memory.allocate, inputs), memory.allocate(size)]
     arguments = np.array(addresses, np.uint64).tobytes()
-    counters = launch(compiled, target(arch), (workgroups, 1, 1), arguments, memory)
+    counters = launch(Dispatch.of(compiled, (workgroups, 1, 1)), target(arch), arguments, memory)
     memory.check_defined(addresses[-1], size, "The output")
     stored = memory.read(addresses[-1], size)
     output = decode(stored, result_type).reshape(shape)

@@ -28,7 +28,7 @@ from bankwise.bank_model.targets import AccessKind, target
 from bankwise.emulator.counters import totals
 from bankwise.emulator.errors import EmulationError, UnknownInstructionError
 from bankwise.passes.decisions import SWIZZLE_PASS, Action, Decision, DecisionLog
-from bankwise.runtime.emulated_device import DispatchRecord
+from bankwise.runtime.dispatch_record import DispatchRecord
 from bankwise.runtime.emulated_run import run_emulated
 
 from .random_kernels import (

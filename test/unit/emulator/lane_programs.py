@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bankwise.bank_model.targets import target
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import EXEC
@@ -32,7 +33,7 @@ def run_lanes(
     """Runs the lines of `code`, without branches; registers hold u32 words or 32-bit floats."""
     lines = "\n".join(f"\t{line.strip()}" for line in code.strip().splitlines())
     parsed = kernel(lines, arch=arch, directives=directives)
-    machine = Machine(parsed, np.zeros((1, 3), np.int64), GlobalMemory())
+    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
     for index, values in (vectors or {}).items():
         machine.define_vector(index, np.broadcast_to(words_of(values), (1, 64)).copy())
     pairs = {EXEC.index: active & 0xFFFFFFFF, EXEC.index + 1: active >> 32}

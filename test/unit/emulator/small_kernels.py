@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import Kernel, parse_assembly
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.initial_state import LaunchState, set_initial_state
 from bankwise.emulator.instruction_text import EXEC
-from bankwise.emulator.kernel_launch import set_initial_state
 from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext
 
@@ -79,8 +80,8 @@ def run(
     """
     parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes)
     ids = np.stack([np.arange(workgroups), *[np.zeros(workgroups, np.int64)] * 2], axis=1)
-    machine = Machine(parsed, ids, memory or GlobalMemory())
-    set_initial_state(machine, 0, b"")
+    machine = Machine(Dispatch.of(parsed, (workgroups, 1, 1)), ids, memory or GlobalMemory())
+    set_initial_state(machine, LaunchState(b"", 0))
     for index, values in (vectors or {}).items():
         words = np.broadcast_to(np.asarray(values).astype(np.uint32), (machine.waves, 64))
         machine.define_vector(index, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.emulator.assembly import parse_assembly
+from bankwise.emulator.assembly import parse_assembly, parse_kernel
 from bankwise.emulator.instruction_text import (
     EXEC,
     VCC,
@@ -95,18 +95,22 @@ def test_a_kernel_with_labels() -> None:
     kernel = parse_assembly(text)["k"]
     assert [i.mnemonic for i in kernel.instructions] == ["v_mov_b32_e32", "s_branch", "s_endpgm"]
     assert kernel.labels == {".LBB0_1": 1}
-    assert (kernel.arch, kernel.lds_bytes, kernel.workgroup_size) == ("gfx942", 512, (64, 1, 1))
+    assert (kernel.arch, kernel.lds_bytes, kernel.metadata.required_size) == (
+        "gfx942",
+        512,
+        (64, 1, 1),
+    )
     assert text.splitlines()[kernel.instructions[1].line - 1].strip() == "s_branch .LBB0_1"
 
 
 @pytest.mark.parametrize(
     ("remove", "message"),
     [
-        (".amdgcn_target", "not AMD GPU assembly"),
+        (".am", "not AMD GPU assembly"),
+        (".amdgcn_target", "names no chip"),
         (".end_amdgpu_metadata", "truncated"),
         (".end_amdhsa_kernel", "unfinished .amdhsa_kernel"),
         ("s_endpgm", "no s_endpgm"),
-        (".reqd_workgroup_size", "no required workgroup size"),
     ],
 )
 def test_truncated_and_foreign_files(remove: str, message: str) -> None:
@@ -129,3 +133,95 @@ def test_preloaded_arguments_skip_their_loads() -> None:
     preload = "\t\t.amdhsa_user_sgpr_kernarg_preload_length 2"
     assert parse_assembly(assembly(code, directives=preload))["k"].entry == 3
     assert parse_assembly(assembly(code))["k"].entry == 0
+
+
+def test_one_kernel_of_several_is_read() -> None:
+    """The other one may hold what nobody can read."""
+    first = assembly("\ts_nop 0")
+    second = assembly("\tv_mov_b32_e32 v0, v[3:1]").replace("k:", "other:")
+    second = second.replace("amdhsa_kernel k", "amdhsa_kernel other").replace(": k", ": other")
+    metadata = first[first.index("amdhsa.kernels:\n") :].removeprefix("amdhsa.kernels:\n")
+    text = first[: first.index("\t.amdgpu_metadata")] + second.replace("...\n", metadata, 1)
+    text = text[: text.index("\t.end_amdgpu_metadata") + len("\t.end_amdgpu_metadata\n")]
+    assert parse_kernel(text, "two.s", "k").name == "k"
+    with pytest.raises(AssemblyError, match="ends before it starts"):
+        parse_assembly(text)
+    with pytest.raises(AssemblyError, match=r"^two.s: several kernels, .*--kernel: k, other$"):
+        parse_kernel(text, "two.s")
+    with pytest.raises(AssemblyError, match=r"^two.s: no kernel 'K'; the file holds k, other$"):
+        parse_kernel(text, "two.s", "K")
+
+
+def test_the_chip_must_be_an_emulated_one_and_the_one_asked_for() -> None:
+    with pytest.raises(AssemblyError, match="is for gfx942, not for gfx950"):
+        parse_kernel(assembly(""), arch="gfx950")
+    with pytest.raises(AssemblyError, match="is for gfx1100; the emulator runs gfx942 and gfx950"):
+        parse_kernel(assembly("", arch="gfx1100"))
+    with pytest.raises(AssemblyError, match="is for gfx9-4-generic; the emulator runs"):
+        parse_kernel(assembly("", arch="gfx9-4-generic"))
+
+
+def test_the_metadata_may_name_the_chip() -> None:
+    lines = assembly("").replace("---\n", "---\namdhsa.target: amdgcn-amd-amdhsa--gfx950:xnack-\n")
+    text = "\n".join(line for line in lines.splitlines() if ".amdgcn_target" not in line)
+    assert parse_kernel(text).arch == "gfx950"
+
+
+def test_code_by_hand_has_its_own_labels_comments_and_end() -> None:
+    text = assembly("/* two\n   lines */\tv_mov_b32_e32 v0, 1 // one\nloop: s_branch loop")
+    kernel = parse_kernel(text.replace(".Lfunc_end0:", ".size k, .-k"))
+    assert [i.mnemonic for i in kernel.instructions] == ["v_mov_b32_e32", "s_branch", "s_endpgm"]
+    assert kernel.labels == {"loop": 1}
+    assert text.splitlines()[kernel.instructions[0].line - 1].endswith("v_mov_b32_e32 v0, 1 // one")
+
+
+@pytest.mark.parametrize("directive", [".macro add", ".rept 3", ".if 1", '.include "x.s"'])
+def test_macros_are_not_expanded(directive: str) -> None:
+    with pytest.raises(AssemblyError, match=r":3: the emulator expands no \.\w+: let `llvm-mc"):
+        parse_kernel(assembly(f"\t{directive}"))
+
+
+def test_registers_may_be_counted_by_the_assembler() -> None:
+    directives = "\t\t.amdhsa_next_free_vgpr .amdgcn.next_free_vgpr"
+    assert "next_free_vgpr" in parse_kernel(assembly("", directives=directives)).directives
+    with pytest.raises(AssemblyError, match="has no integer value"):
+        parse_kernel(assembly("", directives="\t\t.amdhsa_accum_offset SIZE"))
+
+
+def test_instructions_know_their_lines_in_the_source() -> None:
+    code = """\ts_nop 0
+\t.file\t1 "/home/me" "kernel.hip" md5 0x12
+\t.loc\t1 7 3 is_stmt 0 ; kernel.hip:7:3
+\ts_nop 1
+\ts_nop 2
+\t.loc\t1 0 0
+\ts_nop 3
+\t.loc\t2 9 0
+\ts_nop 4"""
+    locations = parse_kernel(assembly(code)).locations
+    assert [str(each) for each in locations] == [
+        *("None", "kernel.hip:7", "kernel.hip:7", "None", "None", "None")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (".args: [{.size: 8, .value_kind: by_value}]", "argument 0: .offset is no number"),
+        (".args: [{.offset: 0, .size: 8}]", "argument 0: no .value_kind"),
+        (".max_flat_workgroup_size: many", ".max_flat_workgroup_size is no number"),
+    ],
+)
+def test_metadata_that_says_too_little(entry: str, reason: str) -> None:
+    text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", entry)
+    with pytest.raises(AssemblyError, match=f"kernel 'k'.* {reason}"):
+        parse_kernel(text)
+
+
+def test_arguments_know_their_lines() -> None:
+    entry = ".args:\n      - .offset: 0\n        .size: 8\n        .value_kind: by_value"
+    text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", entry)
+    metadata = parse_kernel(text).metadata
+    lines = text.splitlines()
+    assert lines[metadata.line - 1] == "  - .name: k"
+    assert lines[metadata.arguments[0].line - 1] == "      - .offset: 0"

@@ -12,6 +12,7 @@ import pytest
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.data_sections import DataError, DataImage, DataReader
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import AssemblyError
@@ -139,7 +140,7 @@ def parsed(code: str, before: int = 4) -> Kernel:
 
 def launched(kernel: Kernel, memory: GlobalMemory) -> np.ndarray:
     output = memory.allocate(256)
-    launch(kernel, target("gfx942"), (1, 1, 1), struct.pack("<Q", output), memory)
+    launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), struct.pack("<Q", output), memory)
     return memory.read(output, 256).view(np.uint32)
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.initial_state import LaunchState, set_initial_state
 from bankwise.emulator.instruction_text import AssemblyError
-from bankwise.emulator.kernel_launch import set_initial_state
 from bankwise.emulator.machine import Machine
 from bankwise.emulator.step import BuildContext
 
@@ -43,8 +44,8 @@ def test_waves_part_and_join():
 def test_joined_waves_run_together():
     parsed = kernel(THREE_ARMS, threads=256)
     program = Program(BuildContext(parsed, target("gfx942")))
-    machine = Machine(parsed, np.zeros((1, 3), np.int64), GlobalMemory())
-    set_initial_state(machine, 0, b"")
+    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
+    set_initial_state(machine, LaunchState(b"", 0))
     machine.define_scalar(9, np.arange(4, dtype=np.uint32))
     groups: list[int] = []
     program.steps[9] = lambda group: groups.append(group.count)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.targets import target
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.kernel_launch import set_initial_state
+from bankwise.emulator.initial_state import LaunchState, set_initial_state
 from bankwise.emulator.machine import Machine
 from bankwise.emulator.step import BuildContext
 
@@ -49,8 +50,8 @@ def test_waves_of_one_mode_run_together_again() -> None:
     code = f"\ts_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s9\n\t{DOUBLE}\n\t{KEEP}\n\t{DOUBLE}"
     parsed = kernel(code, threads=256)
     program = Program(BuildContext(parsed, target("gfx942")))
-    machine = Machine(parsed, np.zeros((1, 3), np.int64), GlobalMemory())
-    set_initial_state(machine, 0, b"")
+    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
+    set_initial_state(machine, LaunchState(b"", 0))
     machine.define_scalar(9, np.array([15, 12, 15, 12], np.uint32))
     sizes: dict[int, list[int]] = {1: [], 3: []}
     for place, groups in sizes.items():

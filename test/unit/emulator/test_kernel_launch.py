@@ -10,6 +10,7 @@ import pytest
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch, launch_each
@@ -51,7 +52,7 @@ def test_arguments_and_ids_reach_the_waves(preload: int, max_waves: int):
     code = loads + STORE.format(x=2 + preload if preload else 9, value=4)
     kernel = parse_assembly(text(code, preload))["k"]
     counters = launch(
-        kernel, target("gfx942"), (3, 1, 1), struct.pack("<QI", output, 77), memory,
+        Dispatch.of(kernel, (3, 1, 1)), target("gfx942"), struct.pack("<QI", output, 77), memory,
         max_waves=max_waves,
     )  # fmt: skip
     assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == 77).all()
@@ -74,7 +75,7 @@ def test_preloading_may_begin_later():
 \tglobal_store_dword v1, v2, s[6:7]"""
     source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
     arguments = struct.pack("<QI", output, 77)
-    launch(parse_assembly(source)["k"], target("gfx942"), (1, 1, 1), arguments, memory)
+    launch(Dispatch.of(parse_assembly(source)["k"], (1, 1, 1)), target("gfx942"), arguments, memory)
     assert (memory.read(output, 4 * 96).view(np.uint32) == 77).all()
 
 
@@ -88,7 +89,7 @@ def test_lanes_beyond_the_last_work_item_are_off():
 \tglobal_atomic_add v1, v2, s[6:7]"""
     source = assembly(code, threads=96, kernarg_bytes=8)
     arguments = struct.pack("<Q", count)
-    launch(parse_assembly(source)["k"], target("gfx942"), (2, 1, 1), arguments, memory)
+    launch(Dispatch.of(parse_assembly(source)["k"], (2, 1, 1)), target("gfx942"), arguments, memory)
     assert memory.read(count, 4).view(np.uint32)[0] == 2 * 96
 
 
@@ -107,7 +108,7 @@ def test_chosen_workgroups_run_alone():
     directives = "\t\t.amdhsa_system_sgpr_workgroup_id_y 1"
     source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
     launch(
-        parse_assembly(source)["k"], target("gfx942"), (3, 2, 1),
+        Dispatch.of(parse_assembly(source)["k"], (3, 2, 1)), target("gfx942"),
         struct.pack("<QI", output, 0), memory, [(2, 0, 0), (1, 1, 0)],
     )  # fmt: skip
     stored = memory.read(output, 4 * 96 * 6).view(np.uint32).reshape(6, 96)
@@ -127,7 +128,7 @@ def test_workgroups_are_counted_apart(max_waves: int):
         threads=96,
     )
     kernel = parse_assembly(source)["k"]
-    place = (kernel, target("gfx942"), (5, 1, 1), b"", GlobalMemory())
+    place = (Dispatch.of(kernel, (5, 1, 1)), target("gfx942"), b"", GlobalMemory())
     each = launch_each(*place, [(4, 0, 0), (1, 0, 0), (4, 0, 0)], max_waves=max_waves)
     assert [counters.executions[1] for counters in each] == [2 * 4, 2 * 1, 2 * 4]
     assert each[0].equals(each[2])
@@ -149,7 +150,10 @@ def test_work_item_ids_are_packed(dimensions: int):
         directives=f"\t\t.amdhsa_system_vgpr_workitem_id {dimensions}",
     ).replace("[64, 1, 1]", "[4, 8, 2]")
     launch(
-        parse_assembly(source)["k"], target("gfx942"), (1, 1, 1), struct.pack("<Q", output), memory
+        Dispatch.of(parse_assembly(source)["k"], (1, 1, 1)),
+        target("gfx942"),
+        struct.pack("<Q", output),
+        memory,
     )
     item = np.arange(64)
     ids = [item % 4, item // 4 % 8 << 10, item // 32 << 20]
@@ -166,21 +170,21 @@ def test_work_item_ids_are_packed(dimensions: int):
         (text(""), "gfx942", (1, 0, 1), None, "is empty"),
         (text(""), "gfx942", (2, 1, 1), [(2, 0, 0)], r"workgroup \(2, 0, 0\) is not in the grid"),
         (
-            text("").replace("kernarg_segment_ptr", "dispatch_ptr"),
-            "gfx942", (1, 1, 1), None, "asks for .amdhsa_user_sgpr_dispatch_ptr",
+            text("").replace("kernarg_segment_ptr", "private_segment_buffer"),
+            "gfx942", (1, 1, 1), None, "asks for .amdhsa_user_sgpr_private_segment_buffer",
         ),
     ],
 )  # fmt: skip
 def test_launches_that_cannot_be(source: str, arch: str, grid, workgroups, reason: str):
     kernel = parse_assembly(source)["k"]
     with pytest.raises(LaunchError, match=reason):
-        launch(kernel, target(arch), grid, bytes(12), GlobalMemory(), workgroups)
+        launch(Dispatch.of(kernel, grid), target(arch), bytes(12), GlobalMemory(), workgroups)
 
 
 def test_arguments_of_the_wrong_size():
     kernel = parse_assembly(text(""))["k"]
     with pytest.raises(LaunchError, match="takes 12 bytes of arguments, not 8"):
-        launch(kernel, target("gfx942"), (1, 1, 1), bytes(8), GlobalMemory())
+        launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), bytes(8), GlobalMemory())
 
 
 @pytest.mark.parametrize("max_waves", [256, 2])
@@ -207,7 +211,9 @@ def test_private_memory(max_waves: int):
     source = assembly(code, threads=96, kernarg_bytes=8, directives=directives)
     arguments = struct.pack("<Q", output)
     kernel = parse_assembly(source)["k"]
-    counters = launch(kernel, target("gfx942"), (3, 1, 1), arguments, memory, max_waves=max_waves)
+    counters = launch(
+        Dispatch.of(kernel, (3, 1, 1)), target("gfx942"), arguments, memory, max_waves=max_waves
+    )
     # The byte that was stored last is the low one of v1, inverted.
     item = np.arange(96 * 3, dtype=np.uint32)
     assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == (~item ^ item ^ 0xFF)).all()
@@ -220,4 +226,4 @@ def test_private_memory_has_an_end():
     directives = "\t\t.amdhsa_private_segment_fixed_size 24"
     kernel = parse_assembly(assembly(code, directives=directives))["k"]
     with pytest.raises(EmulationError, match="bytes 4 to 67: each work item has 24 bytes of it"):
-        launch(kernel, target("gfx942"), (1, 1, 1), b"", GlobalMemory())
+        launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), b"", GlobalMemory())

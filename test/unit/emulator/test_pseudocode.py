@@ -18,6 +18,7 @@ from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator import vector_alu
+from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import EXEC, VCC
@@ -195,7 +196,7 @@ class Registers:
         arch = "gfx950"
         parsed = kernel(f"\t{code}", arch=arch)
         ids = np.stack([np.arange(waves), *[np.zeros(waves, np.int64)] * 2], axis=1)
-        self.machine = Machine(parsed, ids, GlobalMemory())
+        self.machine = Machine(Dispatch.of(parsed, (1, 1, 1)), ids, GlobalMemory())
         for half in (0, 1):
             self.machine.define_scalar(EXEC.index + half, np.full(waves, 0xFFFFFFFF, np.uint32))
         self.program = Program(BuildContext(parsed, target(arch)))

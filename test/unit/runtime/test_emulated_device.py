@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.emulator.assembly import KernelArgument
 from bankwise.emulator.errors import UndefinedReadError
+from bankwise.emulator.kernel_metadata import KernelArgument
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.host_values import Binding, DispatchCommand
 
@@ -24,7 +24,8 @@ CODE = """\ts_load_dwordx2 s[2:3], s[0:1], 0x0
 
 def test_an_undefined_result_is_not_read() -> None:
     argument = KernelArgument(0, 8, "global_buffer")
-    parsed = replace(kernel(CODE, kernarg_bytes=8), arguments=(argument,))
+    parsed = kernel(CODE, kernarg_bytes=8)
+    parsed = replace(parsed, metadata=replace(parsed.metadata, arguments=(argument,)))
     device = EmulatedDevice({"k": parsed})
     address, copy = device.allocate(256), device.allocate(256)
     device.dispatch(DispatchCommand("k", (1, 1, 1), (Binding(address, 256),), ()))

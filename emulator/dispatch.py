@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A kernel with the sizes of one launch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..bank_model.targets import Target
+from .assembly import Kernel
+from .chips import EMULATED_CHIPS, LANES
+from .errors import LaunchError
+from .kernel_metadata import MAX_WORKGROUP_SIZE, Size
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A kernel with the sizes of one launch.
+
+    Attributes:
+        grid: the number of workgroups in x, y and z.
+        workgroup_size: the number of work items of a workgroup in x, y and z.
+        dynamic_lds_bytes: the LDS of a workgroup beyond what the kernel allocates itself.
+    """
+
+    kernel: Kernel
+    grid: Size
+    workgroup_size: Size
+    dynamic_lds_bytes: int = 0
+
+    @classmethod
+    def of(cls, kernel: Kernel, grid: Size) -> Dispatch:
+        """Returns a launch of a kernel that may have one workgroup size only.
+
+        Raises:
+            LaunchError: the kernel leaves the workgroup size to the launch.
+        """
+        if kernel.metadata.required_size is None:
+            raise LaunchError(f"kernel '{kernel.name}' has no required workgroup size")
+        return cls(kernel, grid, kernel.metadata.required_size)
+
+    @property
+    def lds_bytes(self) -> int:
+        """Returns the bytes of LDS that a workgroup has."""
+        return self.kernel.lds_bytes + self.dynamic_lds_bytes
+
+    @property
+    def work_items(self) -> int:
+        """Returns the number of work items of a workgroup."""
+        return math.prod(self.workgroup_size)
+
+    @property
+    def waves_per_workgroup(self) -> int:
+        """Returns the number of waves of a workgroup, of which the last may be partly off."""
+        return -(-self.work_items // LANES)
+
+    def check(self, target: Target) -> None:
+        """Refuses a launch that the chip or the kernel's metadata does not allow.
+
+        Raises:
+            LaunchError: the chip or a size does not fit.
+        """
+        kernel, name = self.kernel, f"kernel '{self.kernel.name}'"
+        if target.arch not in EMULATED_CHIPS:
+            raise LaunchError(
+                f"{target.arch} cannot be emulated; use {' or '.join(EMULATED_CHIPS)}"
+            )
+        if kernel.arch != target.arch:
+            raise LaunchError(
+                f"{name} is for {kernel.arch}: emulate that, or compile for {target.arch}"
+            )
+        if self.lds_bytes > target.lds_bytes:
+            raise LaunchError(
+                f"{name} needs {self.lds_bytes} bytes of LDS; "
+                f"a workgroup on {target.arch} has {target.lds_bytes}"
+            )
+        if min(self.grid) < 1:
+            raise LaunchError(f"{name}: a grid of {self.grid} workgroups is empty")
+        required = kernel.metadata.required_size
+        if required is not None and self.workgroup_size != required:
+            raise LaunchError(
+                f"{name} requires workgroups of {size_text(required)} work items, "
+                f"not {size_text(self.workgroup_size)}"
+            )
+        if min(self.workgroup_size) < 1:
+            raise LaunchError(f"{name}: a workgroup of {self.workgroup_size} work items is empty")
+        most = min(kernel.metadata.max_work_items, MAX_WORKGROUP_SIZE)
+        if self.work_items > most:
+            raise LaunchError(
+                f"{name} may have workgroups of up to {most} work items, not "
+                f"{self.work_items} ({size_text(self.workgroup_size)})"
+            )
+
+
+def size_text(size: Size) -> str:
+    """Returns a size as messages spell it: `16x16x1`."""
+    return "x".join(map(str, size))

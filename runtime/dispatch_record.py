@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launches on the emulator, whole or by sample, and what they count."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..bank_model.targets import target
+from ..emulator.assembly import Kernel
+from ..emulator.counters import Counters
+from ..emulator.dispatch import Dispatch
+from ..emulator.global_memory import GlobalMemory
+from ..emulator.kernel_launch import launch, launch_each
+
+Workgroup = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class DispatchRecord:
+    """One emulated dispatch.
+
+    Attributes:
+        counters: the sums over the workgroups that ran.
+        each: the counters of each workgroup of a sample, from the first to the last; empty where
+            the whole grid ran at once.
+    """
+
+    dispatch: Dispatch
+    counters: Counters
+    seconds: float
+    each: tuple[Counters, ...] = ()
+
+    @property
+    def kernel(self) -> Kernel:
+        """Returns the kernel that ran."""
+        return self.dispatch.kernel
+
+    @property
+    def workgroups(self) -> tuple[int, int, int]:
+        """Returns the size of the whole grid in x, y and z."""
+        return self.dispatch.grid
+
+    @property
+    def lds_bytes(self) -> int:
+        """Returns the LDS bytes of a workgroup."""
+        return self.dispatch.lds_bytes
+
+    @property
+    def total(self) -> int:
+        """Returns the number of workgroups of the whole grid."""
+        return math.prod(self.workgroups)
+
+    @property
+    def emulated(self) -> int:
+        """Returns the number of workgroups that ran."""
+        return len(self.each) or self.total
+
+    @property
+    def agree(self) -> bool | None:
+        """Returns whether the first and the last workgroup of a sample have equal counters.
+
+        Returns None where the whole grid ran at once, or a single workgroup.
+        """
+        return self.each[0].equals(self.each[-1]) if len(self.each) > 1 else None
+
+
+def run_dispatch(
+    dispatch: Dispatch,
+    arguments: bytes,
+    memory: GlobalMemory,
+    chosen: Sequence[Workgroup] | None = None,
+) -> DispatchRecord:
+    """Runs some workgroups of a launch, or all of them at once where `chosen` is None.
+
+    Args:
+        arguments: the kernarg segment.
+
+    Raises:
+        EmulationError: the kernel cannot be launched, or does what a program must not do.
+    """
+    started = time.perf_counter()
+    place = (dispatch, target(dispatch.kernel.arch), arguments, memory)
+    each = () if chosen is None else tuple(launch_each(*place, chosen))
+    counters = Counters.sum(each) if each else launch(*place)
+    seconds = time.perf_counter() - started
+    return DispatchRecord(dispatch, counters, seconds, each)
+
+
+def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:
+    """Returns the ids of `sample` workgroups, spread from the first to the last; None for all."""
+    total = math.prod(grid)
+    if sample is None or sample >= total:
+        return None
+    x, y, _ = grid
+    flat = {round(i * (total - 1) / max(sample - 1, 1)) for i in range(sample)}
+    return [(n % x, n // x % y, n // (x * y)) for n in sorted(flat)]
