@@ -2,7 +2,8 @@
 """Bankwise: conflict-free shared-memory layouts as MLIR passes inside an IREE compile.
 
 `compile` and `decisions` work on MLIR. `solve`, `count` and `targets` work on one tile and its
-accesses, whoever's kernel it is in, and load no compiler.
+accesses, whoever's kernel it is in, and load no compiler. Neither does `run_assembly`, which runs
+anybody's AMD kernel from its assembly.
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ if TYPE_CHECKING:
     from .iree_plugin.pipeline_edit import PipelineEdit
     from .iree_plugin.stepped_compile import CompileError
     from .report.compile_decisions import decisions
+    from .runtime.argument_values import ArgumentError, LdsBytes
+    from .runtime.assembly_run import AssemblyRun, run_assembly
     from .tiles.answers import TileCount, TileSolution
     from .tiles.errors import TileArgumentError
     from .tiles.solve import count, solve, targets
 
 __all__ = [
+    "ArgumentError",
+    "AssemblyRun",
     "CompileError",
     "LdsAccess",
+    "LdsBytes",
     "LdsTile",
     "PipelineEdit",
     "TileArgumentError",
@@ -37,13 +43,17 @@ __all__ = [
     "compile",
     "count",
     "decisions",
+    "run_assembly",
     "solve",
     "targets",
 ]
 
 _HOMES = {
+    "ArgumentError": ".runtime.argument_values",
+    "AssemblyRun": ".runtime.assembly_run",
     "CompileError": ".iree_plugin.stepped_compile",
     "LdsAccess": ".bank_model.accesses",
+    "LdsBytes": ".runtime.argument_values",
     "LdsTile": ".bank_model.accesses",
     "PipelineEdit": ".iree_plugin.pipeline_edit",
     "TileArgumentError": ".tiles.errors",
@@ -52,6 +62,7 @@ _HOMES = {
     "compile": ".iree_plugin.compile",
     "count": ".tiles.solve",
     "decisions": ".report.compile_decisions",
+    "run_assembly": ".runtime.assembly_run",
     "solve": ".tiles.solve",
     "targets": ".tiles.solve",
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,12 @@ from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileS
 from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
+from .assembly_arguments import (
+    AssemblySettings,
+    add_assembly_flags,
+    assembly_settings,
+    is_assembly,
+)
 from .compile_arguments import unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, value_of
 
@@ -24,15 +31,29 @@ _HONOURED = (
 _THRESHOLDS = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-4, "f64": 1e-4}
 
 
-def parse_arguments(argv: Sequence[str]) -> RunSettings:
-    """Returns the settings that `argv` asks for.
+def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
+    """Returns the settings that `argv` asks for, of a module or of a kernel's assembly.
 
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    known, rest = _parser().parse_known_args(list(expand_flag_files(argv)))
-    named = [known.module] if known.module else []
+    parser = _parser()
+    known, rest = parser.parse_known_args(list(expand_flag_files(argv)))
     plain = [word for word in rest if not word.startswith("-")]
+    if is_assembly(known, plain):
+        return assembly_settings(parser, known, rest, _thresholds(known))
+    return _module_settings(known, rest, plain)
+
+
+def _thresholds(known: argparse.Namespace) -> dict[str, float]:
+    return {name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS}
+
+
+def _module_settings(
+    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str]
+) -> RunSettings:
+    """Returns the settings for a module; `plain` are the words in `rest` that are no flags."""
+    named = [known.module] if known.module else []
     if known.module and plain and plain == rest:
         raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
     # A module that stands first cannot be taken for the value of a flag.
@@ -64,7 +85,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings:
         annotate=known.annotate,
         workgroups=known.workgroups,
         max_elements=known.output_max_element_count,
-        thresholds={name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS},
+        thresholds=_thresholds(known),
         relative=known.expected_rtol,
         exact=known.equality_mode == "exact",
         compile=compiled,
@@ -164,6 +185,8 @@ examples:
   bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
       --input=1x1024x128xf16=@q.bin --input=1x1024x128xf16=0.5 --input=@v.npy --output=@o.npy
   bankwise-run --module=attention.vmfb --device=hip --input=@q.npy --input=@k.npy --input=@v.npy
+  bankwise-run transpose.s --kernel=padded --grid=8,16 --block=256 --counters \
+      --arg=@in.npy --arg=256x1024xf16 --arg=1024:i32 --arg=256:i32 --output=1:@out.npy
 """,
     )
     add = parser.add_argument
@@ -185,12 +208,7 @@ examples:
     add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
         help="a file of parameters (.irpa, .gguf, .safetensors)")  # fmt: skip
     add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
-    add("--bankwise-mitigation", default="auto", choices=tuple(MITIGATIONS),
-        help="how an .mlir module is compiled")  # fmt: skip
-    add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
-        help="what the compile may change")  # fmt: skip
-    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE),
-        help="where the compile replaces the tiles of workgroups")  # fmt: skip
+    _add_compile_flags(parser)
     add("--counters", action="store_true", help="print the emulator's counters")
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",
@@ -199,4 +217,16 @@ examples:
     add("--output_max_element_count", type=int, default=1024, metavar="N",
         help="elements of an output to print")  # fmt: skip
     _add_tolerances(parser)
+    add_assembly_flags(parser)
     return parser
+
+
+def _add_compile_flags(parser: ArgumentParser) -> None:
+    """Adds the flags that say how a module that is MLIR is compiled."""
+    add = parser.add_argument
+    add("--bankwise-mitigation", default="auto", choices=tuple(MITIGATIONS),
+        help="how an .mlir module is compiled")  # fmt: skip
+    add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
+        help="what the compile may change")  # fmt: skip
+    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE),
+        help="where the compile replaces the tiles of workgroups")  # fmt: skip

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The values that a caller passes to a kernel of an assembly file, as bytes of its argument block.
+
+On a command line a value is `@a.npy` or `16x16xf16=0` (a buffer, which the kernel reads and
+writes), `4096:i32` or `1.5:f32` (a number), `null` (a pointer), or `4096:lds` (so many bytes of
+dynamic LDS, to which the kernel gets a pointer).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dialect_utils.element_types import packed
+from ..emulator.global_memory import GlobalMemory
+from ..emulator.kernel_arguments import LDS_POINTER, POINTER, VALUE
+from ..emulator.kernel_metadata import KernelArgument
+from .calls import InputTypeError, as_element_type, type_text
+from .values import ValueTextError, parse_values
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LdsBytes:
+    """Dynamic LDS of this size, to which the kernel gets a pointer."""
+
+    count: int
+
+
+Value = Array | np.generic | LdsBytes | None
+"""An argument: an array is a buffer, one of rank 0 a number, None is a null pointer."""
+
+
+class ArgumentError(ValueError):
+    """A value that does not fit a kernel's argument; the message says what would."""
+
+
+_NUMBER = re.compile(r"([^:=@\s]+):(\w+)$")
+_TYPES_OF_SIZE: Mapping[int, Sequence[str]] = {
+    1: ("i8",),
+    2: ("i16", "f16"),
+    4: ("i32", "f32"),
+    8: ("i64", "f64"),
+}
+
+
+def parse_argument(text: str) -> Value:
+    """Returns the value that one `--arg=` denotes.
+
+    Raises:
+        ArgumentError, ValueTextError: the text or its file cannot be read.
+    """
+    if text == "null":
+        return None
+    if found := _NUMBER.match(text):
+        if found[2] == "lds":
+            return LdsBytes(_size(found[1], text))
+        (value,) = parse_values(f"{found[2]}={found[1]}")
+        return np.asarray(value)
+    values = parse_values(text)
+    if len(values) != 1:
+        raise ArgumentError(f"'{text}' holds {len(values)} arrays, where one is an argument")
+    (value,) = values
+    if not isinstance(value, np.ndarray):
+        raise ArgumentError(f"'{text}' has no type: write {text}:i32 or {text}:f32")
+    try:
+        return as_element_type(value, "")
+    except InputTypeError as error:
+        raise ArgumentError(f"'{text}' {error}") from None
+
+
+def _size(digits: str, text: str) -> int:
+    try:
+        return int(digits, 0)
+    except ValueError:
+        raise ValueTextError(f"'{text}': write a number of bytes, as 4096:lds") from None
+
+
+def value_bytes(
+    argument: KernelArgument, value: Value, memory: GlobalMemory, name: str, lds_offset: int
+) -> tuple[bytes, int | None]:
+    """Returns the bytes of a value in the argument block, and the address of its buffer.
+
+    A buffer is put into `memory`. The address is None for anything else.
+
+    Args:
+        name: what messages call the argument.
+        lds_offset: where a pointer into the LDS points.
+
+    Raises:
+        ArgumentError: the value does not fit the argument's kind or size.
+    """
+    if argument.kind == POINTER:
+        address = _buffer(value, memory, name)
+        return (address or 0).to_bytes(argument.size, "little"), address
+    if argument.kind == VALUE:
+        return _number(argument, value), None
+    if argument.kind == LDS_POINTER:
+        if not isinstance(value, LdsBytes):
+            raise ArgumentError("is a pointer into the LDS: give it bytes of LDS, as 4096:lds")
+        return lds_offset.to_bytes(argument.size, "little"), None
+    raise ArgumentError(f"is a '{argument.kind}', which the emulator does not pass")
+
+
+def forms_for(argument: KernelArgument) -> str:
+    """Returns how a value for an argument is written."""
+    if argument.kind == POINTER:
+        return "@file.npy, 16x16xf16=0 or null"
+    if argument.kind == LDS_POINTER:
+        return "4096:lds"
+    types = _TYPES_OF_SIZE.get(argument.size)
+    if types:
+        return " or ".join(f"NUMBER:{name}" for name in types)
+    return f"an array of {argument.size} bytes, as {argument.size}xi8=@file.bin"
+
+
+def _buffer(value: Value, memory: GlobalMemory, name: str) -> int | None:
+    """Puts a buffer into memory and returns its address; None for a null pointer."""
+    if value is None:
+        memory.name_null(name)
+        return None
+    if isinstance(value, LdsBytes) or np.ndim(value) == 0:
+        raise ArgumentError(
+            f"is a pointer to a buffer, and {_value_name(value)} is none: write @file.npy, "
+            "16x16xf16=0 or null"
+        )
+    return memory.allocate(packed(np.asarray(value)), name=name)
+
+
+def _number(argument: KernelArgument, value: Value) -> bytes:
+    """Returns the bytes of a number or of a structure that is passed by value."""
+    if value is not None and not isinstance(value, LdsBytes):
+        contents = packed(np.asarray(value)).tobytes()
+        if len(contents) == argument.size:
+            return contents
+    raise ArgumentError(
+        f"takes a value of {argument.size} bytes, not {_value_name(value)}: write "
+        f"{forms_for(argument)}"
+    )
+
+
+def _value_name(value: Value) -> str:
+    """Returns what messages call a value, with its size where it has one."""
+    if value is None:
+        return "null"
+    if isinstance(value, LdsBytes):
+        return f"{value.count}:lds"
+    array = np.asarray(value)
+    kind = str(array.dtype) if array.dtype.kind == "V" else type_text(array)
+    what = "an" if kind[:1] in "aefio8" else "a"
+    return f"{what} {kind} of {packed(array).nbytes} bytes"

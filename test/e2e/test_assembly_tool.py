@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-run kernel.s`, as a user would type it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankwise.bench.transpose_ladder import EXAMPLES as LADDER
+
+from .conftest import Tool
+
+ASSEMBLY = LADDER.parent / "assembly"
+TRANSPOSE = ASSEMBLY / "transpose.s"
+SHAPE = ("--grid=8,16", "--block=256", "--arg=256x1024xf16", "--arg=1024:i32", "--arg=256:i32")
+# The buffer that is read comes first.
+FLAGS = ("--grid=8,16", "--block=256", "--arg=@in.npy", *SHAPE[2:])
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> np.ndarray:
+    values = np.random.default_rng(0).standard_normal((1024, 256)).astype(np.float16)
+    np.save(tmp_path / "in.npy", values)
+    np.save(tmp_path / "expected.npy", values.T)
+    return values
+
+
+def test_a_buffer_is_written_compared_and_counted(tool: Tool, given: np.ndarray, tmp_path: Path):
+    done = tool(
+        *("bankwise-run", TRANSPOSE, "--kernel=padded", *FLAGS, "--output=1:@out.npy"),
+        *("--expected_output=out.coerce:@expected.npy", "--counters", "--counters-json=c.json"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("EXEC @padded\n")
+    assert done.stdout.endswith("[SUCCESS] all function outputs matched their expected values.\n")
+    assert (np.load(tmp_path / "out.npy") == given.T).all()
+    (dispatch,) = json.loads((tmp_path / "c.json").read_text())["dispatches"]
+    assert dispatch["counters"]["SQ_LDS_BANK_CONFLICT"] == 12_288
+    assert "│ SQ_LDS_BANK_CONFLICT    │    12,288 │" in done.stdout
+
+
+def test_buffers_that_were_stored_to_are_printed(tool: Tool):
+    done = tool(
+        *("bankwise-run", ASSEMBLY / "by_hand.s", "--grid=1", "--arg=64x64xf32=2", "--block=64"),
+        *("--arg=64x64xf32", "--output_max_element_count=2"),
+    )
+    assert done.stdout == "EXEC @transpose\nargument[1]: 64x64xf32=2 2...\n"
+    assert done.stderr == "device: emulated-gfx942\n"
+
+
+def test_a_difference_is_reported(tool: Tool, given: np.ndarray):
+    done = tool(
+        *("bankwise-run", TRANSPOSE, "--kernel=padded", *FLAGS, "--output=1:"),
+        "--expected_output=1:256x1024xf16=0",
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1].startswith("[FAILED] argument[1]: differs in ")
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        ((), "transpose.s: several kernels, name one with --kernel: row_major, padded"),
+        (("--kernel=x",), "transpose.s: no kernel 'x'; the file holds row_major, padded"),
+        (("--kernel=padded", "--target=gfx950"), "the assembly is for gfx942, not for gfx950"),
+        (("--kernel=padded", "--arg=1:i32"), "kernel 'padded' takes 4 arguments, and 5 are given"),
+        (("--kernel=padded", "--output=9:-"), "has no argument '9'; it has 0 in.coerce, 1 out"),
+        (("--kernel=padded", "--output=rows:-"), "argument 'rows' of kernel 'padded' is no buffer"),
+        (("--kernel=padded", "--output=1:o.npy"), "--output=o.npy: expects @file.npy"),
+        (("--kernel=padded", "--shared=65536"), "needs 69888 bytes of LDS; .* has 65536"),
+        (("--kernel=padded", "--block=128"), "Argument 1 'out.coerce' is undefined"),
+        (("--kernel=padded", "--block=512"), "workgroups of up to 256 work items, not 512"),
+    ],
+)
+def test_what_cannot_be_is_one_line(tool: Tool, given: np.ndarray, flags, reason: str):
+    done = tool("bankwise-run", TRANSPOSE, *FLAGS, *flags)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()[-1:]
+    assert line.startswith("bankwise-run: error: ")
+    assert re.search(reason, line)
+
+
+def test_a_race_names_both_lines(tool: Tool, tmp_path: Path):
+    (tmp_path / "k.s").write_text(TRANSPOSE.read_text().replace("\ts_barrier", "\ts_nop 0"))
+    done = tool(
+        *("bankwise-run", "k.s", "--kernel=row_major", "--arg=1024x256xf16", *SHAPE),
+    )
+    assert done.returncode == 1
+    assert "race on LDS byte" in done.stderr
+    assert "in kernel 'row_major': ds_read_u16" in done.stderr
+    assert "ds_write_b128" in done.stderr

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-run` does with a kernel's assembly: it runs on the emulator, and is counted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..iree_plugin.atomic_file import OutputError, check_output
+from ..runtime.module_run import PROGRAM
+from .assembly_arguments import AssemblySettings
+from .endings import fail, fail_with_file
+from .run_output import Array, compare, show_array, show_records
+
+if TYPE_CHECKING:
+    from ..runtime.assembly_run import AssemblyRun
+
+
+def run_assembly_file(settings: AssemblySettings) -> int:
+    """Runs the kernel, and shows what was asked for; returns the exit code."""
+    from ..dialect_utils.element_types import ElementTypeError
+    from ..emulator.errors import EmulationError
+    from ..emulator.instruction_text import AssemblyError
+    from ..runtime.argument_values import ArgumentError, parse_argument
+    from ..runtime.assembly_run import run_assembly
+    from ..runtime.values import ValueTextError, array_path, parse_values
+
+    try:
+        for _, where in settings.outputs:
+            if where not in ("-", ""):
+                check_output(array_path(where))
+        if settings.counters_json is not None:
+            check_output(settings.counters_json)
+        arguments = [parse_argument(text) for text in settings.arguments]
+        expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
+        run = run_assembly(
+            settings.assembly,
+            arguments,
+            grid=settings.grid,
+            block=settings.block,
+            kernel=settings.kernel,
+            shared=settings.shared,
+            target=settings.target,
+            workgroups=settings.workgroups,
+        )
+        outputs = [(_buffer(run, name), where) for name, where in settings.outputs]
+        pairs = [(_buffer(run, name), value) for name, value in expected]
+        kernel = run.record.kernel
+        print(f"device: emulated-{kernel.arch}", file=sys.stderr)
+        print(f"EXEC @{kernel.name}")
+        show_records(
+            [run.record],
+            {kernel.name: run.assembly},
+            counters=settings.counters,
+            counters_json=settings.counters_json,
+            annotated=settings.annotate,
+        )
+        _show(settings, run, outputs)
+        return _compare(settings, run, pairs) if pairs else 0
+    except (
+        *(ArgumentError, AssemblyError, ElementTypeError, EmulationError, OutputError),
+        ValueTextError,
+    ) as error:
+        return fail(PROGRAM, str(error))
+    except OSError as error:
+        return fail_with_file(PROGRAM, error)
+
+
+def _buffer(run: AssemblyRun, name: str) -> int:
+    """Returns the number of the argument that a name or a number denotes, which is a buffer.
+
+    Raises:
+        ArgumentError: there is no such argument, or it is no buffer.
+    """
+    from ..emulator.kernel_arguments import explicit_arguments
+    from ..runtime.argument_values import ArgumentError
+
+    kernel = run.record.kernel
+    names = [argument.name for argument in explicit_arguments(kernel)]
+    known = ", ".join(f"{number} {each}".strip() for number, each in enumerate(names))
+    number = int(name) if name.isdecimal() else names.index(name) if name in names else -1
+    if not 0 <= number < len(names):
+        raise ArgumentError(f"kernel '{kernel.name}' has no argument '{name}'; it has {known}")
+    if run.buffers[number] is None:
+        raise ArgumentError(f"argument '{name}' of kernel '{kernel.name}' is no buffer")
+    return number
+
+
+def _contents(run: AssemblyRun, number: int) -> Array:
+    contents = run.buffers[number]
+    assert contents is not None
+    return contents
+
+
+def _show(settings: AssemblySettings, run: AssemblyRun, outputs: Sequence[tuple[int, str]]) -> None:
+    """Prints and writes buffers: those that were asked for, or else all that were stored to."""
+    if settings.workgroups is not None and not outputs:
+        print("(the outputs of a sample are incomplete and not shown)")
+        return
+    for number, where in outputs or [(number, "-") for number in run.stored]:
+        show_array(_label(number), _contents(run, number), where, settings.max_elements)
+
+
+def _compare(
+    settings: AssemblySettings,
+    run: AssemblyRun,
+    pairs: Sequence[tuple[int, Array | int | float]],
+) -> int:
+    from ..runtime.values import Tolerances
+
+    tolerances = Tolerances(dict(settings.thresholds), settings.relative, settings.exact)
+    labelled = [(_label(number), _contents(run, number), value) for number, value in pairs]
+    return compare(labelled, tolerances)
+
+
+def _label(number: int) -> str:
+    return f"argument[{number}]"
