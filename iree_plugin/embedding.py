@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import re
 from collections.abc import Callable, Iterator
-from ctypes import CFUNCTYPE, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
+from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,6 +135,24 @@ def split_source(session: Session, source: Source) -> list[Source]:
 
     ctypes_dl._handle_error(_library.ireeCompilerSourceSplit(source._source_p, add, None))
     return [Source(session, c_void_p(pointer), source) for pointer in pointers]
+
+
+def bytecode_source(session: Session, bytecode: bytes, name: str) -> Source:
+    """Returns what the compiler parses, at an address that is a multiple of a page.
+
+    Resources of a module may be aligned, and the compiler refuses bytecode that is not aligned as
+    they are. Nothing aligns the contents of `bytes`.
+    """
+    page = mmap.mmap(-1, len(bytecode))
+    page.write(bytecode)
+    buffer = (c_char * len(bytecode)).from_buffer(page)
+    pointer = c_void_p()
+    ctypes_dl._handle_error(
+        _library.ireeCompilerSourceWrapBuffer(
+            session._session_p, name.encode(), buffer, len(bytecode), False, byref(pointer)
+        )
+    )
+    return Source(session, pointer, buffer)
 
 
 class SteppedInvocation:

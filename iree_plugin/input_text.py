@@ -14,6 +14,7 @@ from pathlib import Path
 from iree.compiler.api import Session, Source
 
 from ..dialect_utils.diagnostics import Diagnostic
+from .embedding import bytecode_source
 
 SPLIT_MARKER = "// -----"
 STDIN_NAME = "<stdin>"
@@ -65,9 +66,10 @@ class InputText:
 
     def source(self, session: Session) -> Source:
         """Returns what the compiler parses."""
-        # Text is read up to a final zero, bytecode up to the length of the buffer.
-        end = b"" if self.is_bytecode else b"\0"
-        return Source.wrap_buffer(session, self.text + end, buffer_name=self.file)
+        if self.is_bytecode:
+            return bytecode_source(session, self.text, self.file)
+        # Text is read up to a final zero.
+        return Source.wrap_buffer(session, self.text + b"\0", buffer_name=self.file)
 
 
 def split_text(text: bytes, marker: bytes) -> list[bytes]:
