@@ -110,6 +110,22 @@ def write_output(path: str, data: bytes) -> None:
         raise OutputError(path, error.strerror) from None
 
 
+def is_terminal(path: str) -> bool:
+    """Returns whether what is written to `path` appears on a terminal."""
+    if path in _STDOUT:
+        return sys.stdout.isatty()
+    try:
+        if not stat.S_ISCHR(Path(path).stat().st_mode):
+            return False
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return os.isatty(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def is_stream_or_device(path: str) -> bool:
     """Returns whether `path` is stdout, a device or a pipe, which a file cannot replace."""
     if path in _STDOUT:

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import mmap
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
@@ -123,6 +124,16 @@ def target_backends() -> list[str]:
 def compiler_plugins() -> list[str]:
     """Returns the compiler plugins that the library holds."""
     return _enumerate("ireeCompilerEnumeratePlugins")
+
+
+def registered_dialects() -> list[str]:
+    """Returns the dialects that a session's context knows, in alphabetical order.
+
+    The C API counts them, but does not name them. `iree-opt` of the same wheel does.
+    """
+    command = [compiler_tool("iree-opt"), "--show-dialects"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return listed.partition(":")[2].strip().split(",")
 
 
 def split_source(session: Session, source: Source) -> list[Source]:

@@ -54,6 +54,20 @@ def check_native_pipeline(text: str) -> None:
         raise NativePassError(_one_line("".join(printed) + str(error))) from None
 
 
+def with_all_options(text: str, anchor: str) -> str:
+    """Returns passes with the values of all their options, as the compiler writes them.
+
+    A pass whose options the compiler writes in a way that it cannot read stays as it is.
+    """
+    written = str(PassManager.parse(f"{anchor}({text})", ir.Context()))
+    try:
+        read_pipeline(written)
+        check_native_pipeline(written)
+    except (NativePassError, PipelineTextError):
+        return text
+    return written.removeprefix(f"{anchor}(").removesuffix(")")
+
+
 def read_pipeline(text: str) -> tuple[str, tuple[Piece, ...]]:
     """Returns the anchor and the pieces of a textual pipeline of our passes and the compiler's.
 

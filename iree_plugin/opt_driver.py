@@ -7,6 +7,7 @@ Python passes.
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import time
@@ -20,11 +21,19 @@ from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, So
 from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
 from ..dialect_utils.operations import operations_in
 from ..passes.base import PassContext
-from ..passes.pipeline_text import ANY, NativeText, OurPass, Piece
-from .atomic_file import check_output, is_stream_or_device, write_output
+from ..passes.pipeline_text import (
+    ANY,
+    NativeText,
+    OurPass,
+    Piece,
+    parse_pipeline,
+    pipeline_text,
+)
+from .atomic_file import check_output, is_stream_or_device, is_terminal, write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .input_text import SPLIT_MARKER, STDIN_NAME, InputText
+from .native_passes import with_all_options
 from .replay import IrPrinting, PassRunner, ReplayError
 
 _NEAR_MISS = re.compile(rb"// ---(?!--)")
@@ -54,6 +63,9 @@ class OptSettings:
         test_target: architecture of functions without a target of their own.
         printing: which of our passes print their IR.
         timing: whether the time of our passes is printed.
+        dump_pipeline: whether the pipeline is printed before it runs.
+        emit_bytecode: whether the result is written as bytecode.
+        bytecode_version: the version of this bytecode; None for the newest one.
     """
 
     input: str = "-"
@@ -71,6 +83,9 @@ class OptSettings:
     test_target: str | None = None
     printing: IrPrinting = field(default_factory=IrPrinting)
     timing: bool = False
+    dump_pipeline: bool = False
+    emit_bytecode: bool = False
+    bytecode_version: int | None = None
 
 
 def optimize(settings: OptSettings) -> bool:
@@ -81,12 +96,16 @@ def optimize(settings: OptSettings) -> bool:
         file then is as it was before.
 
     Raises:
-        OptError: the input cannot be read.
+        OptError: the input cannot be read, or bytecode would go to a terminal.
         OutputError: an output that cannot be written.
         UnknownTargetError: our passes do not know the test target.
     """
     if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
         target(settings.test_target)
+    if settings.emit_bytecode and is_terminal(settings.output):
+        raise OptError(
+            "bytecode is not written to a terminal: name a file with -o, or redirect the output"
+        )
     parts = _read_parts(settings)
     check_output(settings.output)
     if settings.decisions is not None:
@@ -151,11 +170,38 @@ class _Run:
             root = parsed.export()
             if not self._fits_anchor(root):
                 return None
+            if self.settings.dump_pipeline:
+                self._print_pipeline(root)
             if not all(self._run_piece(root, piece) for piece in self.settings.pieces):
                 return None
-            return root.get_asm(binary=True) + b"\n"
+            return self._written(root)
         finally:
             parsed.close()
+
+    def _print_pipeline(self, root: ir.Operation) -> None:
+        """Prints what will run, for `--pass-pipeline` to read."""
+        anchor = self.settings.anchor
+        pieces = [
+            NativeText(with_all_options(piece.text, anchor))
+            if isinstance(piece, NativeText)
+            else piece
+            for piece in self.settings.pieces
+        ]
+        paths = dict.fromkeys(_path_to(each, root) for each in operations_in(root, "func.func"))
+        text = pipeline_text(anchor, pieces, list(paths))
+        count = len(parse_pipeline(text).body)
+        print(f"Pass Manager with {count} passes:\n{text}\n", file=sys.stderr, flush=True)
+
+    def _written(self, root: ir.Operation) -> bytes | None:
+        """Returns the result as text or as bytecode, or None after a diagnostic."""
+        if not self.settings.emit_bytecode:
+            return root.get_asm(binary=True) + b"\n"
+        written = io.BytesIO()
+        try:
+            root.write_bytecode(written, self.settings.bytecode_version)
+        except ValueError:  # There is no such version, which has been reported.
+            return None
+        return written.getvalue()
 
     def _invocation(self) -> SteppedInvocation:
         kind = CapturedInvocation if self.settings.verify_diagnostics else SteppedInvocation
@@ -234,6 +280,17 @@ def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Oper
             if anchor in (ANY, inner.operation.name)
         ]
     return [op for op in ops if _is_function(op)]
+
+
+def _path_to(op: ir.Operation, root: ir.Operation) -> tuple[str, ...]:
+    """Returns the names of the ops that lead from `root` to `op`, without that of `root`."""
+    path: list[str] = []
+    while op != root:
+        path.append(op.name)
+        parent = op.parent
+        assert parent is not None
+        op = parent.operation
+    return tuple(reversed(path))
 
 
 def _is_function(op: ir.Operation) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from .base import FunctionPass, PassOptionError
 from .registry import UnknownPassError, make_pass
@@ -218,6 +219,48 @@ def _make(element: PassText, anchor: str) -> FunctionPass:
             element.start,
         )
     return made
+
+
+def pipeline_text(
+    anchor: str, pieces: Sequence[Piece], function_paths: Sequence[tuple[str, ...]]
+) -> str:
+    """Returns pieces as one text in their anchor, from which `cut_pipeline` makes equal ones.
+
+    Args:
+        function_paths: the paths from the root to every `func.func`, for passes of ours that run on
+            all of these; nothing where there is none.
+
+    Raises:
+        PipelineTextError: the text of a native piece cannot be read.
+    """
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, NativeText):
+            texts.append(piece.text)
+            continue
+        paths = (function_paths or [("func.func",)]) if piece.path is None else [piece.path]
+        texts += [_nested(str(piece.step), path) for path in paths]
+    text = f"{anchor}({','.join(texts)})"
+    return _text_of(text, [parse_pipeline(text)])
+
+
+def _nested(text: str, path: tuple[str, ...]) -> str:
+    for anchor in reversed(path):
+        text = f"{anchor}({text})"
+    return text
+
+
+def _text_of(text: str, elements: Sequence[ElementText]) -> str:
+    """Returns elements of a text as a text, in which neighbours in equal anchors share one."""
+    written: list[str] = []
+    for anchor, neighbours in groupby(elements, lambda e: getattr(e, "anchor", None)):
+        run = list(neighbours)
+        if anchor is None:
+            written += [text[element.start : element.stop] for element in run]
+        else:
+            body = [inner for each in run if isinstance(each, NestText) for inner in each.body]
+            written.append(f"{anchor}({_text_of(text, body)})")
+    return ",".join(written)
 
 
 def join_native(pieces: Iterator[Piece] | Sequence[Piece]) -> list[Piece]:

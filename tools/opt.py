@@ -51,7 +51,12 @@ OPTIONS:
                                          'builtin.module(func.func(bankwise-...,canonicalize))'
   --<pass>[=<options>]                   Run a pass, ours or the compiler's, in the order given;
                                          ours run on every func.func
+  --dump-pass-pipeline                   Print the pipeline to stderr, as --pass-pipeline takes it,
+                                         and run it
   --list-passes                          Print the Bankwise passes and exit
+  --show-dialects                        Print the registered dialects and exit
+  --emit-bytecode                        Write the result as bytecode
+  --emit-bytecode-version=<value>        Write bytecode of this version
   --split-input-file[=<marker>]          Process the parts between '// -----' separately
   --output-split-marker=<marker>         What to print between the results of the parts
   --verify-diagnostics[=only-expected]   Compare diagnostics with `expected-*` comments
@@ -101,6 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "list-passes" in names:
             print(f"Passes:\n{pass_list()}", end="")
             return 0
+        if "show-dialects" in names:
+            print(f"Available Dialects: {','.join(embedding.registered_dialects())}")
+            return 0
         if "version" in names:
             print(f"{PROGRAM} {__version__}", flush=True)
         if any(name.startswith("help") for name in names):
@@ -117,6 +125,11 @@ def _run(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"too many positional arguments: {', '.join(map(repr, line.inputs))}; "
             "write a flag's value as --flag=value"
+        )
+    if line.settings.emit_bytecode and line.settings.split_marker is not None:
+        raise UsageError(
+            "--emit-bytecode can't be used with --split-input-file: nothing separates the bytecode "
+            "of one part from that of the next"
         )
     pieces = tuple(join_native(line.shorthands))
     anchor = "builtin.module"
@@ -168,7 +181,10 @@ _SWITCHES = {
     "allow-unregistered-dialect": "allow_unregistered_dialects",
     "verify-each": "verify_each",
     "mlir-timing": "timing",
+    "dump-pass-pipeline": "dump_pipeline",
+    "emit-bytecode": "emit_bytecode",
 }
+_BYTECODE_VERSION = "emit-bytecode-version"
 _PRINT_SWITCHES = {
     "mlir-print-ir-before-all": "before_all",
     "mlir-print-ir-after-all": "after_all",
@@ -187,7 +203,7 @@ def _parse(arguments: Sequence[str]) -> _CommandLine:
         if not word.startswith("-") or word == "-":
             line.inputs.append(word)
             continue
-        if not separator and name in ("pass-pipeline", *_VALUES, *_PRINT_LISTS):
+        if not separator and name in ("pass-pipeline", _BYTECODE_VERSION, *_VALUES, *_PRINT_LISTS):
             text = next(words, "")
             if not text:
                 raise UsageError(f"for the {word} option: requires a value!")
@@ -209,6 +225,8 @@ def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> No
         _set_printing(line, **{_PRINT_SWITCHES[name]: _switch(word, text)})
     elif name in _PRINT_LISTS:
         _print_around(line, name, (text or "").split(","))
+    elif name == _BYTECODE_VERSION:
+        line.settings = replace(line.settings, bytecode_version=_number(word, text or ""))
     elif name == "split-input-file":
         line.settings = replace(line.settings, split_marker=text or SPLIT_MARKER)
     elif name == "verify-diagnostics":
@@ -234,6 +252,15 @@ def _switch(word: str, text: str | None) -> bool:
         f"for the {flag_of(word)} option: '{text}' is invalid value for boolean "
         "argument! Try 0 or 1"
     )
+
+
+def _number(word: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(
+            f"for the {flag_of(word)} option: Invalid argument '{text}', only integer is supported."
+        ) from None
 
 
 def _set_printing(line: _CommandLine, **changes: bool | frozenset[str]) -> None:

@@ -18,6 +18,7 @@ from bankwise.passes.pipeline_text import (
     join_native,
     native_passes,
     parse_pipeline,
+    pipeline_text,
 )
 from bankwise.passes.registry import make_pass
 
@@ -159,3 +160,51 @@ def test_pieces_hold_every_pass_in_order(elements: list[str]) -> None:
         return found
 
     assert leaves == flat(parse_pipeline(text))
+
+
+def leaves(nest: NestText, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, str]]:
+    found = []
+    for element in nest.body:
+        if isinstance(element, NestText):
+            found += leaves(element, (*path, element.anchor))
+        else:
+            found.append((path, element.name, element.options))
+    return found
+
+
+@given(st.lists(_trees, max_size=4))
+def test_written_pieces_are_the_pipeline_that_was_cut(elements: list[str]) -> None:
+    text = f"func.func({','.join(elements)})"
+    written = pipeline_text("func.func", cut(text), [])
+    # Of our passes, all options are written.
+    whole = str(make_pass(PAD, "")).removeprefix(PAD)[1:-1]
+    expected = [
+        (path, name, whole if name == PAD else options)
+        for path, name, options in leaves(parse_pipeline(text))
+    ]
+    assert leaves(parse_pipeline(written)) == expected
+    assert pipeline_text("func.func", cut(written), []) == written
+
+
+def test_neighbours_share_their_anchor() -> None:
+    text = f"builtin.module(func.func(a,{PAD},b),any(c),any(d{{x=1}}),e,any(f))"
+    pad = make_pass(PAD, "")
+    assert pipeline_text("builtin.module", cut(text), []) == (
+        f"builtin.module(func.func(a,{pad},b),any(c,d{{x=1}}),e,any(f))"
+    )
+
+
+def test_a_pass_of_all_functions_is_written_for_each_of_their_places() -> None:
+    piece = OurPass(make_pass(PAD, "padding-bits=64"), None)
+    inner = ("builtin.module", "func.func")
+    text = pipeline_text("builtin.module", [NativeText("cse"), piece], [("func.func",), inner])
+    assert text == (
+        f"builtin.module(cse,func.func({piece.step}),builtin.module(func.func({piece.step})))"
+    )
+    assert cut(text) == [
+        NativeText("cse"),
+        ours("padding-bits=64", "func.func"),
+        ours("padding-bits=64", *inner),
+    ]
+    # Without a function there is nothing to run on; the text says what was asked for.
+    assert pipeline_text("any", [piece], []) == f"any(func.func({piece.step}))"

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
+import termios
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -193,6 +198,32 @@ def test_bytecode_is_read(tmp_path: Path) -> None:
     assert "arith.addi" in text
 
 
+RESOURCE = """\
+func.func @f() -> tensor<4xi32> {
+  %0 = arith.constant dense_resource<blob> : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+{-# dialect_resources: { builtin: {
+  blob: "0x0010000001000000020000000300000004000000"
+} } #-}
+"""
+"""Its resource is aligned to 4096 bytes."""
+
+
+def test_bytecode_with_aligned_resources_is_read(tmp_path: Path) -> None:
+    assert run(tmp_path, RESOURCE, emit_bytecode=True, output=str(tmp_path / "decisions.json"))[0]
+    bytecode = tmp_path / "decisions.json"
+    for _ in range(8):  # By chance, memory is aligned.
+        passed, text = run(tmp_path, "", NativeText("cse"), input=str(bytecode))
+        assert passed
+        assert text is not None
+        assert "01000000020000000300000004000000" in text
+
+
+def test_a_failing_pass_writes_no_bytecode(tmp_path: Path) -> None:
+    assert run(tmp_path, FUNCTION, report(fail=True), emit_bytecode=True) == (False, None)
+
+
 def test_decisions_are_written_only_on_success(tmp_path: Path) -> None:
     path = tmp_path / "decisions.json"
     assert not run(tmp_path, FUNCTION, report(), report(fail=True), decisions=str(path))[0]
@@ -270,6 +301,11 @@ def test_shorthand_of_a_function_pass_is_nested() -> None:
         (["-o"], "for the -o option: requires a value!"),
         (["--verify-each=2"], "'2' is invalid value for boolean argument"),
         (["--verify-diagnostics=x"], "expected 'all' or 'only-expected'"),
+        (["--emit-bytecode=x"], "'x' is invalid value for boolean argument"),
+        (["--emit-bytecode-version=x"], "Invalid argument 'x', only integer is supported."),
+        (["--emit-bytecode-version"], "for the --emit-bytecode-version option: requires a value!"),
+        (["--emit-bytecode", "--split-input-file"], "can't be used with --split-input-file"),
+        (["--split-input-file=//", "--emit-bytecode"], "can't be used with --split-input-file"),
         (["--mlir-print-ir-after=bankwise-x"], "Cannot find option named 'bankwise-x'!"),
     ],
 )
@@ -291,6 +327,21 @@ def test_list_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--padding-bits=<" in listed
 
 
+def test_every_registered_dialect_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--show-dialects", "gone.mlir"]) == 0
+    head, _, listed = capsys.readouterr().out.partition(": ")
+    names = listed.rstrip("\n").split(",")
+    assert head == "Available Dialects"
+    assert names == sorted({*names})
+    # The context that passes run in names what it knows when it is asked for something else.
+    context = Session().context
+    with pytest.raises(ir.MLIRError) as raised, context, ir.Location.unknown(context):
+        ir.Module.parse("no_such_dialect.op")
+    known = re.search(r"Available dialects: (.*?) ;", str(raised.value), re.DOTALL)
+    assert known
+    assert known[1].split(", ") == names
+
+
 def tool(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bankwise.tools.opt", *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -309,6 +360,58 @@ def test_no_op_is_printed_where_diagnostics_are_compared(flags: tuple[str, ...])
     assert (done.returncode, done.stderr) == (0, "")
     done = tool(native, *flags, text=text)
     assert "note: see current operation: " in done.stderr
+
+
+def test_bytecode_goes_through_pipes() -> None:
+    command = [sys.executable, "-m", "bankwise.tools.opt"]
+    text = FUNCTION.encode()
+    for flags in (["--emit-bytecode"], ["--emit-bytecode", "-o", "/dev/stdout"]):
+        done = subprocess.run([*command, *flags], input=text, capture_output=True, check=True)
+        assert done.stderr == b""
+        assert done.stdout.startswith(b"ML\xefR")
+    back = subprocess.run(command, input=done.stdout, capture_output=True, check=True)
+    assert b"arith.addi" in back.stdout
+    # A redundant newline, which text ends in, would be read as a damaged section.
+    assert not done.stdout.endswith(b"\n")
+
+
+@pytest.mark.parametrize("flags", [(), ("-o", "-"), ("-o", "/dev/tty")])
+def test_a_terminal_gets_no_bytecode(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    source = tmp_path / "f.mlir"
+    source.write_text(FUNCTION)
+    command = [sys.executable, "-m", "bankwise.tools.opt", str(source), *flags]
+    for more, code in (("--emit-bytecode", 1), ("--cse", 0)):
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen(
+            [*command, more],
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda theirs=theirs: take_terminal(theirs),
+        )
+        os.close(theirs)
+        shown = read_all(ours)
+        _, error = child.communicate()
+        assert child.returncode == code, error
+        assert (b"ML\xefR" in shown, b"func.func" in shown) == (False, code == 0)
+        assert (b"bytecode is not written to a terminal: name a file" in error) == (code == 1)
+
+
+def take_terminal(descriptor: int) -> None:
+    """Makes a terminal the one that `/dev/tty` is in this process."""
+    os.setsid()
+    fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)
+
+
+def read_all(descriptor: int) -> bytes:
+    data = b""
+    try:
+        while part := os.read(descriptor, 4096):
+            data += part
+    except OSError:  # Linux says so that nobody has the other end open.
+        pass
+    finally:
+        os.close(descriptor)
+    return data
 
 
 def test_malformed_stdin_is_located() -> None:
