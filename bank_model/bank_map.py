@@ -61,6 +61,11 @@ class BankMap:
         return tuple(bank for bank, words in enumerate(self.words_by_bank) if len(words) > 1)
 
     @property
+    def lanes_by_bank(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """Returns the lanes that want each word of each bank: all that a picture shows."""
+        return tuple(tuple(word.lanes for word in words) for words in self.words_by_bank)
+
+    @property
     def lanes(self) -> tuple[int, ...]:
         """Returns the lanes of the phase."""
         return self.instruction.phases[self.phase]

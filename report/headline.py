@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one number of a report: the conflict cycles that are left in the layouts shown as chosen."""
+"""The one number of a report: the conflict cycles of the code as it stands.
+
+It is what `--fail-on-conflicts` judges: hints count, and so does what a compile chose, but nothing
+that is only proposed.
+"""
 
 from __future__ import annotations
 
@@ -48,26 +52,37 @@ class Headline:
 
     @property
     def number(self) -> str:
-        """Returns the one number: what is left in the chosen layouts."""
-        return self._shown(self.chosen)
+        """Returns the one number."""
+        return self._shown(self.standing)
+
+    @property
+    def what(self) -> str:
+        """Returns what the number counts."""
+        where = "as the IR stands" if self.proposed else "in the chosen layout"
+        return f"conflict cycles of a workgroup {where}"
 
     @property
     def word(self) -> str:
-        """Returns the word for the layouts that the number is about."""
+        """Returns the word for the layouts that `chosen` counts."""
         return "proposed" if self.proposed else "chosen"
 
     @property
     def is_clean(self) -> bool:
-        """Returns whether it is certain that no conflict cycle is left."""
-        return self.known and self.complete and not self.chosen
+        """Returns whether it is certain that the code as it stands has no conflict cycle."""
+        return self.known and self.complete and not self.standing
 
     def __str__(self) -> str:
         if not self.known:
             return "the conflict cycles are not known"
-        return (
+        text = (
             f"{self._shown(self.before)} conflict cycles in the plain layout, "
             f"{self._shown(self.padded)} with stock's padding, "
-            f"{self.number} in the {self.word} one"
+            f"{self._shown(self.chosen)} in the {self.word} one"
+        )
+        return (
+            text
+            if self.standing in (self.before, self.chosen)
+            else (f"{text}; {self.number} as the IR stands")
         )
 
     def _shown(self, cycles: int) -> str:

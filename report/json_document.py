@@ -41,8 +41,8 @@ def _headline(headline: Headline | None) -> dict[str, object] | None:
     if headline is None:
         return None
     return {
-        "conflict_cycles": headline.chosen if headline.known else None,
-        "layout": headline.word,
+        "conflict_cycles": headline.standing if headline.known else None,
+        "proposed_conflict_cycles": headline.chosen if headline.proposed else None,
         "complete": headline.complete,
         "text": str(headline),
     }

@@ -107,6 +107,6 @@ def _bank_maps(shown: AccessMaps) -> Iterator[str]:
         return
     for each in shown.maps:
         yield from ("", f"{number} {each.layouts}, {escaped(each.caption)}", "")
-        yield from ("```", map_text(each.folded.shown).plain.rstrip("\n"), "```")
+        yield from ("```", map_text(each.drawn).plain.rstrip("\n"), "```")
         if each.folding:
             yield from ("", each.folding)

@@ -7,12 +7,13 @@ Every format walks `shown_maps`. An access whose maps are those of an earlier on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from ..bank_model.bank_map import BankMap
+from ..bank_model.layout_counts import LayoutCount
 from ..bank_model.map_folding import FoldedMap
 from .bank_map_text import folding_caption, phase_caption
 from .columns import chosen_word
-from .conflict_report import AccessGroup
 from .contents import AccessRow, AllocationRow
 
 
@@ -22,21 +23,26 @@ class ShownMap:
 
     Attributes:
         layouts: the words for the layouts: "before", "chosen", "before and chosen", ...
-        folded: the map, and which others it stands for.
+        by_layout: each of these layouts with its map, and which others that stands for. The maps
+            show the same, although their words may lie elsewhere.
         caption: which phase it shows, and how many cycles that takes.
         folding: which other phases it stands for, in words; may be empty.
     """
 
     layouts: str
-    folded: FoldedMap
+    by_layout: tuple[tuple[LayoutCount, FoldedMap], ...]
     caption: str
     folding: str
 
     @property
+    def drawn(self) -> BankMap:
+        """Returns the map that is drawn."""
+        return self.by_layout[0][1].shown
+
+    @property
     def looks(self) -> tuple[object, ...]:
         """Returns all that is seen of the picture: equal maps look alike."""
-        banks = self.folded.shown.words_by_bank
-        return self.caption, tuple(tuple(word.lanes for word in words) for words in banks)
+        return self.caption, self.drawn.lanes_by_bank
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +61,17 @@ class AccessMaps:
     same_as: AccessRow | None
 
     @property
+    def folding(self) -> str:
+        """Returns which other phases all of the maps stand for, in words; may be empty."""
+        return _joined({each.layouts: each.folding for each in self.maps}) if self.maps else ""
+
+    @property
     def reference(self) -> str:
         """Returns the sentence that refers to the earlier access; empty without one."""
         if self.same_as is None:
             return ""
         sentence = f"the bank maps are those of {self.same_as.number}"
-        folding = _joined({each.layouts: each.folding for each in self.maps})
-        return f"{sentence}; {folding}" if folding else sentence
+        return f"{sentence}; {self.folding}" if self.folding else sentence
 
 
 def shown_maps(allocations: Iterable[AllocationRow]) -> dict[int, AccessMaps]:
@@ -78,30 +88,33 @@ def shown_maps(allocations: Iterable[AllocationRow]) -> dict[int, AccessMaps]:
 
 
 def _maps(access: AccessRow) -> Iterator[ShownMap]:
-    allocation, group = access.allocation, access.group
-    assert allocation.before is not None
-    assert allocation.chosen is not None
+    allocation = access.allocation
     word = chosen_word(allocation)
-    before = _shown("before", allocation.folded_map(group, allocation.before.layout), group)
+    before = _shown("before", allocation.before, access)
     if before is None or allocation.chosen is allocation.before:
         yield from () if before is None else (before,)
         return
-    chosen = _shown(word, allocation.folded_map(group, allocation.chosen.layout), group)
+    chosen = _shown(word, allocation.chosen, access)
     if chosen is None:
         yield before
     elif chosen.looks == before.looks:
         folding = _joined({"before": before.folding, word: chosen.folding})
-        yield replace(before, layouts=f"before and {word}", folding=folding)
+        both = before.by_layout + chosen.by_layout
+        yield ShownMap(f"before and {word}", both, before.caption, folding)
     else:
         yield from (before, chosen)
 
 
-def _shown(layouts: str, folded: FoldedMap | None, group: AccessGroup) -> ShownMap | None:
+def _shown(layouts: str, count: LayoutCount | None, access: AccessRow) -> ShownMap | None:
+    group = access.group
+    assert count is not None
+    folded = access.allocation.folded_map(group, count.layout)
     if folded is None:
         return None
     issue = f"{group.issue_name} {folded.shown.issue}" if group.issues > 1 else ""
     folding = folding_caption(folded, group.issue_name)
-    return ShownMap(layouts, folded, phase_caption(folded.shown, issue), folding)
+    caption = phase_caption(folded.shown, issue)
+    return ShownMap(layouts, ((count, folded),), caption, folding)
 
 
 def _joined(foldings: Mapping[str, str]) -> str:

@@ -161,6 +161,6 @@ def _print_bank_maps(console: Console, shown: AccessMaps) -> None:
             title = f"   {number} {each.layouts}, {each.caption}"
             console.print(Text(title, style="bold"), soft_wrap=True)
             end = "" if each.folding else "\n"
-            console.print(map_text(each.folded.shown), soft_wrap=True, end=end)
+            console.print(map_text(each.drawn), soft_wrap=True, end=end)
             if each.folding:
                 console.print(Padding(Text(f"{each.folding}\n", style="dim"), _INDENT))

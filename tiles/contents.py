@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..bank_model.bank_map import BankMap
-from ..bank_model.layouts import PaddedLayout, SwizzledLayout
-from ..report.bank_map_text import phase_caption
+from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
+from ..bank_model.map_folding import FoldedMap
+from ..report.bank_map_text import folding_caption, phase_caption
 from .answers import AccessCount, TileCount, TileSolution
 
 
@@ -29,10 +30,15 @@ class CostRow:
 
 @dataclass(frozen=True)
 class DrawnMap:
-    """A bank map and its caption."""
+    """A bank map, its caption, and in words which other phases it stands for.
+
+    `layout` is the first one that has this map.
+    """
 
     caption: str
     drawn: BankMap
+    folding: str
+    layout: Layout
 
 
 def layout_title(name: str, count: TileCount) -> str:
@@ -129,33 +135,32 @@ def code_title(solution: TileSolution) -> str:
     return layout_title(solution.best_name, solution.best)
 
 
-def maps_of(counts: Mapping[str, TileCount]) -> Iterator[DrawnMap]:
-    """Yields the worst phase of each argument's accesses in each of the layouts.
+def maps_of(counts: Mapping[str, TileCount]) -> Iterator[tuple[DrawnMap, ...]]:
+    """Yields for each argument the worst phase of its accesses in each of the layouts.
 
     Args:
         counts: layouts by name, the first of them the one before. A map that is as before is not
             repeated.
     """
-    (before, first), *others = counts.items()
-    for number, access in enumerate(first.accesses):
-        drawn = access.bank_map()
-        if drawn is None:
-            continue
-        later = [(name, count.accesses[number].bank_map()) for name, count in others]
-        same = [
-            name for name, found in later if found and found.words_by_bank == drawn.words_by_bank
-        ]
-        names = " and ".join([before, *same])
-        yield DrawnMap(_caption(access, names, drawn), drawn)
-        for name, found in later:
-            if found is not None and name not in same:
-                yield DrawnMap(_caption(access, name, found), found)
+    for number in range(len(next(iter(counts.values())).accesses)):
+        named = {name: count.accesses[number] for name, count in counts.items()}
+        found = {name: access.folded_map() for name, access in named.items()}
+        names: dict[object, list[str]] = {}
+        for name, folded in found.items():
+            if folded is not None:
+                names.setdefault(folded.shown.lanes_by_bank, []).append(name)
+        yield tuple(
+            _drawn(named[first], found[first], " and ".join([first, *others]))
+            for first, *others in names.values()
+        )
 
 
-def _caption(access: AccessCount, layout: str, drawn: BankMap) -> str:
+def _drawn(access: AccessCount, folded: FoldedMap | None, names: str) -> DrawnMap:
+    assert folded is not None
     waves = access.question.lanes.waves
-    phase = phase_caption(drawn, f"wave {drawn.issue}" if waves > 1 else "")
-    return f"{access.accesses}, {layout}: {phase}"
+    phase = phase_caption(folded.shown, f"wave {folded.shown.issue}" if waves > 1 else "")
+    caption = f"{access.accesses}, {names}: {phase}"
+    return DrawnMap(caption, folded.shown, folding_caption(folded, "wave"), access.layout)
 
 
 def before_and_after(solution: TileSolution) -> dict[str, TileCount]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .answers import TileCount, TileSolution
 
-_MODULES = {"text": ".text", "json": ".json_document", "markdown": ".markdown"}
+_MODULES = {"text": ".text", "json": ".json_document", "markdown": ".markdown", "html": ".html"}
 FORMATS = tuple(_MODULES)
 
 
@@ -34,4 +34,9 @@ def rendered(
     render = getattr(import_module(_MODULES[form], __package__), f"{kind}_{form}")
     if form == "text" and terminal_width:
         return render(answer, maps=maps, width=terminal_width, colour=colour)
+    if form == "html":
+        from ..report.html_page import html_page
+
+        question = answer.plain.question if kind == "solution" else answer.question
+        return html_page(str(question), render(answer, maps=maps))
     return render(answer, maps=maps)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from ..report.bank_map_text import map_text
 from ..report.markdown_text import escaped
@@ -74,6 +75,8 @@ def _code(count: TileCount, title: str) -> Iterator[str]:
 
 
 def _maps(counts: Mapping[str, TileCount]) -> Iterator[str]:
-    for each in maps_of(counts):
+    for each in chain.from_iterable(maps_of(counts)):
         yield from ("", escaped(each.caption), "")
         yield from ("```", map_text(each.drawn).plain.rstrip("\n"), "```")
+        if each.folding:
+            yield from ("", each.folding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from rich import box
 from rich.console import Console
@@ -102,7 +103,9 @@ def _print_code(console: Console, count: TileCount, title: str) -> None:
 
 
 def _print_maps(console: Console, counts: Mapping[str, TileCount]) -> None:
-    for each in maps_of(counts):
+    for each in chain.from_iterable(maps_of(counts)):
         console.print()
         console.print(Text(each.caption, style="bold"), soft_wrap=True)
         console.print(map_text(each.drawn), soft_wrap=True, end="")
+        if each.folding:
+            console.print(Text(each.folding, style="dim"))

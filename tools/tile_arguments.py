@@ -98,7 +98,7 @@ examples:
     add("--layout", metavar="LAYOUT",
         help="count this layout only: plain, padded:8, 'xor_shuffle<64, 8>', CuTe's "
         "'Swizzle<3, 3, 3>'")  # fmt: skip
-    add("--format", default="text", choices=FORMATS, help="text (default), json or markdown")
+    add("--format", default="text", choices=FORMATS, help="text (default), json, markdown or html")
     add("--no-bank-maps", action="store_true", help="draw no bank maps")
     add("--list-patterns", action="store_true", help="list the patterns of --target, and end")
     return parser

@@ -159,8 +159,11 @@ def test_errors_name_the_argument(arguments: dict[str, Any], message: str) -> No
 def test_a_notebook_sees_pictures_before_and_after() -> None:
     found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
     html = found._repr_html_()
-    # The write's map is the same before and after; the read's are two pictures.
-    assert html.count('src="data:image/svg+xml;base64,') == 3
+    # The write's map is the same before and after; the read's are two pictures. Each map is two
+    # stripes of 16 banks, and so is the picture below it of where its words lie.
+    assert html.count('src="data:image/svg+xml;base64,') == 3 * 2 * 2
+    assert html.index("read columns, plain") < html.index("read columns, swizzled")
+    assert html.count("where the words of") == 3
     assert "read columns, plain: ld.shared.b32" in html
     assert "read columns, swizzled: ld.shared.b32" in html
     assert html.startswith("<div>")

@@ -62,7 +62,19 @@ def test_markdown_has_a_table_and_code(capsys: pytest.CaptureFixture[str]) -> No
     assert text.count("```") % 2 == 0
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_html_is_a_page_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, *TRANSPOSE, "--format=html")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "<title>32x32xf32 on sm_80, 32 lanes in 1 wave of 32</title>" in text
+    assert "all 31 other phases have it on other banks" in text
+    assert text.count("<img ") == 12
+    assert "http:" not in text
+    small = printed(capsys, *TRANSPOSE, "--format=html", "--no-bank-maps")
+    assert "<img " not in small
+    assert "__device__" in small
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
 def test_a_layout_of_ones_own(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, *TRANSPOSE, "--layout=padded:1", f"--format={form}")
     assert "padded by 1 elements" in text

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bank maps as pictures: banks across, cycles down, a coloured cell per word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..bank_model.bank_map import BankMap, BankWord
+from ..bank_model.lane_pattern import consecutive_runs
+from .stripes import TOP, Cell, Drawing, Frame, Label
+
+_ROW = 18
+
+
+def bank_map_drawing(found: BankMap) -> Drawing:
+    """Returns the picture of a map; banks that deliver several words are framed."""
+    cycles = found.cycles
+    height = TOP + (cycles + 1) * _ROW + 1
+    frames = [
+        Frame(bank, TOP, len(found.words_by_bank[bank]) * _ROW) for bank in found.conflicting_banks
+    ]
+    return Drawing(
+        banks=len(found.words_by_bank),
+        height=height,
+        wave_size=sum(map(len, found.instruction.phases)),
+        beds=((TOP, cycles * _ROW),),
+        cells=tuple(_cells(found)),
+        frames=tuple(frames),
+        labels=tuple(_labels(found)),
+    )
+
+
+def _cells(found: BankMap) -> Iterator[Cell]:
+    for bank, words in enumerate(found.words_by_bank):
+        for cycle, word in enumerate(words):
+            shown = f"{word.lanes[0]}{'+' if len(word.lanes) > 1 else ''}"
+            title = f"bank {bank}, word {word.word}: {lanes_text(word)}"
+            yield Cell(bank, TOP + cycle * _ROW, _ROW, word.lanes[0], (shown,), title)
+
+
+def _labels(found: BankMap) -> Iterator[Label]:
+    for cycle in range(found.cycles):
+        yield Label(str(cycle + 1), TOP + cycle * _ROW + _ROW // 2)
+    middle = TOP + found.cycles * _ROW + _ROW // 2
+    yield Label("=", middle)
+    for bank, words in enumerate(found.words_by_bank):
+        many = len(words) > 1
+        yield Label(f"{len(words)}!" if many else str(len(words)), middle, bank, _style(many))
+
+
+def _style(many: bool) -> str:
+    return "many" if many else "soft"
+
+
+def lanes_text(word: BankWord) -> str:
+    """Returns the lanes that want a word, such as `lanes 0, 4-7`."""
+    runs = [f"{a}-{b}" if a < b else f"{a}" for a, b in consecutive_runs(sorted(word.lanes))]
+    return f"lane{'s' if len(word.lanes) > 1 else ''} {', '.join(runs)}"
+
+
+def map_in_words(found: BankMap) -> str:
+    """Returns for those who cannot see the picture how many words the banks deliver."""
+    banks: dict[int, list[int]] = {}
+    for bank, words in enumerate(found.words_by_bank):
+        banks.setdefault(len(words), []).append(bank)
+    parts: list[str] = []
+    for count in sorted(banks, reverse=True):
+        runs = [f"{a} to {b}" if a < b else f"{a}" for a, b in consecutive_runs(banks[count])]
+        plural = "s" if len(banks[count]) > 1 else ""
+        words = "no word" if not count else "1 word" if count == 1 else f"{count} words"
+        parts.append(f"{words} on bank{plural} {', '.join(runs)}")
+    return "; ".join(parts)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An access in the HTML report: its formula, its source line, and its pictures before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from . import columns
+from .bank_map_picture import bank_map_drawing, map_in_words
+from .conflict_report import shown_layout
+from .contents import AccessRow
+from .html_tables import code, words_of
+from .shown_maps import AccessMaps, ShownMap
+from .source_lines import SourceLines
+from .stripes import Drawing, stripes
+from .tile_picture import TilePicture, tile_picture
+
+
+def access_section(maps: AccessMaps, sources: SourceLines) -> Iterator[str]:
+    """Yields what is shown of an access; closed where it has conflicts in neither layout."""
+    access = maps.access
+    state = " open" if any(_cycles(access)) else ""
+    yield f'<details id="access-{access.number}"{state}><summary>{_summary(access)}</summary>'
+    yield from words_of(columns.ACCESS_COLUMNS, access)
+    yield from _places(access, sources)
+    if maps.same_as is not None:
+        number = maps.same_as.number
+        folding = f"; {escape(maps.folding)}" if maps.folding else ""
+        link = f'<a href="#access-{number}">access {number}</a>'
+        yield f"<p>The bank maps are those of {link}{folding}.</p>"
+    elif not maps.maps:
+        yield "<p>No lane is ever active.</p>"
+    else:
+        yield '<div class="pair">'
+        yield from _figures(maps)
+        yield "</div>"
+    yield "</details>"
+
+
+def _cycles(access: AccessRow) -> tuple[int, int]:
+    """Returns the conflict cycles before and in the chosen layout."""
+    allocation, group = access.allocation, access.group
+    assert allocation.before is not None
+    assert allocation.chosen is not None
+    return group.conflict_cycles(allocation.before), group.conflict_cycles(allocation.chosen)
+
+
+def _summary(access: AccessRow) -> str:
+    count = len(access.group.members)
+    name = access.group.kind.value + (f" x {count}" if count > 1 else "")
+    before, chosen = (
+        f'<span class="{"bad" if cycles else "good"}">{cycles:,}</span>'
+        for cycles in _cycles(access)
+    )
+    return f"<b>{access.number}. {name}</b>: {before} → {chosen} conflict cycles"
+
+
+def _places(access: AccessRow, sources: SourceLines) -> Iterator[str]:
+    """Yields the source lines of an access, all but the first of them folded."""
+    first, *others = access.group.locations or ("",)
+    if first:
+        yield f"<p>{source_line(first, sources)}</p>"
+    if others:
+        yield f"<details><summary>and {len(others)} more places</summary><ul>"
+        for each in others:
+            yield f"<li>{source_line(each, sources)}</li>"
+        yield "</ul></details>"
+
+
+def source_line(location: str, sources: SourceLines) -> str:
+    """Returns a location as `file:line:column`, and the text of its line if it can be read."""
+    text = sources.line(location)
+    place = f'<span class="soft">{escape(location)}</span>'
+    return f"{place} {code(text)}" if text else place
+
+
+def _figures(maps: AccessMaps) -> Iterator[str]:
+    """Yields the map before beside the chosen one, each above where its words lie in memory.
+
+    Maps that are equal are one, beside where the words lie.
+    """
+    access = maps.access
+    if len(maps.maps) > 1:
+        for shown in maps.maps:
+            (lies,) = _tile_pictures(shown, access)
+            yield from ("<figure>", *_bank_map(shown, access), *_lies(lies, access), "</figure>")
+        return
+    (only,) = maps.maps
+    yield from ("<figure>", *_bank_map(only, access), "</figure>")
+    for lies in _tile_pictures(only, access):
+        yield from ("<figure>", *_lies(lies, access), "</figure>")
+
+
+def _bank_map(shown: ShownMap, access: AccessRow) -> Iterator[str]:
+    tile = access.allocation.tile
+    assert tile is not None
+    layouts = ", ".join(shown_layout(count.layout, tile) for count, _ in shown.by_layout)
+    yield f"<figcaption><b>{escape(shown.layouts)}</b>: {escape(layouts)}<br>"
+    yield f'<span class="soft">{escape(shown.caption)}</span></figcaption>'
+    title = f"bank map of access {access.number} {shown.layouts}, {shown.caption}"
+    label = f"{title}: {map_in_words(shown.drawn)}"
+    yield _picture(bank_map_drawing(shown.drawn), label)
+    if shown.folding:
+        yield f"<p>{escape(shown.folding[0].upper() + shown.folding[1:])}.</p>"
+
+
+def _tile_pictures(shown: ShownMap, access: AccessRow) -> list[TilePicture]:
+    """Returns where the words lie under each layout of the map, equal pictures once."""
+    tile = access.allocation.tile
+    assert tile is not None
+    found: list[TilePicture] = []
+    for count, folded in shown.by_layout:
+        lies = tile_picture(folded.shown, tile, count.layout)
+        if all(lies.drawing != each.drawing for each in found):
+            found.append(lies)
+    return found
+
+
+def _lies(lies: TilePicture, access: AccessRow) -> Iterator[str]:
+    yield f"<p>{escape(lies.caption)}.</p>"
+    yield _picture(lies.drawing, f"where the words of access {access.number} lie in memory")
+
+
+def _picture(drawing: Drawing, label: str) -> str:
+    inside = "".join(stripes(drawing))
+    return f'<div class="map" role="img" aria-label="{escape(label)}">{inside}</div>'

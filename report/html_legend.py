@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The legend of the HTML report: what a cell, a colour, a row and a figure mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..bank_model.bank_map import BankMap, bank_map
+from ..bank_model.layouts import MachineAccess
+from ..bank_model.targets import known_targets, target
+from .bank_map_picture import bank_map_drawing
+from .contents import Contents
+from .lane_colours import ramp_stops
+from .stripes import stripes
+
+_TERMS = (
+    (
+        "conflict cycles",
+        "LDS cycles that bank conflicts cost one workgroup, over the whole kernel.",
+    ),
+    (
+        "before, padded, chosen",
+        "the plain row-major layout; stock IREE's 64 bits behind every row; what the IR has or the "
+        "compile chose, or <em>proposed</em> where nothing is chosen yet.",
+    ),
+    ("runs", "how often a workgroup issues one of the accesses, all waves together."),
+    (
+        "bank map",
+        "one phase: lanes that the LDS serves together. A column is a bank, a row a cycle. The "
+        "worst phase is shown; the line below it says which others look the same.",
+    ),
+    (
+        "cell",
+        "a word of 4 bytes, with the number and the colour of the lane that wants it. <b>5+</b>: "
+        "lane 5 and others share the word, at no cost. Point at a cell to see them all.",
+    ),
+    (
+        "red frame, 8!",
+        "a bank that must deliver several words, here 8. Every row but the first costs a conflict "
+        "cycle. The row <b>=</b> counts the words.",
+    ),
+    (
+        "where they lie",
+        "the same words as lines of memory; a cell shows the element of the tile that lies there.",
+    ),
+    (
+        "formulas",
+        "the first element that each lane touches, in C's integer arithmetic: <b>/</b> cuts off, "
+        "<b>^</b> is XOR, <b>i</b> counts the accesses.",
+    ),
+)
+
+
+def legend(contents: Contents) -> Iterator[str]:
+    """Yields the legend, with a sample of a bank map."""
+    yield "<details open><summary>How to read this page</summary>"
+    yield '<div class="legend"><figure>'
+    sample = _sample()
+    yield '<div class="map" role="img" aria-label="a sample of a bank map">'
+    # The first stripe is enough of a sample.
+    yield next(stripes(bank_map_drawing(sample)))
+    yield "</div><p>Lanes 0 and 1 share a word; 2 and 3 want other words of the same bank: 3 words,"
+    yield "2 conflict cycles.</p></figure><dl>"
+    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
+    yield f"<dt>colours</dt><dd>the lanes: 0 {_ramp()} {_last_lanes(contents)}</dd>"
+    yield "</dl></div></details>"
+
+
+def _sample() -> BankMap:
+    """Returns a map in which lanes share a word, and others conflict with it."""
+    instruction = target(known_targets()[0]).instruction_named("ds_read_b32")
+    lanes = np.arange(64)
+    line = instruction.banks * 4
+    words = np.where(lanes < 2, 0, np.where(lanes < 4, (lanes - 1) * line, lanes * 4))
+    # Some banks stay idle, as in maps with conflicts.
+    active = (lanes < 4) | ((lanes > 5) & (lanes < 12))
+    return bank_map(MachineAccess(instruction, words[None], active[None]), 0, 0)
+
+
+def _ramp() -> str:
+    return f'<span class="ramp" style="background: linear-gradient(90deg, {_stops()})"></span>'
+
+
+def _stops() -> str:
+    return ", ".join(ramp_stops())
+
+
+def _last_lanes(contents: Contents) -> str:
+    """Returns the last lane of a wave, or of waves of several sizes."""
+    launches = [function.report.launch for function in contents.functions]
+    lasts: Sequence[int] = sorted({each.subgroup_size - 1 for each in launches if each})
+    return " or ".join(map(str, lasts)) or "to the last one of the wave"

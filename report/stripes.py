@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""SVG pictures of banks: stripes of some banks each, which a page lays side by side or below.
+
+A stripe has a column per bank with its number on top, and labels on the left. It is drawn with
+classes; `STRIPE_STYLE` gives them the colours that the page has as variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from .lane_colours import lane_colour
+
+BANKS_PER_STRIPE = 16
+"""What fits into a page of 500 pixels; two stripes side by side are the 32 banks of a line."""
+CELL_WIDTH = 19
+LEFT = 30
+TOP = 16
+_BASELINE = 4
+"""How far below the middle of a cell the baseline of its text lies."""
+_LINE_PITCH = 12
+_IDLE_ROW = 18
+_WIDEST_TEXT = CELL_WIDTH - 3
+_NARROWER = 'lengthAdjust="spacingAndGlyphs"'
+_CHARACTERS = 2
+"""What fits into a cell in any font; longer text is set narrower."""
+
+STRIPE_STYLE = """\
+.stripe text { font: 11px system-ui, sans-serif; text-anchor: middle; fill: var(--ink); }
+.stripe .on-dark { fill: #fff; } .stripe .on-light { fill: #000; }
+.stripe .soft { fill: var(--soft); }
+.stripe .left { text-anchor: end; }
+.stripe .bed { fill: var(--head); stroke: var(--line); }
+.stripe .cell { stroke: var(--paper); }
+.stripe .frame { fill: none; stroke: var(--bad); stroke-width: 2; }
+.stripe .many { fill: var(--bad); font-weight: 700; }
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a stripe.
+
+    Attributes:
+        bank: its column.
+        top: its distance from the top in pixels.
+        height: its height.
+        lane: the lane whose colour it has.
+        lines: its text, one line or two.
+        title: what a reader sees who points at it.
+    """
+
+    bank: int
+    top: int
+    height: int
+    lane: int
+    lines: tuple[str, ...]
+    title: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """Text that is no cell: to the left of the banks, or in the column of one."""
+
+    text: str
+    middle: int
+    bank: int | None = None
+    style: str = "soft"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A red frame around cells of a bank."""
+
+    bank: int
+    top: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What all stripes of a picture show together, in any order.
+
+    Attributes:
+        banks: how many banks there are.
+        height: that of every stripe in pixels.
+        wave_size: the lanes among which the colours are shared out.
+        beds: (top, height) of the backgrounds behind all cells.
+        cells: what is wanted, by lanes.
+        frames: what conflicts.
+        labels: all other text.
+        heading: what the labels on the left or the numbers on top are, in the corner.
+        idle: what is said in the place of a stripe without cells.
+    """
+
+    banks: int
+    height: int
+    wave_size: int
+    beds: tuple[tuple[int, int], ...]
+    cells: tuple[Cell, ...]
+    frames: tuple[Frame, ...]
+    labels: tuple[Label, ...]
+    heading: str = "bank"
+    idle: str = "no lane wants these banks"
+
+
+def stripes(drawing: Drawing) -> Iterator[str]:
+    """Yields the stripes of a picture as SVG, without colours of their own.
+
+    A stripe without cells is one row that says so.
+    """
+    for first in range(0, drawing.banks, BANKS_PER_STRIPE):
+        shown = range(first, min(first + BANKS_PER_STRIPE, drawing.banks))
+        wanted = any(cell.bank in shown for cell in drawing.cells)
+        inside = _stripe(drawing, shown) if wanted else _idle_stripe(drawing, shown)
+        width = LEFT + len(shown) * CELL_WIDTH + 1
+        height = drawing.height if wanted else TOP + _IDLE_ROW + 1
+        yield (
+            f'<svg class="stripe" aria-hidden="true" '
+            f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+            f"{''.join(inside)}</svg>"
+        )
+
+
+def standalone(drawing: Drawing, colours: str) -> Iterator[str]:
+    """Yields the stripes of a picture as SVG files of their own, with `colours` as CSS inside."""
+    for each in stripes(drawing):
+        head, start, body = each.partition(">")
+        paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
+        head += ' xmlns="http://www.w3.org/2000/svg"'
+        yield f"{head}{start}<style>{colours}{STRIPE_STYLE}</style>{paper}{body}"
+
+
+def _idle_stripe(drawing: Drawing, shown: range) -> Iterator[str]:
+    yield from _bank_numbers(shown)
+    yield _bed(shown, TOP, _IDLE_ROW)
+    middle = f'x="{LEFT + len(shown) * CELL_WIDTH // 2}" y="{TOP + _IDLE_ROW // 2 + _BASELINE}"'
+    yield f'<text class="soft" {middle}>{escape(drawing.idle)}</text>'
+
+
+def _bank_numbers(shown: range) -> Iterator[str]:
+    for bank in shown:
+        yield _text(str(bank), _middle(bank, shown), TOP - 4, "soft")
+
+
+def _bed(shown: range, top: int, height: int) -> str:
+    width = len(shown) * CELL_WIDTH
+    return f'<rect class="bed" x="{LEFT}" y="{top}" width="{width}" height="{height}"/>'
+
+
+def _stripe(drawing: Drawing, shown: range) -> Iterator[str]:
+    if not shown.start:
+        place = f'x="{LEFT - 4}" y="{TOP - 4}" textLength="{LEFT - 6}"'
+        yield f'<text class="soft left" {place} {_NARROWER}>{escape(drawing.heading)}</text>'
+    yield from _bank_numbers(shown)
+    for top, height in drawing.beds:
+        yield _bed(shown, top, height)
+    for cell in drawing.cells:
+        if cell.bank in shown:
+            yield _cell(cell, shown, drawing.wave_size)
+    for frame in drawing.frames:
+        if frame.bank in shown:
+            x = _left(frame.bank, shown) + 1
+            yield (
+                f'<rect class="frame" x="{x}" y="{frame.top + 1}" width="{CELL_WIDTH - 2}" '
+                f'height="{frame.height - 2}"/>'
+            )
+    for label in drawing.labels:
+        if label.bank is None:
+            yield _label(label)
+        elif label.bank in shown:
+            middle = _middle(label.bank, shown)
+            yield _text(label.text, middle, label.middle + _BASELINE, label.style)
+
+
+def _label(label: Label) -> str:
+    place = f'x="{LEFT - 4}" y="{label.middle + _BASELINE}"'
+    return f'<text class="{label.style} left" {place}>{escape(label.text)}</text>'
+
+
+def _cell(cell: Cell, shown: range, wave_size: int) -> str:
+    colour = lane_colour(cell.lane, wave_size)
+    x = _left(cell.bank, shown)
+    rectangle = (
+        f'<rect class="cell" x="{x}" y="{cell.top}" width="{CELL_WIDTH}" height="{cell.height}" '
+        f'fill="{colour.fill}"/>'
+    )
+    ink = "on-dark" if colour.is_dark else "on-light"
+    texts = "".join(
+        _text(line, _middle(cell.bank, shown), y, ink)
+        for line, y in zip(cell.lines, _baselines(cell), strict=True)
+    )
+    return f"<g><title>{escape(cell.title)}</title>{rectangle}{texts}</g>"
+
+
+def _baselines(cell: Cell) -> Iterator[int]:
+    """Yields where the lines of a cell stand, close together around its middle."""
+    first = cell.top + (cell.height - (len(cell.lines) - 1) * _LINE_PITCH) / 2 + _BASELINE
+    for number in range(len(cell.lines)):
+        yield round(first + number * _LINE_PITCH)
+
+
+def _text(text: str, x: float, y: int, style: str) -> str:
+    narrow = ""
+    if len(text) > _CHARACTERS:
+        narrow = f' textLength="{_WIDEST_TEXT}" {_NARROWER}'
+    return f'<text class="{style}" x="{x:g}" y="{y}"{narrow}>{escape(text)}</text>'
+
+
+def _left(bank: int, shown: Sequence[int]) -> int:
+    return LEFT + (bank - shown[0]) * CELL_WIDTH
+
+
+def _middle(bank: int, shown: Sequence[int]) -> float:
+    return _left(bank, shown) + CELL_WIDTH / 2

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The HTML report: one file, everything escaped, before beside after, equal maps once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bankwise.report.contents import Contents, number_report
+from bankwise.report.headline import Headline
+from bankwise.report.html import html_report
+from bankwise.report.html_page import COLOURS
+from bankwise.report.lane_colours import contrast
+from bankwise.report.sources import report_files
+
+
+class Page(HTMLParser):
+    """Checks that tags balance, and collects what the page refers to."""
+
+    VOID = frozenset({"meta", "br", "img", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.attributes: list[dict[str, str | None]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.append(dict(attrs))
+        for name, value in attrs:
+            if name in ("href", "src"):
+                self.references.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_is_one_file_without_anything_from_outside(contents: Contents) -> None:
+    text = html_report(contents)
+    page = Page(text)
+    assert page.references
+    assert {*page.references} <= {f"#{name}" for name in page.ids}
+    for outside in ("http", "url(", "@import", "<script", "<link", "<img"):
+        assert outside not in text
+    assert len(page.ids) == len({*page.ids})
+    for fact in ("gfx942", "dir/a.mlir", "bankwise-report dir/a.mlir", "row = lane, column = 0"):
+        assert fact in page.text
+
+
+def test_the_headline_is_the_sum_of_the_rows_and_comes_first(contents: Contents) -> None:
+    text = html_report(contents)
+    headline = Headline.of(contents)
+    assert headline is not None
+    number = re.search(r'<p class="number"><strong class="bad">([\d,]+)</strong>', text)
+    assert number is not None
+    assert number[1] == f"{headline.standing:,}"
+    rows = re.findall(r'<a href="#access-\d+">.*?</tr>', text, re.DOTALL)
+    figures = [re.findall(r'<td class="n (?:bad|good)">([\d,]+)</td>', row) for row in rows]
+    assert [sum(map(int, column)) for column in zip(*figures, strict=True)] == [
+        headline.before,
+        headline.padded,
+        headline.chosen,
+    ]
+    assert number.start() < text.index("How to read this page") < text.index("<h2>")
+    plain, padded, stands, proposed = (
+        text.index(f'<th scope="row">{row}</th>')
+        for row in ("plain layout", "stock's padding", "as the IR stands", "proposed layout")
+    )
+    assert plain < padded < stands < proposed < text.index("How to read this page")
+
+
+def test_before_is_left_of_what_is_proposed(contents: Contents) -> None:
+    text = html_report(contents)
+    first, second, third = re.findall(r'<details id="access-\d".*?\n</details>', text, re.DOTALL)
+    for section in (first, second):
+        assert section.index("<b>before</b>: plain") < section.index(
+            "<b>proposed</b>: swizzled with"
+        )
+        assert section.count("<figure>") == 2
+        assert section.count('role="img"') == 4
+        assert section.startswith('<details id="access-1" open') or "access-2" in section
+        assert "<summary><b>" in section
+    # One word for all lanes: there is no conflict, and both layouts have the same map.
+    assert third.startswith('<details id="access-3"><summary>')
+    assert "<b>before and proposed</b>: plain, swizzled with" in third
+    assert third.count("bank map of") == 1
+
+
+def test_maps_of_an_earlier_access_are_referred_to(contents: Contents) -> None:
+    (function,) = contents.functions
+    first, second = function.allocations
+    again = replace(second, accesses=tuple(replace(a, number=9) for a in first.accesses))
+    shown = replace(contents, functions=(replace(function, allocations=(first, again)),))
+    text = html_report(shown)
+    assert 'The bank maps are those of <a href="#access-1">access 1</a>; the same for' in text
+    assert text.count("bank map of access") == 2
+
+
+def test_pictures_and_tables_can_be_read_without_eyes(contents: Contents) -> None:
+    page = Page(html_report(contents))
+    for tag, attributes in zip(page.tags, page.attributes, strict=True):
+        if attributes.get("role") in ("img", "region"):
+            assert attributes.get("aria-label")
+        if tag == "th":
+            assert attributes.get("scope") or attributes.get("aria-hidden") == "true"
+        if tag == "svg":
+            assert attributes.get("aria-hidden") == "true"
+        if attributes.get("class") == "wide":
+            assert attributes.get("tabindex") == "0"
+    assert page.tags.count("svg") <= 2 * page.text.count("bank") + 20
+    labels = [each["aria-label"] or "" for each in page.attributes if "aria-label" in each]
+    assert any("32 words on bank 0; no word on banks 1 to 31" in label for label in labels)
+
+
+def test_html_escapes_what_comes_from_the_input(evil: Contents, evil_text: str) -> None:
+    page = Page(html_report(evil))
+    assert "script" not in page.tags
+    assert page.text.count(evil_text) >= 4
+
+
+def test_source_lines_are_shown_and_escaped(
+    tmp_path: Path, kernel_text: str, evil_text: str
+) -> None:
+    path = tmp_path / "a<b>&.mlir"
+    path.write_text("".join(f"{line} // {evil_text}\n" for line in kernel_text.splitlines()))
+    functions = number_report(report_files([str(path)], "gfx942"), [str(path)])
+    contents = Contents((str(path),), ("bankwise-report",), "", functions, False)
+    page = Page(html_report(contents))
+    assert "script" not in page.tags
+    for operation in ("memref.alloc", "memref.load %m", "memref.store %v", "memref.load %n"):
+        lines = path.read_text().splitlines()
+        number = next(n for n, line in enumerate(lines, 1) if operation in line)
+        assert re.search(rf"{re.escape(str(path))}:{number}:\d+", page.text)
+        assert lines[number - 1].strip() in page.text
+    path.unlink()
+    assert evil_text not in Page(html_report(contents)).text
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
+def test_text_can_be_read_in_both_modes(mode: int) -> None:
+    block = COLOURS.split("@media")[mode]
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", block))
+    assert len(colours) == 8
+    for ink in ("ink", "soft", "bad", "good"):
+        for paper in ("paper", "head"):
+            assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
