@@ -42,8 +42,9 @@ from ..dialect_utils.memory.lds_reading import (
 from ..dialect_utils.memory.memref_types import static_strides, type_of
 from ..dialect_utils.memory.stated_alignment import state_alignment
 from ..dialect_utils.operations import defining_operation, operations_in
-from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE
+from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, stowed_attributes
 from .base import FunctionPass, PassContext
+from .hint_ownership import are_hints_marked
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,19 @@ class AlignLdsAccesses(FunctionPass):
     summary: ClassVar[str] = "state how vector accesses to LDS allocations are aligned"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has LDS allocations."""
-        return bool(lds_allocations(function))
+        """Returns whether `function` has LDS allocations that are not the stock compiler's affair.
+
+        Those with hints of its own are: where a function has no others, the stage is left to it.
+        """
+        allocations = lds_allocations(function)
+        if are_hints_marked(function):
+            return bool(allocations)
+        return any(not stowed_attributes(allocation) for allocation in allocations)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds `alignment` attributes; never fails."""
         function = function.operation
-        if not self.has_work(function):
+        if not lds_allocations(function):
             return
         with function.context:
             launch = launch_of(function)

@@ -60,13 +60,14 @@ class OverlapCopies(FunctionPass):
     slots: int = 0
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has loops, and LDS that they may stage tiles in."""
-        return bool(operations_in(function, LOOP)) and bool(lds_allocations(function))
+        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
+        loops = operations_in(function, LOOP)
+        return bool(loops and lds_allocations(function)) and _copies_asynchronously(function, None)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        if not self.has_work(function) or not _copies_asynchronously(function, context):
+        if not _copies_asynchronously(function, context.test_target):
             return
         with function.context:
             try:
@@ -129,9 +130,9 @@ class OverlapCopies(FunctionPass):
         return slots
 
 
-def _copies_asynchronously(function: ir.Operation, context: PassContext) -> bool:
+def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
     """Returns whether the function's GPU has `cp.async`, and nobody uses it in the function yet."""
-    info = gpu_target_of(function, context.test_target)
+    info = gpu_target_of(function, test_target)
     version = re.fullmatch(r"sm_(\d+)\w*", info.arch) if info is not None else None
     if version is None or int(version[1]) < _FIRST_WITH_ASYNC_COPIES:
         return False

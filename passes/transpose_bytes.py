@@ -35,16 +35,29 @@ class TransposeBytes(FunctionPass):
     name: ClassVar[str] = "bankwise-transpose-bytes"
     summary: ClassVar[str] = "transpose bytes that were read from the LDS by v_perm_b32"
 
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` transposes rows of bytes on an AMD GPU."""
+        return bool(_transposes(function, None))
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the transposes of rows of bytes."""
-        function = function.operation
-        info = gpu_target_of(function, context.test_target)
-        if info is None or not info.arch.startswith("gfx"):
-            return
-        for operation in operations_in(function, "vector.transpose"):
-            matrix = _matrix(operation)
-            if matrix is not None and _row_of(operation.operands[0]) % matrix[1] == 0:
-                transpose_bytes(operation, *matrix)
+        for operation, rows, columns in _transposes(function.operation, context.test_target):
+            transpose_bytes(operation, rows, columns)
+
+
+def _transposes(
+    function: ir.Operation, test_target: str | None
+) -> list[tuple[ir.Operation, int, int]]:
+    """Returns the transposes that `v_perm_b32` can do, with their rows and columns."""
+    info = gpu_target_of(function, test_target)
+    if info is None or not info.arch.startswith("gfx"):
+        return []
+    return [
+        (operation, *matrix)
+        for operation in operations_in(function, "vector.transpose")
+        if (matrix := _matrix(operation)) is not None
+        and _row_of(operation.operands[0]) % matrix[1] == 0
+    ]
 
 
 def _matrix(operation: ir.Operation) -> tuple[int, int] | None:

@@ -40,6 +40,16 @@ def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[AnyKernel, st
     assert is_identical(case)
 
 
+@pytest.mark.parametrize("mitigation", ["auto/layout", "auto/exact", "auto/fast"])
+def test_a_function_in_which_nothing_changes_is_left_to_stock(mitigation: str) -> None:
+    # Stock loads both operands direct to the LDS, through hints of its own that leave no conflict.
+    kernel = Matmul(2048, 2048, 2048, "f16", transposed=True)
+    ours, stock = (compile_kernel(kernel, "gfx950", each) for each in (mitigation, None))
+    assert stock.assembly
+    assert ours.assembly == stock.assembly
+    assert {each["action"] for each in ours.decisions} == {"keep"}
+
+
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80"])
 def test_tile_and_fuse_is_swizzled_within_the_plain_bytes(target: str) -> None:
     ours, plain = (compile_kernel(MATMUL, target, m) for m in ("auto/layout", "none"))
