@@ -5,7 +5,7 @@ python -m bankwise.bench.hand_written
 
 `none` compiles an example as it is written, `auto` swizzles its LDS allocations. Both must give the
 right result, and the same bits. The five layouts of the ladder have a benchmark of their own,
-`transpose_ladder`; the examples for CUDA (`warp_f32`, `cuda_f16`) run where there is such a GPU.
+`transpose_ladder`; those for NVIDIA GPUs are measured on one by `gpu_examples`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bench/gpu_examples: what is compiled and predicted, and which rows of a GPU fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankwise.bench import gpu_examples
+from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
+from bankwise.bench.gpu.profiler import METRICS
+from bankwise.bench.gpu_examples import EXAMPLES, Row, compile_all, measure_all
+
+RECORD = Path(gpu_examples.__file__).parent / "results" / "gpu_examples.json"
+LOADS, STORES = METRICS["load_conflicts"], METRICS["store_conflicts"]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the directory with one example, compiled in both modes."""
+    directory = tmp_path_factory.mktemp("examples")
+    compile_all(directory, "warp_f32")
+    return directory
+
+
+def transposed(kernel: TimedKernel, inputs: Sequence[Path]) -> bytes:
+    (shape,) = kernel.shapes
+    return np.fromfile(inputs[0], np.float32).reshape(shape).T.tobytes()
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Returns what puts a GPU in place: its conflicts of loads by mode, and what it computes."""
+
+    def put(conflicts: dict[str, int], result: Callable[..., bytes] = transposed) -> None:
+        def run_module(_: Path, __: Path, kernel: TimedKernel, inputs: Sequence[Path], out: Path):
+            out.write_bytes(result(kernel, inputs))
+
+        def output_of(command: Sequence[str]) -> str:
+            assert command[0] == "ncu" and f"--metrics={LOADS},{STORES}" in command
+            (vmfb,) = (Path(each[9:]) for each in command if each.startswith("--module="))
+            loads = conflicts[vmfb.suffixes[0][1:]]
+            head = '"ID","Kernel Name","Grid Size","Metric Name","Metric Unit","Metric Value"\n'
+            line = '"0","kernel","(1, 1, 1)","{}","","{:,}"\n'
+            return head + line.format(LOADS, loads) + line.format(STORES, 0)
+
+        monkeypatch.setattr(gpu_examples, "run_module", run_module)
+        monkeypatch.setattr(gpu_examples, "output_of", output_of)
+        monkeypatch.setattr(gpu_examples, "runtime_programs", Path)
+        monkeypatch.setattr(gpu_examples, "gpu_and_versions", lambda: ("a GPU", {"driver": "1"}))
+
+    return put
+
+
+def test_an_example_is_compiled_with_the_conflicts_of_its_grid(compiled: Path):
+    (kernel,) = CompiledKernels.read(compiled).kernels
+    assert kernel.operands == ("16x32xf32",) and kernel.modes == ("none", "auto")
+    assert all(kernel.module(compiled, mode).stat().st_size > 1000 for mode in kernel.modes)
+    predicted = json.loads((compiled / gpu_examples.PREDICTIONS_FILE).read_text())
+    assert predicted == {"warp_f32 none": 240, "warp_f32 auto": 0}
+
+
+def test_what_the_gpu_counts_is_recorded(compiled: Path, gpu: Callable[..., None], tmp_path: Path):
+    gpu({"none": 240, "auto": 0})
+    assert measure_all(compiled, tmp_path / "rows.json")
+    record = json.loads((tmp_path / "rows.json").read_text())
+    assert record["device"] == "a GPU" and record["versions"]["driver"] == "1"
+    assert [Row(**row) for row in record["rows"]] == [
+        Row("warp_f32", "none", 240, 0, 240, True),
+        Row("warp_f32", "auto", 0, 0, 0, True),
+    ]
+
+
+def test_other_conflicts_than_predicted_fail(
+    compiled: Path, gpu: Callable[..., None], tmp_path: Path
+):
+    gpu({"none": 240, "auto": 1})
+    assert not measure_all(compiled, tmp_path / "rows.json")
+
+
+def test_a_wrong_result_fails(compiled: Path, gpu: Callable[..., None], tmp_path: Path):
+    gpu({"none": 240, "auto": 0}, lambda kernel, inputs: inputs[0].read_bytes())
+    assert not measure_all(compiled, tmp_path / "rows.json")
+
+
+def test_the_recorded_rows_are_all_examples_as_predicted():
+    rows = [Row(**row) for row in json.loads(RECORD.read_text())["rows"]]
+    named = [(example.name, mode) for example in EXAMPLES for mode in gpu_examples.MODES]
+    assert [(row.kernel, row.mitigation) for row in rows] == named
+    assert all(row.is_as_predicted for row in rows)
+    assert all(row.predicted_conflicts == 0 for row in rows if row.mitigation == "auto")
