@@ -313,13 +313,16 @@ def _without_block_comments(text: str) -> str:
 def _entry(
     instructions: list[Instruction], labels: Mapping[str, int], directives: Mapping[str, int]
 ) -> int:
-    """Returns the instruction where waves start, behind the loads of preloaded arguments.
+    """Returns the instruction where waves start, behind the header of preloaded arguments.
 
-    Firmware that preloads kernel arguments into SGPRs skips the loads that do the same for older
-    firmware (LLVM AMDGPU usage, "Preloaded Kernel Arguments").
+    Firmware that preloads kernel arguments into SGPRs skips the first 256 bytes. There the code
+    does the same for older firmware by loads, or stops it by a trap (LLVM AMDGPU usage, "Preloaded
+    Kernel Arguments").
     """
     if not directives.get("user_sgpr_kernarg_preload_length", 0):
         return 0
+    if instructions[0].mnemonic == "s_trap":
+        return 1
     for index, instruction in enumerate(instructions):
         if instruction.mnemonic == "s_branch":
             target = instruction.operands[0].value

@@ -76,6 +76,7 @@ _LABEL = re.compile(rf"^({_QUOTED}|[.\w$]+):\s*")
 _SECTION = re.compile(rf"^({_QUOTED}|[^\s,]+)(?:,\s*\"([^\"]*)\")?")
 _COMMENT = re.compile(rf"({_QUOTED})|;.*|//.*")
 _READ_ONLY = (".rodata", ".data.rel.ro")
+_CODE = ".text"
 # Sections that take part in a running program although a kernel may write them.
 _WRITABLE = (".data", ".bss", ".tbss", ".tdata")
 
@@ -197,6 +198,11 @@ class DataReader:
             return Value(self._symbols[symbol], in_image=True)
         if symbol in self._assigned:
             return self._value(self._assigned[symbol])
+        if self._elsewhere.get(symbol, "").startswith(_CODE):
+            raise DataError(
+                f"'{symbol}' is a function, and the emulator runs no calls: let the compiler "
+                "inline it"
+            )
         if symbol in self._elsewhere:
             raise DataError(
                 f"the symbol '{symbol}' lies in section '{self._elsewhere[symbol]}'; the emulator "
@@ -207,7 +213,7 @@ class DataReader:
     def _define(self, symbol: str) -> None:
         if self.in_data:
             self._symbols[symbol] = len(self._contents)
-        elif self._section.startswith(_WRITABLE):
+        elif self._section.startswith((*_WRITABLE, _CODE)):
             self._elsewhere[symbol] = self._section
 
     def _enter(self, text: str) -> None:

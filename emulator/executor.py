@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from . import (
     cross_lane,
+    flat_memory,
     float8,
     float_mode,
     indexed_registers,
@@ -58,6 +59,7 @@ _FAMILIES = (
     cross_lane,
     matrix,
     lds_instructions,
+    flat_memory,
     memory_instructions,
 )
 
@@ -231,6 +233,8 @@ def _is_access(instruction: Instruction) -> bool:
 def _build(context: BuildContext, instruction: Instruction) -> Step:
     if instruction.mnemonic in _NO_EFFECT or instruction.mnemonic in _CONDITIONS:
         return lambda group: None
+    if instruction.mnemonic == "s_trap":
+        return _trap
     for family in _FAMILIES:
         step = family.build(context, instruction)
         if step is not None:
@@ -239,6 +243,10 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
     if step is None:
         raise UnknownInstructionError(instruction)
     return step
+
+
+def _trap(group: WaveGroup) -> None:
+    raise EmulationError("the kernel stops itself by a trap")
 
 
 def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory instructions: `buffer_*`, `global_*`, `flat_*`, `scratch_*` and scalar loads.
+"""Memory instructions: `buffer_*`, `global_*`, `scratch_*` and scalar loads.
 
 The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to
 10. All accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing,
@@ -93,7 +93,7 @@ _STORES: Mapping[str, tuple[int, int]] = {
     "store_byte_d16_hi": (1, 16),
     "store_short_d16_hi": (2, 16),
 }
-_ATOMICS: Mapping[str, str] = {
+ATOMICS: Mapping[str, str] = {
     **{
         f"{name}{suffix}": f"{stem}{bits}"
         for suffix, bits in (("", 32), ("_x2", 64))
@@ -107,6 +107,7 @@ _ATOMICS: Mapping[str, str] = {
     **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
     **{name: name for name in ("add_f64", "min_f64", "max_f64")},
 }
+"""For each atomic on memory its name in `atomics.OPS`, which is that of the LDS instruction."""
 
 
 # -- where lanes access --------------------------------------------------------------------------
@@ -296,7 +297,6 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
 _PLACES: Mapping[str, Callable[[Instruction, tuple[Operand, ...]], _Place]] = {
     "buffer_": _buffer_place,
     "global_": _address_place,
-    "flat_": _address_place,
     "scratch_": _private_place,
 }
 
@@ -468,15 +468,15 @@ def _atomic(
     prefix: str,
     name: str,
     where: Callable[[Instruction, tuple[Operand, ...]], _Place],
-    traffic: _Traffic,
+    traffic: _Traffic | None,
 ) -> Step | None:
     """Returns the step of an atomic, of which `sc0` (`glc`) asks for the value before.
 
     A buffer atomic returns that value in its data register, and a global one in another register.
     """
-    if name not in _ATOMICS:
+    if name not in ATOMICS:
         return None
-    op = atomics.OPS[_ATOMICS[name]]
+    op = atomics.OPS[ATOMICS[name]]
     returning = bool(instruction.modifiers.get("sc0") or instruction.modifiers.get("glc"))
     operands = instruction.operands
     result: Register | None = operands[0].register if returning else None
@@ -502,11 +502,27 @@ def _atomic(
             undefined = undefined.rearranged(lambda w: w.reshape(shape)[::-1])
         memory, waves = group.machine.memory, group.waves
         before, found = memory.update(op, target.addresses, ordered, active, waves, undefined)
-        traffic.count(group, target, op.width)
+        if traffic is not None:
+            traffic.count(group, target, op.width)
         if result is not None:
             group.set_block_or_undefined(group.machine.vector_index(result), before, found)
 
     return step
+
+
+def private_atomic(instruction: Instruction, name: str) -> Step | None:
+    """Returns the step of a flat atomic in lanes whose address lies in their private memory.
+
+    There is no `scratch_*` atomic. `instruction` has the operands that it would have.
+    """
+    if name in ATOMICS and atomics.OPS[ATOMICS[name]].width > 4:
+
+        def refuse(group: WaveGroup) -> None:
+            # llvm/lib/Target/AMDGPU/SIISelLowering.cpp says so, and expands such atomics.
+            raise EmulationError("an atomic on 8 bytes of private memory, which hardware drops")
+
+        return refuse
+    return _atomic(instruction, "scratch_", name, _private_place, None)
 
 
 # -- scalar loads --------------------------------------------------------------------------------

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .apertures import APERTURE_OPERANDS
 from .chips import LANES
 from .floats import flush_denormals
-from .instruction_text import AssemblyError, Literal, Operand, Register
+from .instruction_text import AssemblyError, Literal, Name, Operand, Register
 from .machine import WaveGroup
 from .select_bits import bits_view
 
@@ -55,6 +56,17 @@ def literal_bits(value: int | float, kind: str) -> int:
     if kind == "f64" and not -16 <= value <= 64:
         return (value & 0xFFFFFFFF) << 32
     return value & ((1 << width) - 1)
+
+
+def constant_bits(operand: Operand, kind: str) -> int | None:
+    """Returns the bits of an operand that is a number or an aperture's address; None for others."""
+    value = operand.value
+    if isinstance(value, Literal):
+        return literal_bits(value.value, kind)
+    # As a 32-bit operand such an address has no use: LLVM reads it as 64 bits only.
+    if isinstance(value, Name) and bits_of(kind) == 64:
+        return APERTURE_OPERANDS.get(value.text)
+    return None
 
 
 def flushes(group: WaveGroup, kind: str) -> bool:
@@ -119,9 +131,10 @@ def vector_source(operand: Operand, kind: str, flush: bool = True) -> Source:
     A denormal float becomes zero if the MODE register says so, unless `flush` is false.
     """
     value = operand.value
-    if isinstance(value, Literal):
+    number = constant_bits(operand, kind)
+    if number is not None:
         container = {16: np.uint16, 32: np.uint32, 64: np.uint64}[bits_of(kind)]
-        constant = np.full((1, 1), literal_bits(value.value, kind), container)
+        constant = np.full((1, 1), number, container)
         return typed(lambda group: constant, operand, kind, flush)
     if not isinstance(value, Register):
         raise AssemblyError(f"'{value}' where a register or number is expected")
@@ -260,10 +273,9 @@ def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.b
 def scalar_source(operand: Operand, kind: str) -> Source:
     """Reads an SALU source, [n] of type `kind` (32 or 64 bits)."""
     dtype = DTYPES[kind]
-    value = operand.value
-    if isinstance(value, Literal):
+    number = constant_bits(operand, kind)
+    if number is not None:
         container = np.uint64 if bits_of(kind) == 64 else np.uint32
-        number = literal_bits(value.value, kind)
         return lambda group: np.full(group.count, number, container).view(dtype)
     register = operand.register
     if register.file != "s":

@@ -219,12 +219,13 @@ class _State:
 
     Attributes:
         loads: for each queue the registers that are yet to be written.
-        accesses: the numbers of the instructions in the LDS queue, by their index in the text.
+        accesses: the queues and the numbers of the instructions that access the LDS, by their index
+            in the text.
         issued: the last number of each queue.
     """
 
     loads: dict[Queue, _Numbers] = field(default_factory=lambda: {queue: {} for queue in Queue})
-    accesses: dict[int, int] = field(default_factory=dict)
+    accesses: dict[int, tuple[Queue, int]] = field(default_factory=dict)
     issued: dict[Queue, int] = field(default_factory=lambda: dict.fromkeys(Queue, 0))
 
     def age(self, queue: Queue, number: int) -> int:
@@ -249,7 +250,7 @@ class _State:
             for key in [k for k, (number, _) in loads.items() if self.age(queue, number) >= count]:
                 del loads[key]
         if counts.lgkm is not None:
-            old = [i for i, n in self.accesses.items() if self.age(Queue.LDS, n) >= counts.lgkm]
+            old = [i for i, place in self.accesses.items() if self.age(*place) >= counts.lgkm]
             for index in old:
                 del self.accesses[index]
 
@@ -259,8 +260,8 @@ class _State:
             self.issued[queue] += 1
             for key in effect.loaded:
                 self.loads[queue][key] = self.issued[queue], index
-            if queue is Queue.LDS:
-                self.accesses[index] = self.issued[queue]
+            if queue in (Queue.LDS, Queue.FLAT_LDS):
+                self.accesses[index] = queue, self.issued[queue]
 
     def pending(self, key: RegisterKey, but: Queue | None = None) -> _Pending | None:
         """Returns the load that has yet to write a register; None if there is none.
@@ -284,10 +285,10 @@ class _State:
                 if key not in mine or age < self.age(queue, mine[key][0]):
                     mine[key] = self.issued[queue] - age, index
                     news = True
-        for index, number in other.accesses.items():
-            age = other.age(Queue.LDS, number)
-            if index not in self.accesses or age < self.age(Queue.LDS, self.accesses[index]):
-                self.accesses[index] = self.issued[Queue.LDS] - age
+        for index, (queue, number) in other.accesses.items():
+            age = other.age(queue, number)
+            if index not in self.accesses or age < self.age(*self.accesses[index]):
+                self.accesses[index] = queue, self.issued[queue] - age
                 news = True
         return news
 

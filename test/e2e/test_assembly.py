@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,9 @@ import pytest
 
 from bankwise.bench.transpose_ladder import EXAMPLES as LADDER
 from bankwise.bench.transpose_ladder import measure
-from bankwise.emulator.assembly import parse_assembly
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
+
+from .clang_assembly import COMPILER, rebuilt_as_committed
 
 ASSEMBLY = LADDER.parent / "assembly"
 ROWS, COLUMNS = 1024, 256
@@ -97,20 +96,6 @@ def test_hand_written_assembly():
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"{COMPILER} is not installed")
 def test_the_committed_assembly_is_what_clang_writes(tmp_path: Path):
-    """The command stands in the source."""
-    source = (ASSEMBLY / "transpose.hip").read_text()
-    command = re.search(r"//   (clang-19 (?:.*\\\n//\s+)*.*)\n", source)
-    assert command is not None
-    words = re.sub(r"\\\n//", "", command[1]).split()
-    shutil.copy(ASSEMBLY / "transpose.hip", tmp_path)
-    subprocess.run(words, cwd=tmp_path, check=True)
-    written, committed = (
-        parse_assembly((folder / "transpose.s").read_text()) for folder in (tmp_path, ASSEMBLY)
-    )
-    assert written.keys() == committed.keys()
-    for name, kernel in written.items():
-        texts = ([each.text for each in k.instructions] for k in (kernel, committed[name]))
-        assert next(texts) == next(texts)
-        assert kernel.locations == committed[name].locations
+    rebuilt_as_committed(ASSEMBLY / "transpose.hip", ASSEMBLY / "transpose.s", tmp_path)

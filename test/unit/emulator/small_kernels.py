@@ -66,6 +66,7 @@ def run(
     threads: int = 64,
     workgroups: int = 1,
     lds_bytes: int = 0,
+    private_bytes: int = 0,
     vectors: Mapping[int, npt.ArrayLike] | None = None,
     scalars: Mapping[int, npt.ArrayLike] | None = None,
     active: int | None = None,
@@ -78,9 +79,11 @@ def run(
         scalars: initial scalar registers, u32 that broadcast to [waves].
         active: EXEC of all waves, if not what the launch sets.
     """
-    parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes)
+    private = f"\t\t.amdhsa_private_segment_fixed_size {private_bytes}"
+    parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes, directives=private)
     ids = np.stack([np.arange(workgroups), *[np.zeros(workgroups, np.int64)] * 2], axis=1)
     machine = Machine(Dispatch.of(parsed, (workgroups, 1, 1)), ids, memory or GlobalMemory())
+    machine.private_segment = machine.memory.allocate(machine.waves * 64 * private_bytes)
     set_initial_state(machine, LaunchState(b"", 0))
     for index, values in (vectors or {}).items():
         words = np.broadcast_to(np.asarray(values).astype(np.uint32), (machine.waves, 64))

@@ -122,7 +122,7 @@ def test_waves_may_meet_at_two_barriers_in_the_text():
 
 
 @pytest.mark.parametrize(
-    "code", ["v_made_up_b32 v0, v1", "image_load v0, v1, s[0:7]", "ds_made_up v0", "s_trap 2"]
+    "code", ["v_made_up_b32 v0, v1", "image_load v0, v1, s[0:7]", "ds_made_up v0", "s_made_up 2"]
 )
 def test_an_unknown_instruction_is_refused_before_anything_runs(code: str):
     with pytest.raises(EmulationError) as error:
