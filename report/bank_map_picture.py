@@ -33,9 +33,10 @@ def bank_map_drawing(found: BankMap) -> Drawing:
 def _cells(found: BankMap) -> Iterator[Cell]:
     for bank, words in enumerate(found.words_by_bank):
         for cycle, word in enumerate(words):
-            shown = f"{word.lanes[0]}{'+' if len(word.lanes) > 1 else ''}"
+            first, *sharing = word.lanes
+            shown = f"{first}+" if sharing else str(first)
             title = f"bank {bank}, word {word.word}: {lanes_text(word)}"
-            yield Cell(bank, TOP + cycle * _ROW, _ROW, word.lanes[0], (shown,), title)
+            yield Cell(bank, TOP + cycle * _ROW, _ROW, first, (shown,), title)
 
 
 def _labels(found: BankMap) -> Iterator[Label]:
@@ -66,7 +67,8 @@ def map_in_words(found: BankMap) -> str:
     parts: list[str] = []
     for count in sorted(banks, reverse=True):
         runs = [f"{a} to {b}" if a < b else f"{a}" for a, b in consecutive_runs(banks[count])]
-        plural = "s" if len(banks[count]) > 1 else ""
+        several = "on each of the banks" if count else "on the banks"
+        on = several if len(banks[count]) > 1 else "on bank"
         words = "no word" if not count else "1 word" if count == 1 else f"{count} words"
-        parts.append(f"{words} on bank{plural} {', '.join(runs)}")
+        parts.append(f"{words} {on} {', '.join(runs)}")
     return "; ".join(parts)

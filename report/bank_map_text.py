@@ -60,13 +60,21 @@ def _foldings(folded: FoldedMap, issue_name: str) -> Iterator[str]:
         *first, last = parts
         yield f"the same for {', '.join(first)} and {last}" if first else f"the same for {last}"
     if folded.moved:
-        phases = "1 other phase has" if folded.moved == 1 else f"{folded.moved} other phases have"
-        yield f"{'' if others or folded.moved == 1 else 'all '}{phases} it on other banks"
+        verb = "has" if folded.moved == 1 else "have"
+        yield f"{_others(folded.moved, only=not others)} {verb} it on other banks"
     if folded.other_cycles is not None:
         least, most = folded.other_cycles
         cycles = f"{least} to {most} cycles" if least < most else _cycles(most)
-        phases = "1 other phase takes" if others == 1 else f"{others} other phases take"
-        yield f"{phases} {cycles}"
+        yield f"{_others(others, only=False)} {'takes' if others == 1 else 'take'} {cycles}"
+
+
+def _others(count: int, *, only: bool) -> str:
+    """Returns how many other phases; `only` says that there are no more of them."""
+    if count == 1:
+        return "1 other phase"
+    if only:
+        return "both other phases" if count == 2 else f"all {count} other phases"
+    return f"{count} other phases"
 
 
 def _part_of(number: int, instructions: int) -> str:

@@ -28,7 +28,7 @@ class CompileDecisions(DecisionLog):
         return "\n".join(" | ".join(cells) for cells in self._rows())
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{title}</th>" for title in _TITLES)
+        head = "".join(f'<th scope="col">{title}</th>' for title in _TITLES)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
             for cells in self._rows()

@@ -255,6 +255,8 @@ def sums_lines(function: ReportedFunction) -> tuple[str, str]:
         size = sums.of_layouts["standing"][1]
         return "conflict cycles of a workgroup: not known", f"LDS bytes: {size:,}"
     least = "" if sums.complete else "at least "
+    if any(each.report.is_proposed for each in function.allocations):
+        shown["proposed"] = shown.pop("chosen")
     cycles = ", ".join(f"{count:,} {name}" for name, (count, _) in shown.items())
     sizes = ", ".join(f"{size:,} {name}" for name, (_, size) in shown.items())
     return f"conflict cycles of a workgroup: {least}{cycles}", f"LDS bytes: {sizes}"

@@ -66,13 +66,16 @@ def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
     if not headline.known:
         return
     sums = Sums.of([each.report for each in contents.allocations]).of_layouts
-    rows = [("plain layout", "before"), ("stock's padding", "padded")]
-    rows += [("as the IR stands", "standing")] if headline.proposed else []
-    rows.append((f"{headline.word} layout", "chosen"))
+    stands_plain = headline.proposed and headline.standing == headline.before
+    plain = "plain, as the IR stands" if stands_plain else "plain"
+    rows = [(plain, "before"), ("stock's padding", "padded")]
+    if headline.proposed and not stands_plain:
+        rows.append(("as the IR stands", "standing"))
+    rows.append((headline.word, "chosen"))
     most = max(1, *(sums[name][0] for _, name in rows))
     least = "" if headline.complete else "at least "
     yield '<div class="wide" tabindex="0" role="region" aria-label="sums of the layouts"><table>'
-    yield '<thead><tr><th scope="col"></th><th scope="col" class="n">conflict cycles</th>'
+    yield '<thead><tr><th scope="col">layout</th><th scope="col" class="n">conflict cycles</th>'
     yield '<th class="bar" aria-hidden="true"></th><th scope="col" class="n">LDS bytes</th></tr>'
     yield "</thead><tbody>"
     for title, name in rows:

@@ -62,7 +62,8 @@ def _places(access: AccessRow, sources: SourceLines) -> Iterator[str]:
     if first:
         yield f"<p>{source_line(first, sources)}</p>"
     if others:
-        yield f"<details><summary>and {len(others)} more places</summary><ul>"
+        places = "1 more place" if len(others) == 1 else f"{len(others)} more places"
+        yield f"<details><summary>and {places}</summary><ul>"
         for each in others:
             yield f"<li>{source_line(each, sources)}</li>"
         yield "</ul></details>"
@@ -81,15 +82,15 @@ def _figures(maps: AccessMaps) -> Iterator[str]:
     Maps that are equal are one, beside where the words lie.
     """
     access = maps.access
-    if len(maps.maps) > 1:
-        for shown in maps.maps:
-            (lies,) = _tile_pictures(shown, access)
-            yield from ("<figure>", *_bank_map(shown, access), *_lies(lies, access), "</figure>")
+    first, *others = maps.maps
+    if not others:
+        yield from ("<figure>", *_bank_map(first, access), "</figure>")
+        for lies in _tile_pictures(first, access):
+            yield from ("<figure>", *_lies(lies, access), "</figure>")
         return
-    (only,) = maps.maps
-    yield from ("<figure>", *_bank_map(only, access), "</figure>")
-    for lies in _tile_pictures(only, access):
-        yield from ("<figure>", *_lies(lies, access), "</figure>")
+    for shown in maps.maps:
+        (lies,) = _tile_pictures(shown, access)
+        yield from ("<figure>", *_bank_map(shown, access), *_lies(lies, access), "</figure>")
 
 
 def _bank_map(shown: ShownMap, access: AccessRow) -> Iterator[str]:

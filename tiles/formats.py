@@ -37,6 +37,5 @@ def rendered(
     if form == "html":
         from ..report.html_page import html_page
 
-        question = answer.plain.question if kind == "solution" else answer.question
-        return html_page(str(question), render(answer, maps=maps))
+        return html_page(str(answer.question), render(answer, maps=maps))
     return render(answer, maps=maps)

@@ -13,8 +13,8 @@
 
 // CHECK:      Bank conflicts of bankwise-report.mlir
 // CHECK:      @k_tile: gfx942, 256 lanes in 4 waves of 64
-// CHECK-NEXT: conflict cycles of a workgroup: 1,536 before, 128 padded, 0 chosen
-// CHECK-NEXT: LDS bytes: 16,384 before, 16,896 padded, 16,384 chosen
+// CHECK-NEXT: conflict cycles of a workgroup: 1,536 before, 128 padded, 0 proposed
+// CHECK-NEXT: LDS bytes: 16,384 before, 16,896 padded, 16,384 proposed
 // CHECK:      1. tensor<64x128xf16>  65:8
 // CHECK-NEXT: proposed: swizzled with xor_shuffle<64, 16, 128, 1>: 1,536 -> 0 conflict cycles
 // CHECK:      LDS bytes before / padded / proposed: 16,384 / 16,896 / 16,384

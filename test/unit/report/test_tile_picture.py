@@ -115,4 +115,4 @@ def test_conflicts_are_framed_and_counted() -> None:
     assert first.count('class="frame"') == 1
     assert ">32!</text>" in first
     assert "no lane wants these banks" in second
-    assert map_in_words(folded.shown) == "32 words on bank 0; no word on banks 1 to 31"
+    assert map_in_words(folded.shown) == "32 words on bank 0; no word on the banks 1 to 31"
