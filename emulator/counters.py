@@ -90,7 +90,11 @@ class Counters:
 
 
 def instruction_class(instruction: Instruction) -> str:
-    """Returns the class by which an instruction is counted; empty if no counter counts it.
+    """Returns the `SQ_INSTS_*` class that an instruction is counted in; empty if it is in none.
+
+    Flat instructions are vector memory instructions, wherever they access: on MI300 SQ_INSTS_LDS
+    does not include them, as it does on MI200 ("MI300 and MI200 Series performance counters and
+    metrics", Instruction mix counters).
 
     rocprof counts matrix instructions as VALU instructions too (ROCm Compute Profiler, "Compute
     pipeline metrics": its VALU figure is SQ_INSTS_VALU - SQ_INSTS_MFMA).
@@ -103,8 +107,8 @@ def instruction_class(instruction: Instruction) -> str:
     if name.startswith("v_"):
         return "VALU"
     if name.startswith(("buffer_", "global_", "flat_", "scratch_")):
-        kind = "FLAT" if name.startswith("flat_") else "VMEM"
-        return f"{kind}_RD" if "_load" in name else f"{kind}_WR"
+        reads = "_load" in name
+        return "VMEM_RD" if reads else "VMEM_WR"
     if name.startswith(("s_load", "s_buffer_load", "s_store", "s_dcache")):
         return "SMEM"
     if name.startswith(("s_branch", "s_cbranch")):
@@ -139,11 +143,9 @@ RUN_COUNTERS: tuple[RunCounter, ...] = (
     _issued(Counted.SALU, "SALU"),
     _issued("SQ_INSTS_SMEM", "SMEM"),
     _issued("SQ_INSTS_BRANCH", "BRANCH"),
-    # Flat instructions are counted as vector memory and as LDS instructions, wherever they access
-    # ("MI300 and MI200 series performance counters and metrics": both include FLAT).
-    _issued("SQ_INSTS_VMEM_RD", "VMEM_RD", "FLAT_RD"),
-    _issued("SQ_INSTS_VMEM_WR", "VMEM_WR", "FLAT_WR"),
-    _issued(Counted.LDS, "LDS", "FLAT_RD", "FLAT_WR"),
+    _issued("SQ_INSTS_VMEM_RD", "VMEM_RD"),
+    _issued("SQ_INSTS_VMEM_WR", "VMEM_WR"),
+    _issued(Counted.LDS, "LDS"),
     RunCounter(Counted.CONFLICTS, lambda counted, _: int(counted.lds_conflict_cycles.sum())),
     RunCounter(Counted.LDS_CYCLES, lambda counted, _: int(counted.lds_cycles.sum())),
     RunCounter(Counted.LDS_FLOOR_CYCLES, lambda counted, _: int(counted.lds_floor_cycles.sum())),

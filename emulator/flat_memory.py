@@ -12,7 +12,8 @@ there:
 The low half of an address is the address in the LDS and in private memory. That a lane's register
 is written before another lane's address is read does no harm, for no lane is in two of the three.
 
-The bank conflicts of accesses to the LDS are those of the `ds_*` instruction of the same width.
+The bank conflicts of accesses to the LDS are those of the `ds_*` instruction of the same width. The
+instruction itself counts as one of vector memory (`counters.instruction_class`).
 """
 
 from __future__ import annotations
