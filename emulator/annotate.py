@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The assembly with what was counted beside each line."""
+"""The assembly with what was counted beside each line, and the source lines that conflict."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .assembly import Kernel
 from .counters import Counters, Counts
+from .source_conflicts import SourceConflicts, conflicts_by_line
 
 _MARK = ">"
 
@@ -33,29 +34,57 @@ def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
 
     Beside each instruction stand its executions by waves, its LDS conflict cycles and the 64-byte
     blocks of global memory that it touched. A count of 0 is left out, and a line with conflicts
-    begins with `>`.
+    begins with `>`. Where the assembly names the lines of its source, that of a line with conflicts
+    stands beside it, and a table at the end sums the conflicts up by source line.
     """
     lines = text.splitlines()
     indices = {instruction.line: i for i, instruction in enumerate(kernel.instructions)}
     first, last = _extent(lines, kernel)
+    conflicts = conflicts_by_line(kernel, counters)
+    width = max((len(str(row.line)) for row in conflicts if row.line), default=0)
     rows = [
-        _row(counters, indices.get(number), lines[number - 1]) for number in range(first, last + 1)
+        _row(kernel, counters, indices.get(number), lines[number - 1], width)
+        for number in range(first, last + 1)
     ]
-    title = " ".join(f"{column.title:>{column.width}}" for column in _COLUMNS)
-    return "\n".join([f"  {title}", *rows]) + "\n"
+    titles = [f"{column.title:>{column.width}}" for column in _COLUMNS]
+    if width:
+        titles.append(f" {'source':<{width}}".rstrip())
+    return "\n".join([f"  {' '.join(titles)}", *rows, *_table(conflicts)]) + "\n"
 
 
 def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
     """Returns the lines of the kernel's label and of its last instruction, counted from 1."""
-    start = next(n for n, line in enumerate(lines, 1) if line.startswith(f"{kernel.name}:"))
+    labels = (f"{kernel.name}:", f'"{kernel.name}":')
+    start = next(n for n, line in enumerate(lines, 1) if line.strip().startswith(labels))
     return start, kernel.instructions[-1].line
 
 
-def _row(counters: Counters, index: int | None, line: str) -> str:
-    """Returns one line of the text, which is instruction `index` if it is one."""
+def _row(kernel: Kernel, counters: Counters, index: int | None, line: str, width: int) -> str:
+    """Returns one line of the text, which is instruction `index` if it is one.
+
+    `width` is that of the column of source lines; 0 if there is none.
+    """
     cells: list[str] = []
     for column in _COLUMNS:
         count = 0 if index is None else int(column.counts(counters)[index])
         cells.append(f"{f'{count:,}' if count else '':>{column.width}}")
-    mark = _MARK if index is not None and counters.lds_conflict_cycles[index] else " "
+    conflicts = index is not None and bool(counters.lds_conflict_cycles[index])
+    if width:
+        place = kernel.locations[index] if index is not None and conflicts else None
+        cells.append(f" {place or ''!s:<{width}}")
+    mark = _MARK if conflicts else " "
     return f"{mark} {' '.join(cells)}  {line.expandtabs(8)}".rstrip()
+
+
+def _table(conflicts: list[SourceConflicts]) -> list[str]:
+    """Returns the lines of the table of conflicts by source line; none without conflicts."""
+    if not conflicts:
+        return []
+    total = sum(row.cycles for row in conflicts)
+    lines = [
+        f"  {row.cycles:>12,} {row.cycles / total:>11.1%} {row.executions:>14,}  "
+        f"{row.line or '(no source line)'}"
+        for row in conflicts
+    ]
+    titles = f"  {'conflicts':>12} {'of all':>11} {'executions':>14}  source"
+    return ["", "conflict cycles by source line", titles, *lines]

@@ -127,6 +127,7 @@ def run_module(
 def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
     """Returns the counters of all dispatches as JSON-ready data."""
     from ..emulator.counters import totals
+    from ..emulator.source_conflicts import conflicts_by_line
 
     return {
         "version": 1,
@@ -140,6 +141,15 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
                 "lds_bytes": record.lds_bytes,
                 "seconds": round(record.seconds, 3),
                 "counters": dict(totals(record.kernel, record.counters)),
+                "conflicts_by_source_line": [
+                    {
+                        "file": row.line.file if row.line else None,
+                        "line": row.line.line if row.line else None,
+                        "conflict_cycles": row.cycles,
+                        "executions": row.executions,
+                    }
+                    for row in conflicts_by_line(record.kernel, record.counters)
+                ],
             }
             for record in records
         ],

@@ -93,3 +93,27 @@ def test_a_race_names_both_lines(tool: Tool, tmp_path: Path):
     assert "race on LDS byte" in done.stderr
     assert "in kernel 'row_major': ds_read_u16" in done.stderr
     assert "ds_write_b128" in done.stderr
+
+
+def test_the_lines_of_the_source_that_conflict(tool: Tool, tmp_path: Path):
+    """The transpose reads its tile in line 40 and writes it in line 33."""
+    flags = ("--kernel=padded", "--arg=1024x256xf16", *SHAPE, "--output=1:", "--annotate")
+    done = tool("bankwise-run", TRANSPOSE, *flags, "--counters-json=c.json")
+    source = (ASSEMBLY / "transpose.hip").read_text().splitlines()
+    assert source[39].strip() == "part[i] = tile[first + i][taken];"
+    assert "tile[row][column] = loaded;" in source[32]
+    lines = done.stdout.splitlines()
+    marked = [line for line in lines if line.startswith(">")]
+    assert len(marked) == 10
+    assert all("transpose.hip:33" in line for line in marked if "ds_write" in line)
+    assert all("transpose.hip:40" in line for line in marked if "ds_read" in line)
+    table = lines[lines.index("conflict cycles by source line") + 2 :]
+    assert [line.split() for line in table if line] == [
+        ["8,192", "66.7%", "4,096", "transpose.hip:40"],
+        ["4,096", "33.3%", "1,024", "transpose.hip:33"],
+    ]
+    (dispatch,) = json.loads((tmp_path / "c.json").read_text())["dispatches"]
+    assert dispatch["conflicts_by_source_line"] == [
+        {"file": "transpose.hip", "line": 40, "conflict_cycles": 8192, "executions": 4096},
+        {"file": "transpose.hip", "line": 33, "conflict_cycles": 4096, "executions": 1024},
+    ]

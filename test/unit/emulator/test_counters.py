@@ -146,3 +146,36 @@ def test_annotation_marks_conflicts():
     assert rows[3].split() == [">", "1", "2", "ds_write_b32", "v1,", "v2"]
     assert rows[4].split() == ["1", "ds_read_b32", "v3,", "v2"]
     assert rows[5].split() == ["1", "s_endpgm"]
+
+
+def test_annotation_sums_conflicts_up_by_source_line():
+    """Lines 7 and 9 of the source conflict, and so does an instruction of no line."""
+    code = """\t.file\t1 "kernel.hip"
+\t.loc\t1 7 3
+\tv_mov_b32_e32 v2, 0
+\tds_write_b32 v1, v2
+\tds_write_b32 v1, v2
+\t.loc\t1 9 1
+\tds_write_b32 v1, v2
+\tds_read_b32 v3, v2
+\t.loc\t1 0 0
+\tds_write_b32 v1, v2"""
+    machine = run(code, vectors={1: 8 * LANES}, lds_bytes=512)
+    text = annotate(assembly(code, lds_bytes=512), machine.kernel, machine.counters)
+    rows = text.splitlines()
+    assert rows[0].split() == ["executions", "conflicts", "64-byte", "blocks", "source"]
+    assert [row.split() for row in rows[4:8]] == [
+        ["1", "v_mov_b32_e32", "v2,", "0"],
+        [">", "1", "2", "kernel.hip:7", "ds_write_b32", "v1,", "v2"],
+        [">", "1", "2", "kernel.hip:7", "ds_write_b32", "v1,", "v2"],
+        [".loc", "1", "9", "1"],
+    ]
+    columns = {len(row) - len(row[row.index("ds_") :]) for row in rows if "ds_" in row}
+    assert len(columns) == 1
+    assert [row.split() for row in rows[-5:]] == [
+        ["conflict", "cycles", "by", "source", "line"],
+        ["conflicts", "of", "all", "executions", "source"],
+        ["4", "50.0%", "2", "kernel.hip:7"],
+        ["2", "25.0%", "1", "(no", "source", "line)"],
+        ["2", "25.0%", "1", "kernel.hip:9"],
+    ]
