@@ -114,9 +114,9 @@ def compile_all(directory: Path, only: str) -> None:
     for example in chosen:
         source = (EXAMPLES_DIR / example.path).read_text().replace(_WAVE, _WARP)
         for mode in MODES:
-            vmfb, conflicts = compile_observed(source, mode)
+            vmfb, cycles = compile_observed(source, mode)
             example.kernel.module(directory, mode).write_bytes(vmfb)
-            predicted[example.kernel.case(mode)] = conflicts
+            predicted[example.kernel.case(mode)] = cycles.conflicts
     kernels = tuple(example.kernel for example in chosen)
     CompiledKernels(TARGET, installed_versions(), kernels).write(directory)
     (directory / PREDICTIONS_FILE).write_text(json.dumps(predicted, indent=1) + "\n")
