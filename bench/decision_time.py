@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from iree.compiler import ir
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from ..iree_plugin.compile import compile as compile_module
@@ -34,7 +35,6 @@ from ..iree_plugin.mitigation import mitigation_edits
 from ..passes.base import FunctionPass, PassContext
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Matmul
-from ..sweep.progress import tracked
 from .assembly_digests import Case, cases
 from .runs import bench_parser
 
@@ -82,7 +82,8 @@ class _Timed(FunctionPass):
 
 def times_of(case: Case) -> Times:
     """Compiles a case; returns how long each pass took."""
-    load_passes()
+    flags = target_flags(case.target)
+    load_passes(flags)
     times: Times = defaultdict(list)
     edits = [
         replace(
@@ -95,7 +96,7 @@ def times_of(case: Case) -> Times:
         for edit in mitigation_edits(Mode())
     ]
     # The mode `stock` has no edits of its own.
-    compile_module(case.source, target_flags(case.target), "stock", edits=edits)
+    compile_module(case.source, flags, "stock", edits=edits)
     return dict(times)
 
 
@@ -140,7 +141,12 @@ def main() -> int:
     repeated = [case for case in chosen for _ in range(arguments.runs)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(arguments.jobs, context, max_tasks_per_child=1) as pool:
-        timed = tracked(pool.map(times_of, repeated), "compiling", len(repeated), "compiles")
+        timed = track(
+            pool.map(times_of, repeated),
+            "compiling",
+            total=len(repeated),
+            console=Console(stderr=True),
+        )
         runs: dict[Case, list[Times]] = defaultdict(list)
         for case, times in zip(repeated, timed, strict=True):
             runs[case].append(times)

@@ -165,7 +165,7 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
     """Runs in a process of its own, which loads the compiler."""
     from ..iree_plugin.early_import import import_beside_compiler
 
-    import_beside_compiler()
+    import_beside_compiler(settings.process_flags)
     from ..iree_plugin import embedding
     from ..iree_plugin.executable import check_version, compile_executable
 

@@ -6,6 +6,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from bankwise.sweep.cases import target_flags
+
 _PROGRAM = """
 import gc, importlib.abc, sys, threading
 from bankwise.iree_plugin.early_import import import_beside_compiler
@@ -61,3 +65,17 @@ def test_no_module_is_searched_for_operations_without_one() -> None:
 def test_compiles_import_no_large_dialect() -> None:
     run = subprocess.run([sys.executable, "-c", _COMPILES], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize(("target", "imported"), [("gfx942", True), ("sm_80", False)])
+def test_the_dialect_for_amd_is_imported_where_the_flags_name_such_a_gpu(
+    target: str, imported: bool
+) -> None:
+    program = (
+        "import sys\n"
+        "from bankwise.iree_plugin.early_import import load_passes\n"
+        f"load_passes({target_flags(target)})\n"
+        "print('iree.compiler.dialects.amdgpu' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == (f"{imported}\n", "")
