@@ -22,8 +22,9 @@ whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -31,9 +32,11 @@ from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import lds_model
 from ..dialect_utils.index.index_builder import IndexBuilder
 from ..dialect_utils.index.lane_values import LaneEvaluator
+from ..dialect_utils.index.other_lane import THREAD_ID
 from ..dialect_utils.memory.flat_allocations import align_allocation
-from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.flow import is_lds_allocation
 from ..dialect_utils.memory.ldmatrix_emission import LdmatrixEmitter, replace_load
+from ..dialect_utils.memory.lds_ops import ALLOC
 from ..dialect_utils.memory.matrix_fragments import (
     INSTRUCTION,
     ROW_BYTES,
@@ -42,15 +45,18 @@ from ..dialect_utils.memory.matrix_fragments import (
     lds_allocation_of,
 )
 from ..dialect_utils.memory.memref_types import shown_type
-from ..dialect_utils.memory.mma_operands import MMA, Fragment, fragments_in
-from ..dialect_utils.memory.stretches import stretches
+from ..dialect_utils.memory.mma_operands import (
+    LOADS,
+    MMA,
+    Fragment,
+    Registers,
+    fragments_in,
+)
+from ..dialect_utils.memory.stretches import Place, places_in_stretches
 from ..dialect_utils.operations import operations_in
 from .base import FunctionPass, PassContext
 from .decisions import LDMATRIX_PASS
-from .operand_loads import OperandLoads
-
-Registers = tuple[tuple[ir.Operation, ...], ...]
-"""The loads that fill each of some registers."""
+from .operand_loads import LoadsOfMemref, OperandLoads
 
 
 def _loads(registers: Registers) -> list[ir.Operation]:
@@ -66,12 +72,14 @@ class FormLdmatrix(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies matrices in a warp and has LDS allocations."""
-        return bool(operations_in(function, MMA)) and bool(lds_allocations(function))
+        return all(_products_and_allocations(operations_in(function, MMA, ALLOC)))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the loads for which it is proven; never fails."""
         function = function.operation
-        if not self.has_work(function):
+        operations = operations_in(function)
+        products, allocations = _products_and_allocations(operations)
+        if not products or not allocations:
             return
         with function.context:
             try:
@@ -83,15 +91,21 @@ class FormLdmatrix(FunctionPass):
             if all(special.name != INSTRUCTION for special in chip.special_instructions):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
-            fragments = fragments_in(function)
-            plan = _Plan(prover, _places(fragments), OperandLoads(chip))
+            fragments = fragments_in(products)
+            plan = _Plan(prover, places_in_stretches(operations, LOADS), OperandLoads(chip))
             plan.add(fragments)
-            _carry_out(plan, function)
-            self._report(function, plan.outcome, context)
+            thread_ids = [each for each in operations if each.name == THREAD_ID]
+            _carry_out(plan, LdmatrixEmitter(prover, IndexBuilder(function), thread_ids))
+            self._report(function, plan.outcome.of_memrefs(allocations), context)
 
-    def _report(self, function: ir.Operation, outcome: OperandLoads, context: PassContext) -> None:
-        """Says for each allocation what became of its loads."""
-        for memref, loads in outcome.of_memrefs(lds_allocations(function)):
+    def _report(
+        self,
+        function: ir.Operation,
+        outcomes: Sequence[tuple[ir.Value, LoadsOfMemref]],
+        context: PassContext,
+    ) -> None:
+        """Says for each memref what became of its loads."""
+        for memref, loads in outcomes:
             remark = f"of {shown_type(memref.type)} {loads.shown}"
             context.sink.remark(memref.location, remark)
             decision = self.decided(
@@ -100,8 +114,15 @@ class FormLdmatrix(FunctionPass):
             context.log.add(decision)
 
 
-@dataclass(frozen=True)
-class _Group:
+def _products_and_allocations(
+    operations: Sequence[ir.Operation],
+) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """Returns the products and the LDS allocations among operations, in their order."""
+    products = [each for each in operations if each.name == MMA]
+    return products, [each for each in operations if is_lds_allocation(each)]
+
+
+class _Group(NamedTuple):
     """Loads that one `ldmatrix` replaces."""
 
     registers: Registers
@@ -122,7 +143,7 @@ class _Plan:
     """Which loads become which `ldmatrix`, and why others do not."""
 
     prover: FragmentProver
-    places: dict[ir.Operation, tuple[int, int]]
+    places: dict[ir.Operation, Place]
     """For each load the stretch of a block without a store, and its place in it."""
     outcome: OperandLoads
     groups: list[_Group] = field(default_factory=list)
@@ -187,7 +208,7 @@ class _Plan:
                 waiting = group
                 continue
             try:
-                self.groups.append(self._group(waiting.registers + group.registers))
+                self.groups.append(self._joined(waiting, group))
             except Refusal:
                 self.groups.append(waiting)
                 waiting = group
@@ -196,6 +217,17 @@ class _Plan:
         if waiting is not None:
             self.groups.append(waiting)
 
+    def _joined(self, one: _Group, other: _Group) -> _Group:
+        """Returns the group of the registers of two groups.
+
+        Raises:
+            Refusal: their matrices are not evenly apart.
+        """
+        start, addresses = one.addresses, other.addresses
+        if self.places[addresses.origin] < self.places[start.origin]:
+            start = self.prover.seen_from(start, addresses.origin)
+        return _Group(one.registers + other.registers, self.prover.joined(start, addresses))
+
     def _group(self, registers: Registers) -> _Group:
         """Returns the group that these registers make.
 
@@ -203,18 +235,20 @@ class _Plan:
             Refusal: they make none.
         """
         loads = _loads(registers)
-        if len({load.operands[0] for load in loads}) > 1:
+        buffer = loads[0].operands[0]
+        if any(load.operands[0] != buffer for load in loads[1:]):
             raise Refusal("they read different memrefs")
-        if len({self.places[load][0] for load in loads}) > 1:
+        places = [self.places[load] for load in loads]
+        if any(stretch != places[0][0] for stretch, _ in places):
             raise Refusal("a store, a barrier or a branch may come between them")
-        first = min(loads, key=self.places.__getitem__)
+        first = loads[places.index(min(places))]
         return _Group(registers, self.prover.addresses(registers, first))
 
 
-def _carry_out(plan: _Plan, function: ir.Operation) -> None:
+def _carry_out(plan: _Plan, emitter: LdmatrixEmitter) -> None:
     """Emits what is planned, and erases the loads."""
-    emitter = LdmatrixEmitter(plan.prover, IndexBuilder(function))
     erased: list[ir.Operation] = []
+    read: dict[ir.Value, None] = {}
     for group in plan.groups:
         try:
             matrices = emitter.emit(group.addresses)
@@ -226,22 +260,10 @@ def _carry_out(plan: _Plan, function: ir.Operation) -> None:
                 replace_load(load, matrices, number, element)
         plan.outcome.replace(group.registers, group.addresses.transposed)
         erased += group.loads
-        allocation = lds_allocation_of(group.addresses.origin.operands[0])
+        read[group.addresses.origin.operands[0]] = None
+    for buffer in read:
+        allocation = lds_allocation_of(buffer)
         assert allocation is not None
         align_allocation(allocation, ROW_BYTES)
     for load in erased:
         load.erase()
-
-
-def _places(fragments: list[Fragment]) -> dict[ir.Operation, tuple[int, int]]:
-    """Numbers the stretches of the blocks that hold loads, and the operations in each of them."""
-    places: dict[ir.Operation, tuple[int, int]] = {}
-    number = 0
-    for fragment in fragments:
-        for load in fragment.loads:
-            if load in places:
-                continue
-            for stretch in stretches(load.block):
-                number += 1
-                places |= {each: (number, place) for place, each in enumerate(stretch)}
-    return places

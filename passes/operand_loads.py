@@ -90,6 +90,9 @@ class OperandLoads:
     _of_memref: dict[ir.Value, LoadsOfMemref] = field(default_factory=dict)
     """By the result of the allocation, as the hash of an operation changes with its attributes;
     or by the memref itself, where it may be one of several allocations."""
+    _keys: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    """By memref."""
+    _known_cycles: dict[int, int] = field(default_factory=dict)
 
     def keep(self, loads: Sequence[ir.Operation], reason: str) -> None:
         """Notes that loads stay, and why."""
@@ -99,13 +102,11 @@ class OperandLoads:
     def replace(self, registers: Sequence[Sequence[ir.Operation]], transposing: bool) -> None:
         """Notes that one `ldmatrix` takes the place of the loads of some registers."""
         loads = [load for register in registers for load in register]
-        width = REGISTER_BITS // 8 // len(registers[0])
-        pieces = self.chip.legalize(AccessKind.READ, width, width)
         outcome = self._of(loads[0])
         outcome.replaced += len(loads)
         outcome.instructions += 1
         outcome.transposing += transposing
-        outcome.cycles_before += len(loads) * sum(len(piece.phases) for piece, _ in pieces)
+        outcome.cycles_before += len(loads) * self._cycles(len(registers[0]))
         # The LDS serves the lanes of one matrix together.
         outcome.cycles_after += len(registers)
 
@@ -116,8 +117,17 @@ class OperandLoads:
         found = {each.results[0]: LoadsOfMemref() for each in allocations}
         return list((found | self._of_memref).items())
 
+    def _cycles(self, loads: int) -> int:
+        """Returns the LDS cycles of each of the loads of a register, without bank conflicts."""
+        if loads not in self._known_cycles:
+            width = REGISTER_BITS // 8 // loads
+            pieces = self.chip.legalize(AccessKind.READ, width, width)
+            self._known_cycles[loads] = sum(len(piece.phases) for piece, _ in pieces)
+        return self._known_cycles[loads]
+
     def _of(self, load: ir.Operation) -> LoadsOfMemref:
         memref = load.operands[0]
-        allocation = lds_allocation_of(memref)
-        key = memref if allocation is None else allocation.results[0]
-        return self._of_memref.setdefault(key, LoadsOfMemref())
+        if memref not in self._keys:
+            allocation = lds_allocation_of(memref)
+            self._keys[memref] = memref if allocation is None else allocation.results[0]
+        return self._of_memref.setdefault(self._keys[memref], LoadsOfMemref())

@@ -34,6 +34,7 @@ class IndexBuilder:
     function: ir.Operation
     _constants: dict[int, ir.Value] = field(default_factory=dict)
     _last: dict[ir.Value, ir.Operation] = field(default_factory=dict)
+    _flags: dict[bool, ir.Attribute] = field(default_factory=dict)
 
     def constant(self, value: int) -> ir.Value:
         """Returns the index constant `value`, at the entry of the function."""
@@ -131,16 +132,24 @@ class IndexBuilder:
         """
         if constant == 0:
             return value
-        flags = "nsw, nuw" if no_unsigned_wrap else "nsw"
         operand = self.constant(constant)
-        with ir.InsertionPoint(user), user.location:
-            operation = ir.Operation.create(
-                "arith.addi",
-                results=[ir.IndexType.get()],
-                operands=[value, operand],
-                attributes={"overflowFlags": ir.Attribute.parse(f"#arith.overflow<{flags}>")},
-            )
+        operation = ir.Operation.create(
+            "arith.addi",
+            results=[operand.type],
+            operands=[value, operand],
+            attributes={"overflowFlags": self._overflow_flags(no_unsigned_wrap)},
+            loc=user.location,
+            ip=ir.InsertionPoint(user),
+        )
         return operation.results[0]
+
+    def _overflow_flags(self, no_unsigned_wrap: bool) -> ir.Attribute:
+        """Returns what says that a sum does not wrap, parsed once."""
+        if no_unsigned_wrap not in self._flags:
+            flags = "nsw, nuw" if no_unsigned_wrap else "nsw"
+            context = self.function.context
+            self._flags[no_unsigned_wrap] = ir.Attribute.parse(f"#arith.overflow<{flags}>", context)
+        return self._flags[no_unsigned_wrap]
 
 
 @dataclass(frozen=True)

@@ -35,17 +35,23 @@ def compute_after_operands(
     visited without recursion: index arithmetic is deeper than Python's stack. Any nodes will do
     that say what they depend on.
     """
+    if value in known:
+        return known[value]
     pending = [value]
+    waiting: dict[Node, Sequence[Node]] = {}
     while pending:
         top = pending[-1]
         if top in known:
             pending.pop()
             continue
-        operands = operands_of(top)
-        missing = [operand for operand in operands if operand not in known]
-        if missing:
-            pending.extend(missing)
-            continue
+        operands = waiting.pop(top, None)
+        if operands is None:
+            operands = operands_of(top)
+            missing = [operand for operand in operands if operand not in known]
+            if missing:
+                waiting[top] = operands
+                pending.extend(missing)
+                continue
         known[top] = compute(top, operands)
         pending.pop()
     return known[value]

@@ -22,7 +22,7 @@ undefined (division by zero, a shift beyond the width) the value is `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
@@ -109,6 +109,27 @@ class LaneValues:
         flat = self.values.reshape(-1)
         return int(flat[0]) if flat.size and (flat == flat[0]).all() else None
 
+    def pattern(self) -> tuple[Hashable, int]:
+        """Returns what differs between lanes and trips, and the number that is added to it.
+
+        Two values have the same pattern if and only if they differ by the same number in all lanes
+        and trips, which then is the difference of their numbers. An axis along which nothing
+        differs is no part of the pattern. Of a value without any trip the number is 0.
+        """
+        if not self.values.size:
+            return (self.loops, self.values.shape), 0
+        number = self.values.flat[0]
+        rest, loops = self.values - number, list[Loop]()
+        for axis, size in enumerate(rest.shape):
+            if size == 1:
+                continue
+            first = rest[(slice(None),) * axis + (slice(1),)]
+            if (rest == first).all():
+                rest = first
+            elif axis < len(self.loops):
+                loops.append(self.loops[axis])
+        return (tuple(loops), rest.shape[-2:], rest.tobytes()), int(number)
+
     def full(self, launch: Launch) -> IntArray:
         """Returns the values as [*trips, waves, subgroup_size]."""
         shape = (*(loop.trips for loop in self.loops), launch.waves, launch.subgroup_size)
@@ -140,7 +161,8 @@ def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray
 def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
     """Applies a NumPy function lane by lane; Unknown when the result would be too large."""
     loops, arrays = align(values)
-    size = prod(np.broadcast_shapes(*(a.shape for a in arrays)))
+    shapes = {each.shape for each in arrays if each.size != 1}
+    size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
     if size > MAX_LANE_VALUES:
         return Unknown(f"{size} values over all trips of the loops are too many to enumerate")
     with np.errstate(all="ignore"):
@@ -225,8 +247,7 @@ class LaneEvaluator:
         name = _name(operation)
         if name in _SOURCES:
             return _SOURCES[name](operation, self.launch)
-        result = ir.OpResult(value).result_number
-        return compute_result(operation, result, arguments)
+        return _computed(operation, name, ir.OpResult(value).result_number, width, arguments)
 
     def _block_argument(
         self, value: ir.BlockArgument, bounds: list[LaneValues]
@@ -244,8 +265,18 @@ def compute_result(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
     """Returns result number `result` of an integer or index operation on known operands."""
-    name = _name(operation)
-    width = bit_width(operation.results[result].type)
+    return _computed(
+        operation, _name(operation), result, bit_width(operation.results[result].type), operands
+    )
+
+
+def _computed(
+    operation: ir.Operation,
+    name: str,
+    result: int,
+    width: int | None,
+    operands: list[LaneValues],
+) -> LaneValues | Unknown:
     if name not in _COMPUTED or width is None:
         return Unknown(f"result of {name}")
     computed = _COMPUTED[name](operation, result, operands)
@@ -534,16 +565,17 @@ def _linearize(
     The first base is not used.
     """
     digit_count = linearize_digits(operation)
-    digits, dynamic = operands[:digit_count], operands[digit_count:]
-    if not digits:
+    if not digit_count:
         return constant(0)
-    basis = basis_of(operation, dynamic, constant)[-(digit_count - 1) :] if digit_count > 1 else []
-    value: LaneValues | Unknown = digits[0]
-    for base, digit in zip(basis, digits[1:], strict=True):
-        if isinstance(value, Unknown):
-            return value
-        value = combine(lambda v, b, d: v * b + d, value, base, digit)
-    return value
+
+    def number(*arrays: IntArray) -> IntArray:
+        value, *digits = arrays[:digit_count]
+        basis: list[Any] = basis_of(operation, arrays[digit_count:], int)
+        for base, digit in zip(basis[len(basis) - len(digits) :], digits, strict=True):
+            value = value * base + digit
+        return value
+
+    return combine(number, *operands)
 
 
 _UNSIGNED_QUOTIENT_UP = _on_unsigned(lambda a, b: a // b + (a % b != 0).astype(np.uint64))

@@ -15,9 +15,13 @@ the same distance apart in all lanes share this base, and differ by constants:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
+import numpy as np
 from iree.compiler import ir
 
 from ..diagnostics import Refusal
@@ -26,38 +30,44 @@ from ..index.index_builder import IndexBuilder
 from ..index.index_ops import dimension_of
 from ..index.lane_values import LaneValues, Unknown, combine
 from ..index.other_lane import THREAD_ID, OtherLane
-from ..operations import operations_in
 from .lds_ops import LDMATRIX
 from .matrix_fragments import LANES, ROWS, FragmentProver, MatrixAddresses, Steps
 from .memref_types import type_of
 from .mma_operands import REGISTER_BITS
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Base:
-    """Indices that each lane computes once, for all groups of loads alike."""
+    """Indices that each lane computes once, for all groups of loads alike.
+
+    Attributes:
+        addresses: the rows that the lanes start there.
+        indices: one along each dimension.
+        proven: of how many matrices it is known that the lanes have the indices of their rows.
+    """
 
     addresses: MatrixAddresses
     indices: tuple[ir.Value, ...]
+    proven: int = 0
 
-    def serves(self, addresses: MatrixAddresses) -> bool:
-        """Returns whether the rows of other matrices are as far apart, of whatever memref."""
-        mine, theirs = self.addresses, addresses
-        return (mine.transposed, mine.parity, mine.low, mine.high) == (
-            theirs.transposed,
-            theirs.parity,
-            theirs.low,
-            theirs.high,
-        ) and mine.origin.block == theirs.origin.block
+
+_Alike = tuple[ir.Block, bool, Steps, Steps, Steps]
+"""What matrices have in common that one base can serve, of whatever memrefs: the block, whether
+they are transposed, and how far their rows are apart."""
 
 
 @dataclass
 class LdmatrixEmitter:
-    """Emits the `nvgpu.ldmatrix` of one function, those of a block in the order of its text."""
+    """Emits the `nvgpu.ldmatrix` of one function, those of a block in the order of its text.
+
+    Attributes:
+        thread_ids: the `gpu.thread_id` of the function.
+    """
 
     prover: FragmentProver
     builder: IndexBuilder
-    _bases: list[_Base] = field(default_factory=list)
+    thread_ids: Sequence[ir.Operation]
+    _bases: dict[_Alike, list[_Base]] = field(default_factory=dict)
 
     def emit(self, addresses: MatrixAddresses) -> ir.Value:
         """Emits one right before the first of the loads, and returns its result.
@@ -67,32 +77,43 @@ class LdmatrixEmitter:
         Raises:
             Refusal: no lane can compute where another one reads.
         """
-        before, constants = self._base(addresses)
+        base, constants = self._base(addresses)
+        if base.proven < addresses.matrices:
+            self._check(base, addresses.matrices)
+            base.proven = addresses.matrices
         load = addresses.origin
         indices = [
             self.builder.add_constant_before(load, index, constant, no_unsigned_wrap=False)
-            for index, constant in zip(before.indices, constants, strict=True)
+            for index, constant in zip(base.indices, constants, strict=True)
         ]
-        self._check(addresses, indices)
         return _ldmatrix(addresses, indices)
 
     def _base(self, addresses: MatrixAddresses) -> tuple[_Base, Steps]:
-        """Returns indices for the lanes, and the constants to be added to them."""
-        for base in self._bases:
-            if base.serves(addresses):
-                try:
-                    away = self.prover.distance(addresses.origin, base.addresses.origin)
-                except Refusal:
-                    continue
-                steps = zip(away, addresses.first, base.addresses.first, strict=True)
-                return base, tuple(a + mine - theirs for a, mine, theirs in steps)
+        """Returns indices for the lanes, and the constants to be added to them.
+
+        In all lanes and trips, the rows of `addresses` start where those of the base do, plus the
+        constants.
+        """
+        origin, parts = addresses.origin, (addresses.parity, addresses.low, addresses.high)
+        bases = self._bases.setdefault((origin.block, addresses.transposed, *parts), [])
+        for base in bases:
+            try:
+                away = self.prover.distance(origin, base.addresses.origin)
+            except Refusal:
+                continue
+            steps = zip(away, addresses.first, base.addresses.first, strict=True)
+            return base, tuple(a + mine - theirs for a, mine, theirs in steps)
         base = _Base(addresses, self._lane_indices(addresses))
-        self._bases.append(base)
+        bases.append(base)
         return base, (0,) * len(base.indices)
+
+    @cached_property
+    def _thread(self) -> ir.Value:
+        return _thread_x(self.prover.function, self.thread_ids)
 
     def _lane_indices(self, addresses: MatrixAddresses) -> tuple[ir.Value, ...]:
         load = addresses.origin
-        thread = _thread_x(self.prover.function)
+        thread = self._thread
         row = "mod 8 floordiv 2" if addresses.transposed else "mod 8 * 4"
         with ir.InsertionPoint(load), load.location:
             warp = f"d0 floordiv {LANES} * {LANES}"
@@ -102,16 +123,20 @@ class LdmatrixEmitter:
                 for dimension, index in enumerate(list(load.operands)[1:])
             )
 
-    def _check(self, addresses: MatrixAddresses, indices: list[ir.Value]) -> None:
-        """Makes sure that every lane has the indices of its row, in all warps and trips."""
-        evaluator = self.prover.evaluator
-        lanes = ROWS * addresses.matrices
-        for index, expected in zip(indices, self.prover.expected(addresses), strict=True):
+    def _check(self, base: _Base, matrices: int) -> None:
+        """Makes sure that each lane of a base has the indices of its row, in all warps and trips.
+
+        Raises:
+            Refusal: a lane has not.
+        """
+        evaluator, addresses = self.prover.evaluator, base.addresses._replace(matrices=matrices)
+        lanes = ROWS * matrices
+        for index, expected in zip(base.indices, self.prover.expected(addresses), strict=True):
             value = evaluator.evaluate(index)
             if isinstance(value, Unknown):
                 raise Refusal(f"an index depends on the {value.reason}")
             given = LaneValues(value.full(self.prover.launch)[..., :lanes], value.loops)
-            away = combine(lambda a, b: a - b, given, expected)
+            away = combine(np.subtract, given, expected)
             if isinstance(away, Unknown) or away.values.any():
                 raise Refusal("no lane can compute where another one reads")
 
@@ -141,10 +166,10 @@ def _apply(text: str, *operands: ir.Value) -> ir.Value:
     return created.results[0]
 
 
-def _thread_x(function: ir.Operation) -> ir.Value:
+def _thread_x(function: ir.Operation, thread_ids: Sequence[ir.Operation]) -> ir.Value:
     """Returns the thread id along x, at the entry of the function."""
     entry = function.regions[0].blocks[0]
-    known = [each for each in operations_in(function, THREAD_ID) if dimension_of(each) == 0]
+    known = [each for each in thread_ids if dimension_of(each) == 0]
     for each in known:
         if each.block == entry:
             return each.results[0]
@@ -164,17 +189,23 @@ def _ldmatrix(addresses: MatrixAddresses, indices: list[ir.Value]) -> ir.Value:
     element = type_of(buffer).element_type
     bits = element_bits(element)
     assert bits is not None
-    with ir.InsertionPoint(load), load.location:
-        kind = ir.VectorType.get([addresses.matrices, REGISTER_BITS // bits], element)
-        created = ir.Operation.create(
-            LDMATRIX,
-            results=[kind],
-            operands=[buffer, *indices],
-            attributes={
-                "transpose": ir.BoolAttr.get(addresses.transposed),
-                "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), addresses.matrices),
-            },
-        )
+    context = load.context
+    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, context), addresses.matrices)
+    created = ir.Operation.create(
+        LDMATRIX,
+        results=[
+            ir.VectorType.get(
+                [addresses.matrices, REGISTER_BITS // bits], element, loc=load.location
+            )
+        ],
+        operands=[buffer, *indices],
+        attributes={
+            "transpose": ir.BoolAttr.get(addresses.transposed, context),
+            "numTiles": count,
+        },
+        loc=load.location,
+        ip=ir.InsertionPoint(load),
+    )
     return created.results[0]
 
 
@@ -187,25 +218,43 @@ def replace_load(load: ir.Operation, matrices: ir.Value, register: int, element:
     The load stays, without users. `matrices` must come before it.
     """
     result = load.results[0]
-    with ir.InsertionPoint(load), load.location:
-        kind = result.type
-        if not isinstance(kind, ir.VectorType):
-            result.replace_all_uses_with(_extract(matrices, [register, element], kind))
-        elif prod(kind.shape) == 1:
-            scalar = _extract(matrices, [register, element], kind.element_type)
-            result.replace_all_uses_with(_made("vector.from_elements", kind, scalar))
+    kind, at = result.type, _Place(ir.InsertionPoint(load), load.location)
+    if not isinstance(kind, ir.VectorType):
+        new = at.extract(matrices, [register, element], kind)
+    else:
+        shape, count = kind.shape, ir.VectorType(matrices.type).shape[1]
+        if prod(shape) == 1:
+            scalar = at.extract(matrices, [register, element], kind.element_type)
+            new = at.create("vector.from_elements", kind, scalar)
+        elif shape == [count]:
+            new = at.extract(matrices, [register], kind)
         else:
-            count = ir.VectorType(matrices.type).shape[1]
-            row = _extract(matrices, [register], ir.VectorType.get([count], kind.element_type))
-            is_same = row.type == kind
-            result.replace_all_uses_with(row if is_same else _made("vector.shape_cast", kind, row))
+            flat = ir.VectorType.get([count], kind.element_type)
+            new = at.create("vector.shape_cast", kind, at.extract(matrices, [register], flat))
+    result.replace_all_uses_with(new)
 
 
-def _extract(vector: ir.Value, position: list[int], kind: ir.Type) -> ir.Value:
-    static = ir.DenseI64ArrayAttr.get(position)
-    return _made("vector.extract", kind, vector, static_position=static)
+class _Place(NamedTuple):
+    """Where operations are created, and the location that they get."""
 
+    point: ir.InsertionPoint
+    location: ir.Location
 
-def _made(name: str, kind: ir.Type, operand: ir.Value, **attributes: ir.Attribute) -> ir.Value:
-    created = ir.Operation.create(name, results=[kind], operands=[operand], attributes=attributes)
-    return created.results[0]
+    def extract(self, vector: ir.Value, position: list[int], kind: ir.Type) -> ir.Value:
+        """Creates a `vector.extract` at a static position."""
+        static = ir.DenseI64ArrayAttr.get(position, kind.context)
+        return self.create("vector.extract", kind, vector, static_position=static)
+
+    def create(
+        self, name: str, kind: ir.Type, operand: ir.Value, **attributes: ir.Attribute
+    ) -> ir.Value:
+        """Creates an operation with one operand and one result."""
+        created = ir.Operation.create(
+            name,
+            results=[kind],
+            operands=[operand],
+            attributes=attributes,
+            loc=self.location,
+            ip=self.point,
+        )
+        return created.results[0]

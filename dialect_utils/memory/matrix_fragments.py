@@ -18,9 +18,10 @@ below. Lane 4 r reads at [r, 0], lane 4 r + c at [r, 2 c]: these are two plain m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import add, mul, sub
+from typing import Any, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -33,14 +34,13 @@ from ..index.lane_values import (
     LaneEvaluator,
     LaneValues,
     Unknown,
-    combine,
     existing_lanes,
 )
 from ..operations import defining_operation
 from .flow import is_lds_allocation
 from .lds_ops import LDMATRIX, Misaligned, in_elements, view_row
 from .memref_types import tile_of, type_of
-from .mma_operands import REGISTER_BITS
+from .mma_operands import REGISTER_BITS, Registers
 from .surroundings import surroundings_of
 from .traced_views import TracedView
 
@@ -50,16 +50,27 @@ ROW_BYTES = 16
 ROWS = 8
 LANES = 32
 
+_NOT_ALIKE = "they are not equally far apart in all lanes"
+_UNEVEN = "their matrices are not evenly apart"
+
+_FAR = 1 << 62
+"""Constants of indices are smaller, so that their differences are 64-bit integers."""
+
 Steps = tuple[int, ...]
 """A distance in elements along each dimension of a memref."""
 
 
-@dataclass(frozen=True)
-class MatrixAddresses:
+def source_lane(row: int, transposed: bool) -> int:
+    """Returns the lane of a load whose indices start row `row` of a matrix."""
+    return row // 2 if transposed else 4 * row
+
+
+class MatrixAddresses(NamedTuple):
     """Where `ldmatrix` starts its rows, told by the lanes of one of the loads that it replaces.
 
-    Row r of matrix m starts, along each dimension, where the lane `source_lane(r)` of `origin`
-    reads, plus `first`, plus `parity` if r is odd, plus `low` if m is odd, plus `high` if m >= 2.
+    Row r of matrix m starts, along each dimension, where the lane `source_lane(r, transposed)` of
+    `origin` reads, plus `first`, plus `parity` if r is odd, plus `low` if m is odd, plus `high` if
+    m >= 2.
     """
 
     origin: ir.Operation
@@ -71,66 +82,106 @@ class MatrixAddresses:
     low: Steps
     high: Steps
 
-    def source_lane(self, row: int) -> int:
-        """Returns the lane whose indices start row `row` of each matrix."""
-        return row // 2 if self.transposed else 4 * row
-
     def steps(self, lane: Any) -> tuple[Any, ...]:
         """Returns the distances of the row that `lane` gives from where its source lane reads.
 
         For an array of lanes, they are arrays.
         """
-        bits = (1, lane % 2, lane // 8 % 2, lane // 16 % 2)
-        parts = (self.first, self.parity, self.low, self.high)
-        columns = zip(*parts, strict=True)
-        return tuple(sum(b * n for b, n in zip(bits, column, strict=True)) for column in columns)
+        odd, second, third = lane % 2, lane // 8 % 2, lane // 16 % 2
+        columns = zip(self.first, self.parity, self.low, self.high, strict=True)
+        return tuple(n + odd * p + second * m + third * h for n, p, m, h in columns)
+
+
+class _Reading(NamedTuple):
+    """Where a load reads, told from other loads.
+
+    Attributes:
+        buffer: the memref.
+        patterns: for each index what differs between lanes and trips (`LaneValues.pattern`), by a
+            number.
+        at: what is added to that.
+    """
+
+    buffer: ir.Value
+    patterns: tuple[int, ...]
+    at: Steps
 
 
 @dataclass(frozen=True)
 class _RowStarts:
-    """Where rows of 16 bytes start in the lanes of a load.
+    """Where the rows of 16 bytes start that the lanes of one load tell.
 
     Attributes:
-        behind: by how many elements they start behind multiples of 16 bytes.
+        at: the constants of that load's indices.
+        behind: by how many elements the rows start behind multiples of 16 bytes.
         lowest: the least index along the last dimension of the memref.
         highest: the greatest one.
     """
 
+    at: Steps
     behind: frozenset[int]
     lowest: int
     highest: int
 
-    def moved(self, away: Steps, strides: tuple[int, ...], row_elements: int) -> _RowStarts:
-        """Returns the same for a load that reads elsewhere by a constant in each dimension."""
-        by = sum(n * stride for n, stride in zip(away, strides, strict=True))
-        behind = frozenset((each + by) % row_elements for each in self.behind)
-        return _RowStarts(behind, self.lowest + away[-1], self.highest + away[-1])
+
+@dataclass(frozen=True)
+class _Memref:
+    """What is known of a memref that loads read.
+
+    Attributes:
+        view: what it shows of its allocation.
+        row_elements: the elements of 16 bytes.
+        parted: why rows of 16 bytes are not whole in the LDS; empty where they are.
+    """
+
+    view: TracedView
+    row_elements: int
+    parted: str
+
+    @staticmethod
+    def of(buffer: ir.Value, evaluator: LaneEvaluator) -> _Memref:
+        """Reads a memref.
+
+        Raises:
+            Refusal: what it shows is not known, or its elements fill no registers.
+        """
+        view, row_elements = _view_of(buffer, evaluator), _row_elements(buffer)
+        if isinstance(view.chain, Unknown):
+            return _Memref(view, row_elements, view.chain.reason)
+        is_parted = contiguous_run(view.chain) % row_elements
+        parted = "a swizzle takes the rows of 16 bytes apart" if is_parted else ""
+        return _Memref(view, row_elements, parted)
 
 
-_Like = tuple[ir.Value, bool]
-"""A memref, and whether loads of it are transposed."""
+_Like = tuple[ir.Value, tuple[int, ...], bool]
+"""A memref, the patterns of indices, and whether loads with these are transposed."""
 
 
 @dataclass
 class FragmentProver:
-    """Decides which groups of loads in one function are matrices."""
+    """Decides which groups of loads in one function are matrices.
+
+    What has been proven of one load is proven of all that read it elsewhere by a constant.
+    """
 
     function: ir.Operation
     launch: Launch
     evaluator: LaneEvaluator
-    _steps: dict[tuple[ir.Value, ir.Value], int | None] = field(default_factory=dict)
-    """By how much indices differ; None where not by the same in all lanes and trips."""
     _executed: set[ir.Block] = field(default_factory=set)
     """Blocks that all lanes of a warp execute together."""
-    _views: dict[ir.Value, TracedView] = field(default_factory=dict)
-    _matrices: dict[_Like, ir.Operation] = field(default_factory=dict)
-    """A load whose lanes are known to read a matrix, and so do those of loads a constant away."""
-    _starts: dict[_Like, tuple[ir.Operation, _RowStarts]] = field(default_factory=dict)
-    """A load of which it is known where rows start, which tells it of loads a constant away."""
+    _memrefs: dict[ir.Value, _Memref] = field(default_factory=dict)
+    _patterns: dict[Hashable, int] = field(default_factory=dict)
+    """The numbers of all patterns."""
+    _indices: dict[ir.Value, tuple[int, int]] = field(default_factory=dict)
+    """The number of an index's pattern, and its constant."""
+    _readings: dict[ir.Operation, _Reading] = field(default_factory=dict)
+    _matrices: set[_Like] = field(default_factory=set)
+    """Of which loads it is known that their lanes read a matrix."""
+    _starts: dict[_Like, _RowStarts] = field(default_factory=dict)
+    _aligned: set[tuple[ir.Operation, bool]] = field(default_factory=set)
+    """Loads of which it is known that `ldmatrix` can read the rows that they start."""
 
-    def addresses(
-        self, registers: Sequence[tuple[ir.Operation, ...]], first: ir.Operation
-    ) -> MatrixAddresses:
+    def addresses(self, registers: Registers, first: ir.Operation) -> MatrixAddresses:
         """Returns where the rows start of the matrices that fill 1, 2 or 4 registers.
 
         Args:
@@ -144,24 +195,38 @@ class FragmentProver:
         if block not in self._executed:
             self._check_all_lanes(first)
             self._executed.add(block)
+        memref = self._memref(first.operands[0])
+        origin = self._reading(first)
+        readings = [[self._reading(load) for load in loads] for loads in registers]
+        if any(each.patterns != origin.patterns for loads in readings for each in loads):
+            raise Refusal(_NOT_ALIKE)
         transposed = len(registers[0]) > 1
-        buffer = first.operands[0]
-        if buffer not in self._views:
-            self._views[buffer] = _view_of(buffer, self.evaluator)
-        view = self._views[buffer]
-        row_elements = _row_elements(buffer)
-        away = [[self.distance(load, first) for load in loads] for loads in registers]
-        self._check_lanes(first, transposed, view, row_elements)
-        parity = _between(away[0][-1], away[0][0])
-        low = _between(away[1][0], away[0][0]) if len(away) > 1 else (0,) * len(parity)
-        high = _between(away[2][0], away[0][0]) if len(away) > 2 else (0,) * len(parity)
-        found = MatrixAddresses(first, len(registers), transposed, away[0][0], parity, low, high)
-        for number, loads in enumerate(away):
-            for odd, distance in enumerate(loads):
-                if found.steps(8 * number + odd) != distance:
-                    raise Refusal("their matrices are not evenly apart")
-        self._check_rows(found, view, row_elements, [step for loads in away for step in loads])
+        self._check_lanes(first, transposed, memref)
+        found = _evenly_apart(first, origin.at, [[each.at for each in loads] for loads in readings])
+        for register in registers:
+            for load in register:
+                if (load, transposed) not in self._aligned:
+                    self._check_rows(load, transposed, memref)
         return found
+
+    def joined(self, one: MatrixAddresses, other: MatrixAddresses) -> MatrixAddresses:
+        """Returns where the rows of two groups of two matrices start, read by one `ldmatrix`.
+
+        The groups read one memref, both or none of them transposed. The origin stays that of `one`.
+
+        Raises:
+            Refusal: the matrices are not evenly apart.
+        """
+        away = self.distance(other.origin, one.origin)
+        if (one.parity, one.low) != (other.parity, other.low):
+            raise Refusal(_UNEVEN)
+        high = tuple(map(add, away, _between(other.first, one.first)))
+        return one._replace(matrices=4, high=high)
+
+    def seen_from(self, addresses: MatrixAddresses, origin: ir.Operation) -> MatrixAddresses:
+        """Returns the same rows told by the lanes of another load, a constant away."""
+        first = tuple(map(add, addresses.first, self.distance(addresses.origin, origin)))
+        return addresses._replace(origin=origin, first=first)
 
     def indices(self, load: ir.Operation) -> list[LaneValues]:
         """Returns what each index of a load is in every lane.
@@ -177,26 +242,43 @@ class FragmentProver:
         Raises:
             Refusal: it is not the same, or not known.
         """
-        indices, others = (list(each.operands)[1:] for each in (load, other))
-        return tuple(map(self._step, indices, others))
+        one, two = self._reading(load), self._reading(other)
+        if one.patterns != two.patterns:
+            raise Refusal(_NOT_ALIKE)
+        return _between(one.at, two.at)
 
-    def _step(self, index: ir.Value, other: ir.Value) -> int:
-        """Returns by how much one index is more than another one."""
-        pair = (index, other)
-        if pair not in self._steps:
-            values = self._known(index), self._known(other)
-            away = combine(np.subtract, *values)
-            self._steps[pair] = None if isinstance(away, Unknown) else away.uniform
-        step = self._steps[pair]
-        if step is None:
-            raise Refusal("they are not equally far apart in all lanes")
-        return step
+    def _reading(self, load: ir.Operation) -> _Reading:
+        """Returns where a load reads.
+
+        Raises:
+            Refusal: an index is not known, or the load is never executed.
+        """
+        if load not in self._readings:
+            buffer, *indices = load.operands
+            parts = [self._split(index) for index in indices]
+            patterns = tuple(pattern for pattern, _ in parts)
+            self._readings[load] = _Reading(buffer, patterns, tuple(at for _, at in parts))
+        return self._readings[load]
+
+    def _split(self, index: ir.Value) -> tuple[int, int]:
+        if index not in self._indices:
+            value = self._known(index)
+            pattern, at = value.pattern()
+            if not value.values.size or abs(at) >= _FAR:
+                raise Refusal(_NOT_ALIKE)
+            self._indices[index] = self._patterns.setdefault(pattern, len(self._patterns)), at
+        return self._indices[index]
 
     def _known(self, index: ir.Value) -> LaneValues:
         value = self.evaluator.evaluate(index)
         if isinstance(value, Unknown):
             raise Refusal(f"an index depends on the {value.reason}")
         return value
+
+    def _memref(self, buffer: ir.Value) -> _Memref:
+        if buffer not in self._memrefs:
+            self._memrefs[buffer] = _Memref.of(buffer, self.evaluator)
+        return self._memrefs[buffer]
 
     def _check_all_lanes(self, load: ir.Operation) -> None:
         """Makes sure that all lanes of a warp execute `load` together."""
@@ -211,77 +293,61 @@ class FragmentProver:
             if (mask.values != mask.values[..., :1]).any():
                 raise Refusal("not all lanes take part")
 
-    def _check_lanes(
-        self, load: ir.Operation, transposed: bool, view: TracedView, row_elements: int
-    ) -> None:
+    def _check_lanes(self, load: ir.Operation, transposed: bool, memref: _Memref) -> None:
         """Makes sure that the lanes of a load read a matrix with rows along the last dimension."""
-        if view.strides[-1] != 1:
+        if memref.view.strides[-1] != 1:
             raise Refusal("neighbours along the last dimension are not neighbours in memory")
-        like = (load.operands[0], transposed)
-        if like in self._matrices and self._away(load, self._matrices[like]) is not None:
+        reading = self._reading(load)
+        like = (reading.buffer, reading.patterns, transposed)
+        if like in self._matrices:
             return
         lanes = np.arange(LANES)
         if transposed:
             source, behind = lanes % 4, lanes // 4
         else:
-            source, behind = lanes // 4 * 4, lanes % 4 * (row_elements // 4)
+            source, behind = lanes // 4 * 4, lanes % 4 * (memref.row_elements // 4)
         indices = [value.full(self.launch) for value in self.indices(load)]
         for dimension, values in enumerate(indices):
             is_last = dimension == len(indices) - 1
             if (values != values[..., source] + (behind if is_last else 0)).any():
                 raise Refusal("their lanes do not read the rows or columns of an 8x8 matrix")
-        self._matrices[like] = load
+        self._matrices.add(like)
 
-    def _away(self, load: ir.Operation, other: ir.Operation) -> Steps | None:
-        """Returns how far a load reads behind another one, as `distance`; None if not known."""
-        try:
-            return self.distance(load, other)
-        except Refusal:
-            return None
+    def _check_rows(self, load: ir.Operation, transposed: bool, memref: _Memref) -> None:
+        """Makes sure that every row that lanes of a load start is 16 aligned bytes in a row."""
+        if memref.parted:
+            raise Refusal(memref.parted)
+        view, row_elements = memref.view, memref.row_elements
+        starts = self._row_starts(load, transposed, memref)
+        step = _between(self._reading(load).at, starts.at)
+        moved = sum(map(mul, step, view.strides))
+        if any((each + moved) % row_elements for each in starts.behind):
+            raise Misaligned(LDMATRIX, ROW_BYTES, load.location)
+        right = step[-1]
+        if starts.lowest + right < 0 or starts.highest + right + row_elements > view.sizes[-1]:
+            raise Refusal("a row of 16 bytes leaves the last dimension of the memref")
+        self._aligned.add((load, transposed))
 
-    def _check_rows(
-        self, found: MatrixAddresses, view: TracedView, row_elements: int, away: list[Steps]
-    ) -> None:
-        """Makes sure that every row is 16 aligned bytes in one row of the memref."""
-        chain = view.chain
-        if isinstance(chain, Unknown):
-            raise Refusal(chain.reason)
-        if contiguous_run(chain) % row_elements:
-            raise Refusal("a swizzle takes the rows of 16 bytes apart")
-        starts = self._row_starts(found, view, row_elements)
-        for step in away:
-            moved = sum(n * by for n, by in zip(step, view.strides, strict=True))
-            if any((each + moved) % row_elements for each in starts.behind):
-                raise Misaligned(LDMATRIX, ROW_BYTES, found.origin.location)
-            end = starts.highest + step[-1] + row_elements
-            if starts.lowest + step[-1] < 0 or end > view.sizes[-1]:
-                raise Refusal("a row of 16 bytes leaves the last dimension of the memref")
-
-    def _row_starts(
-        self, found: MatrixAddresses, view: TracedView, row_elements: int
-    ) -> _RowStarts:
-        """Returns where the lanes of the origin that start rows read.
+    def _row_starts(self, load: ir.Operation, transposed: bool, memref: _Memref) -> _RowStarts:
+        """Returns where the lanes that start rows read, of this load or one a constant away.
 
         Raises:
             Refusal: that is not known.
         """
-        load = found.origin
-        like = (load.operands[0], found.transposed)
-        if like in self._starts:
-            other, starts = self._starts[like]
-            away = self._away(load, other)
-            if away is not None:
-                return starts.moved(away, view.strides, row_elements)
-        sources = [found.source_lane(row) for row in range(ROWS)]
-        first = view.element(list(load.operands)[1:], self.evaluator)
-        if isinstance(first, Unknown):
-            raise Refusal(f"an offset depends on the {first.reason}")
-        elements = first.full(self.launch)[..., sources]
-        behind = frozenset((elements % row_elements).ravel().tolist())
-        column = self.indices(load)[-1].full(self.launch)[..., sources]
-        starts = _RowStarts(behind, int(column.min()), int(column.max()))
-        self._starts[like] = load, starts
-        return starts
+        reading = self._reading(load)
+        like = (reading.buffer, reading.patterns, transposed)
+        if like not in self._starts:
+            sources = [source_lane(row, transposed) for row in range(ROWS)]
+            first = memref.view.element(list(load.operands)[1:], self.evaluator)
+            if isinstance(first, Unknown):
+                raise Refusal(f"an offset depends on the {first.reason}")
+            elements = first.full(self.launch)[..., sources]
+            behind = frozenset((elements % memref.row_elements).ravel().tolist())
+            column = self.indices(load)[-1].full(self.launch)[..., sources]
+            self._starts[like] = _RowStarts(
+                reading.at, behind, int(column.min()), int(column.max())
+            )
+        return self._starts[like]
 
     def expected(self, found: MatrixAddresses) -> list[LaneValues]:
         """Returns the index along each dimension at which the row of each lane starts.
@@ -289,13 +355,42 @@ class FragmentProver:
         Only the 8 lanes of each matrix are there.
         """
         lanes = range(ROWS * found.matrices)
-        sources = [found.source_lane(lane % ROWS) for lane in lanes]
+        sources = [source_lane(lane % ROWS, found.transposed) for lane in lanes]
         return [
             LaneValues(value.full(self.launch)[..., sources] + steps, value.loops)
             for value, steps in zip(
                 self.indices(found.origin), found.steps(np.array(lanes)), strict=True
             )
         ]
+
+
+def _evenly_apart(
+    first: ir.Operation, origin: Steps, at: Sequence[Sequence[Steps]]
+) -> MatrixAddresses:
+    """Returns where rows start, if the matrices are evenly apart.
+
+    Args:
+        first: the load whose lanes tell it.
+        origin: the constants of its indices.
+        at: those of the loads of each register.
+
+    Raises:
+        Refusal: they are not.
+    """
+    nowhere = (0,) * len(origin)
+    start = at[0][0]
+    parity = _between(at[0][-1], start)
+    low = _between(at[1][0], start) if len(at) > 1 else nowhere
+    high = _between(at[2][0], start) if len(at) > 2 else nowhere
+    away = _between(start, origin)
+    found = MatrixAddresses(first, len(at), len(at[0]) > 1, away, parity, low, high)
+    for number, loads in enumerate(at):
+        for odd, each in enumerate(loads):
+            # The other loads are those that the steps are told by.
+            is_combined = number == 3 or (number and odd)
+            if is_combined and found.steps(8 * number + odd) != _between(each, origin):
+                raise Refusal(_UNEVEN)
+    return found
 
 
 def lds_allocation_of(buffer: ir.Value) -> ir.Operation | None:
@@ -330,4 +425,4 @@ def _row_elements(buffer: ir.Value) -> int:
 
 
 def _between(to: Steps, start: Steps) -> Steps:
-    return tuple(a - b for a, b in zip(to, start, strict=True))
+    return tuple(map(sub, to, start))

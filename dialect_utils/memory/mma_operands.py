@@ -15,62 +15,66 @@ between a load and its register does not matter here: whoever replaces the load 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ..element_types import element_bits
-from ..operations import defining_operation, operations_in
-from ..vectors.element_moves import Element, element_before, element_count, is_move
+from ..operations import defining_operation
+from ..vectors.element_moves import Move, element_count, moves_of
 from .memref_types import is_workgroup_memref
 
 MMA = "nvgpu.mma.sync"
 REGISTER_BITS = 32
 
-_LOADS = ("vector.load", "memref.load")
+LOADS = frozenset({"vector.load", "memref.load"})
+"""What may load elements of registers."""
+
+Registers = tuple[tuple[ir.Operation, ...], ...]
+"""Per register the load of all its elements, or a load of each of them."""
 
 
 @dataclass(frozen=True)
 class Fragment:
     """The loads of one operand, in the order of its registers."""
 
-    registers: tuple[tuple[ir.Operation, ...], ...]
-    """Per register the load of all its elements, or a load of each of them."""
+    registers: Registers
 
     @property
     def loads(self) -> tuple[ir.Operation, ...]:
         """Returns the loads of all registers."""
         return tuple(load for register in self.registers for load in register)
 
-    @property
-    def is_transposed(self) -> bool:
-        """Returns whether every element of a register has a load of its own."""
-        return len(self.registers[0]) > 1
 
+def fragments_in(products: Iterable[ir.Operation]) -> list[Fragment]:
+    """Returns the operands that LDS loads fill, each once, in the order of their first use.
 
-def fragments_in(function: ir.Operation) -> list[Fragment]:
-    """Returns the operands that LDS loads fill, each once, in the order of their first use."""
-    found: dict[tuple[tuple[ir.Operation, ...], ...], Fragment] = {}
-    products = operations_in(function, MMA)
+    Args:
+        products: the `nvgpu.mma.sync` of a function, in the order of its text.
+    """
+    found: dict[Registers, Fragment] = {}
+    loaded = _LoadedElements()
     # Many products have an operand in common.
     operands = dict.fromkeys(each for product in products for each in list(product.operands)[:2])
-    for registers in map(_registers, operands):
+    for operand in operands:
+        registers = _registers(operand, loaded)
         if registers is not None:
             found.setdefault(registers, Fragment(registers))
     return list(found.values())
 
 
-def _registers(operand: ir.Value) -> tuple[tuple[ir.Operation, ...], ...] | None:
+def _registers(operand: ir.Value, loaded: _LoadedElements) -> Registers | None:
     """Returns the loads of each register; None where other things fill one, or no LDS loads."""
     kind = ir.VectorType(operand.type)
-    bits = element_bits(kind.element_type)
-    if bits is None or kind.rank != 2 or bits * kind.shape[1] != REGISTER_BITS:
+    bits, shape = element_bits(kind.element_type), kind.shape
+    if bits is None or len(shape) != 2 or bits * shape[1] != REGISTER_BITS:
         return None
-    count = kind.shape[1]
+    rows, count = shape
     registers: list[tuple[ir.Operation, ...]] = []
-    for first in range(0, prod(kind.shape), count):
-        register = _register([_loaded(operand, first + k) for k in range(count)])
+    for first in range(0, rows * count, count):
+        register = _register([loaded.behind(operand, first + k) for k in range(count)])
         if register is None:
             return None
         registers.append(register)
@@ -78,49 +82,84 @@ def _registers(operand: ir.Value) -> tuple[tuple[ir.Operation, ...], ...] | None
     return tuple(registers) if len({len(register) for register in registers}) == 1 else None
 
 
-def _register(
-    elements: list[tuple[ir.Operation, int] | None],
-) -> tuple[ir.Operation, ...] | None:
-    loads: list[ir.Operation] = []
-    numbers: list[int] = []
-    for element in elements:
-        if element is None:
-            return None
-        loads.append(element[0])
-        numbers.append(element[1])
-    sizes = [element_count(load.results[0].type) for load in loads]
-    if len(set(loads)) == 1 and numbers == list(range(len(loads))) == list(range(sizes[0])):
-        return (loads[0],)
-    apart = len(set(loads)) == len(loads) and len(loads) == 2
-    return tuple(loads) if apart and sizes == [1, 1] else None
+class _Load(NamedTuple):
+    """A load from the LDS, and how many elements it loads."""
+
+    operation: ir.Operation
+    count: int
+
+
+def _register(elements: list[tuple[_Load, int] | None]) -> tuple[ir.Operation, ...] | None:
+    """Returns the load of a register, or those of its two elements; None for anything else."""
+    found = [element for element in elements if element is not None]
+    if len(found) < len(elements):
+        return None
+    loads = [load for load, _ in found]
+    numbers = [number for _, number in found]
+    in_order = numbers == list(range(len(numbers)))
+    if all(load is loads[0] for load in loads) and in_order and loads[0].count == len(loads):
+        return (loads[0].operation,)
+    apart = len(loads) == 2 and loads[0] is not loads[1] and loads[0].count == loads[1].count == 1
+    return tuple(load.operation for load in loads) if apart else None
 
 
 # Elements of vectors, followed to where they are loaded.
 
 
-def _loaded(vector: ir.Value, number: int) -> tuple[ir.Operation, int] | None:
-    """Returns the LDS load behind an element and the number that it has there."""
-    place: Element | None = (vector, number)
-    while place is not None:
-        value, number = place
+@dataclass
+class _LoadedElements:
+    """Follows elements to their loads, and reads each operation on the ways once."""
+
+    _ways: dict[ir.Value, _Load | Move | None] = field(default_factory=dict)
+    """For a value its LDS load, or the way back from its elements; None where that ends."""
+    _buffers: dict[ir.Value, bool] = field(default_factory=dict)
+    """Whether memrefs are in workgroup memory."""
+
+    def behind(self, vector: ir.Value, number: int) -> tuple[_Load, int] | None:
+        """Returns the LDS load behind an element and the number that it has there."""
+        value = vector
+        while True:
+            if value not in self._ways:
+                self._read(value)
+            way = self._ways[value]
+            if way is None:
+                return None
+            if isinstance(way, _Load):
+                return way, number
+            before = way(number)
+            if before is None:
+                return None
+            value, number = before
+
+    def _read(self, value: ir.Value) -> None:
+        """Reads the operation of a value, for all of its results."""
         operation = defining_operation(value)
         if operation is None:
-            return None
-        if operation.name in _LOADS:
-            return (operation, number) if is_workgroup_memref(operation.operands[0].type) else None
-        step = element_before if is_move(operation) else _through_arithmetic
-        place = step(operation, value, number)
-    return None
+            self._ways[value] = None
+        elif operation.name in LOADS:
+            is_lds = self._is_lds(operation.operands[0])
+            self._ways[value] = _Load(operation, element_count(value.type)) if is_lds else None
+        elif (moves := moves_of(operation)) is not None:
+            # Most operations have one result.
+            results = operation.results if len(moves) > 1 else (value,)
+            self._ways.update(zip(results, moves, strict=True))
+        else:
+            self._ways[value] = _through_arithmetic(operation, value)
+
+    def _is_lds(self, buffer: ir.Value) -> bool:
+        if buffer not in self._buffers:
+            self._buffers[buffer] = is_workgroup_memref(buffer.type)
+        return self._buffers[buffer]
 
 
-def _through_arithmetic(operation: ir.Operation, value: ir.Value, number: int) -> Element | None:
+def _through_arithmetic(operation: ir.Operation, value: ir.Value) -> Move | None:
     """Elementwise arithmetic on one vector that is no constant: its element is as numbered."""
     if operation.name.partition(".")[0] not in ("arith", "math") or len(operation.results) != 1:
         return None
     varying = [each for each in operation.operands if not _is_constant(each)]
     if len(varying) != 1 or element_count(varying[0].type) != element_count(value.type):
         return None
-    return varying[0], number
+    return lambda number: (varying[0], number)
 
 
 def _is_constant(value: ir.Value) -> bool:

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
 from ..operations import operations_of
+from ..vectors.element_moves import is_move
 from .lds_ops import Access, View, row_of
 from .memref_types import is_memref
 from .mma_operands import MMA
 
 _PURE_DIALECTS = frozenset({"affine", "arith", "index", "math", "ub", "vector"})
+_WITHOUT_MEMORY = frozenset({"arith", "index", "math", "ub"})
+"""Dialects of which no operation has a region, and only `_CHOICE` may have a memref."""
+_CHOICE = "arith.select"
 _PURE = frozenset({MMA, "gpu.lane_id", "gpu.shuffle", "gpu.thread_id", "iree_codegen.index_hint"})
+
+
+Place = tuple[int, int]
+"""The number of a stretch, and the place of an operation in a function."""
 
 
 def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
@@ -24,8 +32,9 @@ def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
     memory alone ends a stretch.
     """
     stretch: list[ir.Operation] = []
+    known: dict[str, bool | None] = {}
     for operation in operations_of(block):
-        if _leaves_memory_alone(operation):
+        if _leaves_memory_alone(operation, operation.name, known):
             stretch.append(operation)
         elif stretch:
             yield stretch
@@ -34,14 +43,54 @@ def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
         yield stretch
 
 
-def _leaves_memory_alone(operation: ir.Operation) -> bool:
+def places_in_stretches(
+    operations: Sequence[ir.Operation], names: Container[str]
+) -> dict[ir.Operation, Place]:
+    """Returns the places of the operations that have certain names, and the stretches they are in.
+
+    Args:
+        operations: all of a function, in the order of its text.
+        names: those of the operations.
+    """
+    places: dict[ir.Operation, Place] = {}
+    known: dict[str, bool | None] = {}
+    number, last = 0, None
+    for place, operation in enumerate(operations):
+        name = operation.name
+        if not (known.get(name) or _leaves_memory_alone(operation, name, known)):
+            # It may have regions, whose operations come next.
+            number += 1
+        elif name in names:
+            block = operation.block
+            if last is None or block != last:
+                number, last = number + 1, block
+            places[operation] = number, place
+    return places
+
+
+def _leaves_memory_alone(operation: ir.Operation, name: str, known: dict[str, bool | None]) -> bool:
+    """Returns whether an operation writes no memory and ends no stretch.
+
+    Args:
+        name: its name.
+        known: the same of all operations with a name; None where their operands differ in it.
+    """
+    if name not in known:
+        known[name] = _says_by_name(operation, name)
+    alone = known[name]
+    if alone is not None:
+        return alone
+    if any(is_memref(operand) for operand in operation.operands):
+        return False
+    return name in _PURE or name.partition(".")[0] in _PURE_DIALECTS
+
+
+def _says_by_name(operation: ir.Operation, name: str) -> bool | None:
+    """Returns the same of all operations with the name of this one; None if it differs."""
     if len(operation.regions):
         return False
     row = row_of(operation)
     if isinstance(row, Access):
         return row.kind is AccessKind.READ
-    if isinstance(row, View):
-        return True
-    if any(is_memref(operand) for operand in operation.operands):
-        return False
-    return operation.name in _PURE or operation.name.partition(".")[0] in _PURE_DIALECTS
+    is_pure = name.partition(".")[0] in _WITHOUT_MEMORY and name != _CHOICE
+    return True if isinstance(row, View) or is_pure or name == MMA or is_move(operation) else None

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from math import prod
 from types import MappingProxyType
 
-import numpy as np
 from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
@@ -22,19 +21,23 @@ from ..dynamic_sizes import DYNAMIC
 Element = tuple[ir.Value, int]
 """A vector and the row-major number of an element; a scalar has the element 0."""
 
+Move = Callable[[int], Element | None]
+"""Gives the element of an operand that is element `number` of a result; None where the position is
+dynamic."""
+
 
 def is_move(operation: ir.Operation) -> bool:
     """Returns whether an operation only moves elements of vectors."""
     return operation.name in _MOVES
 
 
-def element_before(operation: ir.Operation, value: ir.Value, number: int) -> Element | None:
-    """Returns which element of an operand is element `number` of `value`, a result of a move.
+def moves_of(operation: ir.Operation) -> list[Move] | None:
+    """Returns where the elements of each result come from; None for an operation that is no move.
 
-    Returns None for an operation that is no move, or whose position is dynamic.
+    The operation is read once, for all elements.
     """
-    move = _MOVES.get(operation.name)
-    return None if move is None else move(operation, value, number)
+    name = operation.name
+    return _MOVES[name](operation) if name in _MOVES else None
 
 
 def element_count(kind: ir.Type) -> int:
@@ -42,43 +45,68 @@ def element_count(kind: ir.Type) -> int:
     return prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
 
 
-def _from_elements(operation: ir.Operation, value: ir.Value, number: int) -> Element:
-    return operation.operands[number], 0
+def _nowhere(number: int) -> None:
+    """Gives no element: the position is dynamic."""
 
 
-def _to_elements(operation: ir.Operation, value: ir.Value, number: int) -> Element:
-    return operation.operands[0], ir.OpResult(value).result_number
+def _from_elements(operation: ir.Operation) -> list[Move]:
+    scalars = list(operation.operands)
+    return [lambda number: (scalars[number], 0)]
 
 
-def _shape_cast(operation: ir.Operation, value: ir.Value, number: int) -> Element:
-    return operation.operands[0], number
+def _to_elements(operation: ir.Operation) -> list[Move]:
+    source = operation.operands[0]
+
+    def move(result: int) -> Move:
+        return lambda number: (source, result)
+
+    return [move(result) for result in range(len(operation.results))]
 
 
-def _broadcast(operation: ir.Operation, value: ir.Value, number: int) -> Element:
+def _shape_cast(operation: ir.Operation) -> list[Move]:
+    source = operation.operands[0]
+    return [lambda number: (source, number)]
+
+
+def _broadcast(operation: ir.Operation) -> list[Move]:
     """Gives the element of which a broadcast makes copies, along outer and unit dimensions."""
     source = operation.operands[0]
     if not isinstance(source.type, ir.VectorType):
-        return source, 0
-    shape = source.type.shape
-    index = np.unravel_index(number, ir.VectorType(value.type).shape)
-    index = index[len(index) - len(shape) :]
-    inner = [0 if size == 1 else int(i) for i, size in zip(index, shape, strict=True)]
-    return source, int(np.ravel_multi_index(inner, shape)) if shape else 0
+        return [lambda number: (source, 0)]
+    inner, shape = source.type.shape, ir.VectorType(operation.results[0].type).shape
+
+    def move(number: int) -> Element:
+        index = _unraveled(number, shape)[len(shape) - len(inner) :]
+        return source, _raveled(
+            [i if n > 1 else 0 for i, n in zip(index, inner, strict=True)], inner
+        )
+
+    return [move]
 
 
-def _extract(operation: ir.Operation, value: ir.Value, number: int) -> Element | None:
-    source = operation.operands[0]
+def _extract(operation: ir.Operation) -> list[Move]:
+    operands = operation.operands
+    source = operands[0]
+    if len(operands) == 1 and element_count(source.type) == 1:
+        return [lambda number: (source, number)]
     begin = _begin(operation, source)
-    return None if begin is None else (source, begin[0] + number)
+    if begin is None:
+        return [_nowhere]
+    first, _ = begin
+    return [lambda number: (source, first + number)]
 
 
-def _insert(operation: ir.Operation, value: ir.Value, number: int) -> Element | None:
+def _insert(operation: ir.Operation) -> list[Move]:
     part, whole = list(operation.operands)[:2]
     begin = _begin(operation, whole)
     if begin is None:
-        return None
+        return [_nowhere]
     first, count = begin
-    return (part, number - first) if first <= number < first + count else (whole, number)
+
+    def move(number: int) -> Element:
+        return (part, number - first) if first <= number < first + count else (whole, number)
+
+    return [move]
 
 
 def _begin(operation: ir.Operation, whole: ir.Value) -> tuple[int, int] | None:
@@ -94,31 +122,58 @@ def _begin(operation: ir.Operation, whole: ir.Value) -> tuple[int, int] | None:
     return first * count, count
 
 
-def _extract_slice(operation: ir.Operation, value: ir.Value, number: int) -> Element:
-    source = ir.VectorType(operation.operands[0].type).shape
-    index = list(np.unravel_index(number, ir.VectorType(value.type).shape))
-    for dimension, offset in enumerate(_offsets(operation)):
-        index[dimension] += offset
-    return operation.operands[0], int(np.ravel_multi_index(index, source))
+def _extract_slice(operation: ir.Operation) -> list[Move]:
+    whole = operation.operands[0]
+    outer = ir.VectorType(whole.type).shape
+    shape = ir.VectorType(operation.results[0].type).shape
+    offsets = _offsets(operation, len(shape))
+
+    def move(number: int) -> Element:
+        index = _unraveled(number, shape)
+        return whole, _raveled([i + n for i, n in zip(index, offsets, strict=True)], outer)
+
+    return [move]
 
 
-def _insert_slice(operation: ir.Operation, value: ir.Value, number: int) -> Element:
+def _insert_slice(operation: ir.Operation) -> list[Move]:
     part, whole = operation.operands
-    shape = ir.VectorType(part.type).shape
-    index = np.unravel_index(number, ir.VectorType(value.type).shape)
-    inside = np.subtract(index, _offsets(operation))
+    inner, shape = ir.VectorType(part.type).shape, ir.VectorType(whole.type).shape
+    offsets = _offsets(operation, len(shape))
     # A part of lower rank lies in the last dimensions.
-    outer = len(inside) - len(shape)
-    if any(inside[:outer]) or (inside < 0).any() or (inside[outer:] >= shape).any():
-        return whole, number
-    return part, int(np.ravel_multi_index(list(inside[outer:]), shape))
+    sizes = [1] * (len(shape) - len(inner)) + inner
+
+    def move(number: int) -> Element:
+        index = [i - n for i, n in zip(_unraveled(number, shape), offsets, strict=True)]
+        if any(not 0 <= i < size for i, size in zip(index, sizes, strict=True)):
+            return whole, number
+        return part, _raveled(index, sizes)
+
+    return [move]
 
 
-def _offsets(operation: ir.Operation) -> list[int]:
-    return [ir.IntegerAttr(each).value for each in ir.ArrayAttr(operation.attributes["offsets"])]
+def _offsets(operation: ir.Operation, rank: int) -> list[int]:
+    """Returns the offset of a slice along each dimension; it names those of the first ones."""
+    named = ir.ArrayAttr(operation.attributes["offsets"])
+    offsets = [ir.IntegerAttr(each).value for each in named]
+    return offsets + [0] * (rank - len(offsets))
 
 
-_MOVES: Mapping[str, Callable[[ir.Operation, ir.Value, int], Element | None]] = MappingProxyType(
+def _unraveled(number: int, shape: list[int]) -> list[int]:
+    """Returns the index of an element, by its row-major number."""
+    index = [0] * len(shape)
+    for dimension in reversed(range(len(shape))):
+        number, index[dimension] = divmod(number, shape[dimension])
+    return index
+
+
+def _raveled(index: list[int], shape: list[int]) -> int:
+    number = 0
+    for i, size in zip(index, shape, strict=True):
+        number = number * size + i
+    return number
+
+
+_MOVES: Mapping[str, Callable[[ir.Operation], list[Move]]] = MappingProxyType(
     {
         "vector.broadcast": _broadcast,
         "vector.extract": _extract,

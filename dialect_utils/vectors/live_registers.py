@@ -29,7 +29,7 @@ from ..element_types import element_bits
 from ..memory.lds_ops import access_row
 from ..memory.memref_types import is_workgroup_memref
 from ..operations import defining_operation, is_inside, operations_in, operations_of
-from .element_moves import Element, element_before, element_count, is_move
+from .element_moves import Element, Move, element_count, is_move, moves_of
 
 REGISTER_BITS = 32
 
@@ -82,6 +82,9 @@ class _Trip:
         }
         self.points = 2 * len(self.body) + 1
         self.origins: dict[ir.Value, list[Element]] = {}
+        self.ways: dict[ir.Value, Move | None] = {}
+        """For a value the way back from its elements; None where no move has made it."""
+        self.constants: set[ir.Value] = set()
         self.uses: dict[Element, _Span] = {}
         self.first_uses: dict[ir.Value, int] = {}
         """Where any element of a value is used first."""
@@ -143,14 +146,26 @@ class _Trip:
 
     def _origin(self, value: ir.Value, number: int) -> Element | None:
         """Returns the element that a move has made `number` of `value`; None for a constant."""
-        while (operation := self._definition(value)) is not None:
-            if operation.name == _CONSTANT:
-                return None
-            before = element_before(operation, value, number)
-            if before is None:
-                break
+        while True:
+            if value not in self.ways:
+                self._find_way(value)
+            way = self.ways[value]
+            before = None if way is None else way(number)
+            if way is None or before is None:
+                return None if value in self.constants else (value, number)
             value, number = before
-        return value, number
+
+    def _find_way(self, value: ir.Value) -> None:
+        """Reads the operation of a value, for all of its results."""
+        operation = self._definition(value)
+        moves = None if operation is None else moves_of(operation)
+        if operation is not None and moves is not None:
+            results = operation.results if len(moves) > 1 else (value,)
+            self.ways.update(zip(results, moves, strict=True))
+            return
+        self.ways[value] = None
+        if operation is not None and operation.name == _CONSTANT:
+            self.constants.add(value)
 
 
 def _element_bits(kind: ir.Type) -> int:

@@ -388,3 +388,35 @@ func.func @only_the_first_is_aligned(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -
   %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %qx : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// The fourth matrix is 8 columns too far right: the halves of the operand are read each by itself.
+
+// CHECK-LABEL: func.func @fourth_matrix_elsewhere
+//       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
+//       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
+//   CHECK-NOT:   nvgpu.ldmatrix
+func.func @fourth_matrix_elsewhere(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %t = gpu.thread_id x
+  // expected-remark @+1 {{of memref<16x32xf16> 4 loads become 2 ldmatrix}}
+  %m = memref.alloc() : memref<16x32xf16, #gpu.address_space<workgroup>>
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %r8 = affine.apply affine_map<(t) -> (t floordiv 4 + 8)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %k16 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 16)>(%t)
+  %0 = vector.load %m[%r, %k] : memref<16x32xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %1 = vector.load %m[%r8, %k] : memref<16x32xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %2 = vector.load %m[%r, %k8] : memref<16x32xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %3 = vector.load %m[%r8, %k16] : memref<16x32xf16, #gpu.address_space<workgroup>>, vector<2xf16>
+  %e0:2 = vector.to_elements %0 : vector<2xf16>
+  %e1:2 = vector.to_elements %1 : vector<2xf16>
+  %e2:2 = vector.to_elements %2 : vector<2xf16>
+  %e3:2 = vector.to_elements %3 : vector<2xf16>
+  %a = vector.from_elements %e0#0, %e0#1, %e1#0, %e1#1, %e2#0, %e2#1, %e3#0, %e3#1 : vector<4x2xf16>
+  %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %x : vector<2x2xf32>
+}

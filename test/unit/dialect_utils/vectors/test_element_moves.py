@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.operations import operations_in
-from bankwise.dialect_utils.vectors.element_moves import element_before, element_count, is_move
+from bankwise.dialect_utils.vectors.element_moves import element_count, is_move, moves_of
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,11 @@ def test_elements_are_those_that_the_operation_takes(
         (move,) = operations_in(function, operation.split()[0])
         assert is_move(move)
         result = move.results[0]
+        (way,) = moves_of(move) or ()
         values = list(function.regions[0].blocks[0].arguments)
         found: list[tuple[int, int] | None] = []
         for number in range(element_count(result.type)):
-            before = element_before(move, result, number)
+            before = way(number)
             found.append(before and (values.index(before[0]), before[1]))
     assert found == expected
 
@@ -85,4 +86,4 @@ def test_arithmetic_is_no_move(context: ir.Context) -> None:
         module = ir.Module.parse("func.func @f(%s: f16) { %r = arith.addf %s, %s : f16\n return }")
         (sum_,) = operations_in(module.operation, "arith.addf")
         assert not is_move(sum_)
-        assert element_before(sum_, sum_.results[0], 0) is None
+        assert moves_of(sum_) is None
