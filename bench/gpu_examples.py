@@ -118,7 +118,7 @@ def compile_all(directory: Path, only: str) -> None:
             example.kernel.module(directory, mode).write_bytes(vmfb)
             predicted[example.kernel.case(mode)] = cycles.conflicts
     kernels = tuple(example.kernel for example in chosen)
-    CompiledKernels(TARGET, installed_versions(), kernels).write(directory)
+    CompiledKernels(TARGET, asdict(installed_versions()), kernels).write(directory)
     (directory / PREDICTIONS_FILE).write_text(json.dumps(predicted, indent=1) + "\n")
 
 
