@@ -21,12 +21,15 @@ class Dispatch:
         grid: the number of workgroups in x, y and z.
         workgroup_size: the number of work items of a workgroup in x, y and z.
         dynamic_lds_bytes: the LDS of a workgroup beyond what the kernel allocates itself.
+        equal_stores_race: whether waves race that store the same value to a byte of the LDS by one
+            instruction.
     """
 
     kernel: Kernel
     grid: Size
     workgroup_size: Size
     dynamic_lds_bytes: int = 0
+    equal_stores_race: bool = True
 
     @classmethod
     def of(cls, kernel: Kernel, grid: Size) -> Dispatch:

@@ -15,6 +15,10 @@ Worked example: wave 0 stores bytes 4 and 5, and wave 1 loads byte 6. The store 
 bytes. It touches granule 2, the load touches granule 3, and there is no race. If wave 1 loads byte
 5 instead, granule 2 has the waves 0 and 1 and the kinds WRITES and READS, which is a race.
 
+Some compilers let several waves store the same value to a byte by one instruction, where a tile has
+fewer elements than the workgroup has lanes. Where that shall be no race (`equal_stores_race`), such
+an access counts for the lowest wave alone.
+
 Loops touch the same bytes again and again. The `LdsAccess` of an instruction is therefore made once
 for equal addresses, and a set of accesses between two barriers that had no race is not checked
 again.
@@ -52,10 +56,12 @@ class _Kind(IntFlag):
     READS = 1
     WRITES = 2
     UPDATES = 4
+    ALIKE = 8
+    """Together with WRITES: whoever stores to a byte stores the same value."""
 
 
 _RACING = np.array(
-    [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(8)]
+    [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(16)]
 )
 """Whether accesses of two waves race, by the union of their kinds."""
 
@@ -156,6 +162,7 @@ class LdsState:
         size: the bytes of LDS that each workgroup has.
         waves_per_workgroup: wave w belongs to workgroup `w // waves_per_workgroup`.
         origins: the origins of the undefined values of the machine.
+        equal_stores_race: whether waves race that store the same value by one instruction.
 
     Attributes:
         stride: the distance in bytes between the LDS of two workgroups in `bytes`.
@@ -171,8 +178,10 @@ class LdsState:
         size: int,
         waves_per_workgroup: int = 1,
         origins: Origins | None = None,
+        equal_stores_race: bool = True,
     ) -> None:
         self.size = size
+        self.equal_stores_race = equal_stores_race
         self.waves_per_workgroup = waves_per_workgroup
         self.stride = -(-size // PADDING) * PADDING
         self.bytes = np.zeros(workgroups * self.stride, np.uint8)
@@ -353,14 +362,26 @@ class LdsState:
             self.direct_loads.check(self._touched(access, _WORD).granules, what)
 
     def _store(self, access: LdsAccess, words: Words, undefined: Undefined | None) -> None:
-        self._note(access, _Kind.WRITES)
         access.place.scatter(self.bytes, words)
+        self._note(access, self._kind_of_store(access, words, undefined))
         if undefined is not None:
             self._undefined_stores += 1
             self.shadow.store(access.offsets, access.width, undefined)
         elif access.defined_at != self._undefined_stores:
             self.shadow.store(access.offsets, access.width, None)
             access.defined_at = self._undefined_stores
+
+    def _kind_of_store(self, access: LdsAccess, words: Words, undefined: Undefined | None) -> _Kind:
+        """Returns what a store, which has been done, counts as."""
+        if self.equal_stores_race or undefined is not None or self.waves_per_workgroup == 1:
+            return _Kind.WRITES
+        touched = self._touched(access, access.granule)
+        if not (touched.highest > touched.lowest).any():
+            return _Kind.WRITES
+        kept = access.place.gather(self.bytes)
+        bits = np.uint32((1 << 8 * min(access.width, _WORD)) - 1)
+        alike = bool((kept == words.reshape(kept.shape) & bits).all())
+        return _Kind.WRITES | _Kind.ALIKE if alike else _Kind.WRITES
 
     def begin_update(self, access: LdsAccess) -> None:
         """Notes an atomic, which races with plain reads and writes but not with other atomics.
@@ -500,6 +521,8 @@ class LdsState:
         for (_, generation, kind), access in self._noted.items():
             touched = self._touched(access, granule)
             at, low, high = touched.granules, touched.lowest, touched.highest
+            if kind & _Kind.ALIKE:
+                high = low
             if not simple:
                 current = self._is_current(at * granule, generation)
                 at, low, high = at[current], low[current], high[current]
@@ -579,7 +602,8 @@ class LdsState:
             owners = np.broadcast_to(access.waves[:, None], access.addresses.shape)
             owners = owners if access.active is None else owners[:, access.active]
             touched = (access.offsets <= byte) & (byte < access.offsets + access.width)
-            for wave in np.unique(owners[touched]).tolist():
+            waves = np.unique(owners[touched]).tolist()
+            for wave in waves[:1] if kind & _Kind.ALIKE else waves:
                 yield kind, wave, access.instruction
 
     def _race(self, byte: int) -> LdsRaceError:
@@ -633,7 +657,7 @@ def _is_repeated(
 
 def _verb(kind: _Kind) -> str:
     """Returns what an access does, as a verb: "reads"."""
-    return (kind.name or "").lower()
+    return ((kind & ~_Kind.ALIKE).name or "").lower()
 
 
 def _active_lane(access: LdsAccess, number: int) -> tuple[int, int]:

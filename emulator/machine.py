@@ -90,6 +90,7 @@ class Machine:
             self.dispatch.lds_bytes,
             self.waves_per_workgroup,
             self.memory.origins,
+            self.dispatch.equal_stores_race,
         )
         self.s_defined = DefinedBits(SCC + 1, self.waves)
         self.v_defined = DefinedBits(vectors, self.waves, LANES)

@@ -90,11 +90,32 @@ def run_assembly(
         UndefinedReadError: the kernel stored an undefined value to a buffer.
         OSError: the file cannot be read.
     """
+    text, parsed = read_kernel(source, kernel, target)
+    return run_kernel(parsed, text, arguments, grid, block, shared, workgroups)
+
+
+def read_kernel(
+    source: str | os.PathLike[str], kernel: str = "", target: str = ""
+) -> tuple[str, Kernel]:
+    """Returns an assembly file's text, and one kernel of it; `run_assembly` has the arguments."""
     text, name = _read(source)
-    parsed = parse_kernel(text, name, kernel, target)
+    return text, parse_kernel(text, name, kernel, target)
+
+
+def run_kernel(
+    parsed: Kernel,
+    text: str,
+    arguments: Sequence[Value],
+    grid: Sequence[int],
+    block: Sequence[int] = (),
+    shared: int = 0,
+    workgroups: int | None = None,
+) -> AssemblyRun:
+    """Runs a kernel that `read_kernel` has returned; `run_assembly` has the other arguments."""
     size = padded_size(block) if block else _required_size(parsed)
     offsets, lds_bytes = _lds_offsets(parsed, arguments, shared)
-    dispatch = Dispatch(parsed, padded_size(grid), size, lds_bytes)
+    # Triton's kernels store what several waves know by all of them.
+    dispatch = Dispatch(parsed, padded_size(grid), size, lds_bytes, equal_stores_race=False)
     chosen = sampled_workgroups(dispatch.grid, workgroups)
     return _run(dispatch, text, arguments, offsets, chosen)
 

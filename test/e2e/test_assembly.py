@@ -83,6 +83,28 @@ def test_tritons_matmul():
     assert run.record.lds_bytes == 4096
 
 
+def test_tritons_attention_on_gfx950():
+    """Waves that store the same value to a byte by one instruction do not race."""
+    random = np.random.default_rng(0)
+    query, key, value = random.standard_normal((3, 128, 64)).astype(np.float16)
+    scale = np.float32(np.log2(np.e) / 8)
+    run = run_assembly(
+        Path(__file__).parent / "assembly" / "attention.amdgcn",
+        [query, key, value, np.zeros((128, 64), np.float32), np.int32(128), scale, None, None],
+        grid=(2,),
+        block=(256,),
+        shared=20928,
+        target="gfx950",
+    )
+    scores = query.astype(np.float64) @ key.T.astype(np.float64) / 8
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    expected = weights / weights.sum(axis=1, keepdims=True) @ value.astype(np.float64)
+    contents = run.buffers[3]
+    assert contents is not None
+    assert np.abs(contents - expected).max() < 1e-3
+    assert run.counters["SQ_INSTS_MFMA"] > 0
+
+
 def test_hand_written_assembly():
     tile = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
     run = run_assembly(ASSEMBLY / "by_hand.s", [tile, np.zeros_like(tile)], grid=(1,), block=(64,))

@@ -36,6 +36,63 @@ def test_waves_that_write_one_word_in_one_instruction_race():
     assert "before, wave 0 writes it at line 3: ds_write_b32 v1, v2" in str(error.value)
 
 
+def lds(equal_stores_race: bool = False) -> LdsState:
+    return LdsState(1, 1024, 2, equal_stores_race=equal_stores_race)
+
+
+def store(state: LdsState, addresses: np.ndarray, values: object, width: int = 4) -> None:
+    """Stores by both waves in one instruction: `values` broadcast to words [words, 2, 64]."""
+    waves = np.arange(2)
+    access = state.access(0, waves, addresses.astype(np.uint32), (0,), width, None)
+    words = np.broadcast_to(np.asarray(values), (words_of(width), 2, 64)).astype(np.uint32)
+    state.store(access, words)
+
+
+@pytest.mark.parametrize("width", [1, 4, 8])
+def test_waves_that_store_one_value_need_not_race(width: int):
+    addresses = np.stack([8 * LANES, 8 * LANES])
+    # Of narrow values the upper bits do not count.
+    upper = np.array([0, 0xAB00])[:, None] if width == 1 else 0
+    state = lds()
+    store(state, addresses, LANES + upper, width)
+    state.check_races()
+    state = lds(equal_stores_race=True)
+    store(state, addresses, LANES + upper, width)
+    with pytest.raises(LdsRaceError, match="wave 1 writes it"):
+        state.check_races()
+
+
+@pytest.mark.parametrize("word", [0, 1])
+def test_waves_that_store_two_values_race(word: int):
+    values = np.zeros((2, 2, 64), np.uint32)
+    values[word, 1, 63] = 1
+    state = lds()
+    store(state, np.stack([8 * LANES, 8 * LANES]), values, 8)
+    with pytest.raises(LdsRaceError, match="wave 1 writes it"):
+        state.check_races()
+
+
+def test_equal_stores_race_with_what_others_do():
+    """Another wave's load races with the store, which counts for wave 0."""
+    state = lds()
+    store(state, SHARED, 7)
+    access = state.access(1, np.array([1]), SHARED[:1].astype(np.uint32), (0,), 4, None)
+    state.load(access, str)
+    with pytest.raises(LdsRaceError, match="wave 1 reads it") as error:
+        state.check_races()
+    assert error.value.other == "wave 0 writes it"
+
+
+def test_equal_stores_of_other_values_are_forgotten_at_a_barrier():
+    state = lds()
+    for value in (7, 8):
+        store(state, SHARED, value)
+        state.pass_barrier(np.array([True]))
+    store(state, SHARED, np.stack([LANES, LANES + 1]))
+    with pytest.raises(LdsRaceError):
+        state.check_races()
+
+
 def test_write_then_read_by_another_wave_races():
     code = "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v4"
     with pytest.raises(LdsRaceError, match="LDS byte 0 of workgroup 0: wave 1 reads it") as error:
