@@ -133,6 +133,7 @@ class _File:
         arch: the chip that the code is for.
         directives: the values of each kernel's `.amdhsa_*` directives.
         metadata: what the metadata says of each kernel.
+        unreadable: of kernels with a directive that cannot be read, the error about it.
     """
 
     def __init__(self, text: str, source: str, arch: str = "") -> None:
@@ -148,6 +149,7 @@ class _File:
         if not self.arch:
             raise self.error(1, "the file names no chip: no .amdgcn_target line")
         self.metadata = document.kernels
+        self.unreadable: dict[str, AssemblyError] = {}
         self.directives = self.read_directives()
         if not self.directives:
             raise self.error(len(self.lines), "no .amdhsa_kernel block: the file is truncated")
@@ -192,12 +194,14 @@ class _File:
     def read_directives(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
         current: dict[str, int] | None = None
+        kernel = ""
         for number, line in enumerate(self.lines, 1):
             words = uncommented(line).split()
             if not words:
                 continue
             if words[0] == ".amdhsa_kernel" and len(words) > 1:
-                current = found.setdefault(words[1].strip('"'), {})
+                kernel = words[1].strip('"')
+                current = found.setdefault(kernel, {})
             elif words[0] == ".end_amdhsa_kernel":
                 current = None
             elif current is not None and words[0].startswith(".amdhsa_"):
@@ -205,14 +209,18 @@ class _File:
                 try:
                     current[name] = int(words[1], 0)
                 except (IndexError, ValueError):
+                    # Other kernels of the file may be asked for.
                     if name not in _NOT_NEEDED:
-                        raise self.error(number, f"'{line.strip()}' has no integer value") from None
+                        message = f"'{line.strip()}' has no integer value"
+                        self.unreadable.setdefault(kernel, self.error(number, message))
         if current is not None:
             raise self.error(len(self.lines), "unfinished .amdhsa_kernel block")
         return found
 
     def kernel(self, name: str) -> Kernel:
         """Returns one of the kernels that `directives` has; AssemblyError if it cannot be read."""
+        if name in self.unreadable:
+            raise self.unreadable[name]
         if name not in self.metadata:
             raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
         code = _Code()

@@ -117,11 +117,17 @@ _LINE = object()
 
 
 class _Loader(yaml.SafeLoader):
-    """Notes in each mapping, under the key `_LINE`, how many lines of the text stand before it."""
+    """Notes in each mapping, under the key `_LINE`, how many lines of the text stand before it.
+
+    It also knows the tag `!str`, which LLVM puts before names that could be read otherwise: `n`.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         found = super().construct_mapping(node, deep=deep)
         return {**found, _LINE: node.start_mark.line}
+
+
+_Loader.add_constructor("!str", _Loader.construct_yaml_str)
 
 
 def _kernel(name: str, entry: Mapping[Any, Any], first: int) -> KernelMetadata:

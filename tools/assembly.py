@@ -14,6 +14,7 @@ from .endings import fail, fail_with_file
 from .run_output import Array, compare, show_array, show_records
 
 if TYPE_CHECKING:
+    from ..emulator.assembly import Kernel
     from ..runtime.assembly_run import AssemblyRun
 
 
@@ -23,7 +24,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..runtime.argument_values import ArgumentError, parse_argument
-    from ..runtime.assembly_run import run_assembly
+    from ..runtime.assembly_run import read_kernel, run_kernel
     from ..runtime.values import ValueTextError, array_path, parse_values
 
     try:
@@ -34,19 +35,11 @@ def run_assembly_file(settings: AssemblySettings) -> int:
             check_output(settings.counters_json)
         arguments = [parse_argument(text) for text in settings.arguments]
         expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
-        run = run_assembly(
-            settings.assembly,
-            arguments,
-            grid=settings.grid,
-            block=settings.block,
-            kernel=settings.kernel,
-            shared=settings.shared,
-            target=settings.target,
-            workgroups=settings.workgroups,
-        )
-        outputs = [(_buffer(run, name), where) for name, where in settings.outputs]
-        pairs = [(_buffer(run, name), value) for name, value in expected]
-        kernel = run.record.kernel
+        text, kernel = read_kernel(settings.assembly, settings.kernel, settings.target)
+        outputs = [(_buffer(kernel, name), where) for name, where in settings.outputs]
+        pairs = [(_buffer(kernel, name), value) for name, value in expected]
+        sizes = (settings.grid, settings.block, settings.shared)
+        run = run_kernel(kernel, text, arguments, *sizes, settings.workgroups)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{kernel.name}")
         show_records(
@@ -67,29 +60,32 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         return fail_with_file(PROGRAM, error)
 
 
-def _buffer(run: AssemblyRun, name: str) -> int:
+def _buffer(kernel: Kernel, name: str) -> int:
     """Returns the number of the argument that a name or a number denotes, which is a buffer.
 
     Raises:
         ArgumentError: there is no such argument, or it is no buffer.
     """
-    from ..emulator.kernel_arguments import explicit_arguments
+    from ..emulator.kernel_arguments import POINTER, explicit_arguments
     from ..runtime.argument_values import ArgumentError
 
-    kernel = run.record.kernel
-    names = [argument.name for argument in explicit_arguments(kernel)]
+    arguments = explicit_arguments(kernel)
+    names = [argument.name for argument in arguments]
     known = ", ".join(f"{number} {each}".strip() for number, each in enumerate(names))
     number = int(name) if name.isdecimal() else names.index(name) if name in names else -1
     if not 0 <= number < len(names):
         raise ArgumentError(f"kernel '{kernel.name}' has no argument '{name}'; it has {known}")
-    if run.buffers[number] is None:
+    if arguments[number].kind != POINTER:
         raise ArgumentError(f"argument '{name}' of kernel '{kernel.name}' is no buffer")
     return number
 
 
 def _contents(run: AssemblyRun, number: int) -> Array:
+    from ..runtime.argument_values import ArgumentError
+
     contents = run.buffers[number]
-    assert contents is not None
+    if contents is None:
+        raise ArgumentError(f"argument {number} of kernel '{run.record.kernel.name}' is null")
     return contents
 
 

@@ -138,14 +138,17 @@ def test_preloaded_arguments_skip_their_loads() -> None:
 def test_one_kernel_of_several_is_read() -> None:
     """The other one may hold what nobody can read."""
     first = assembly("\ts_nop 0")
-    second = assembly("\tv_mov_b32_e32 v0, v[3:1]").replace("k:", "other:")
+    unknown = "\t\t.amdhsa_accum_offset alignto(other.num_vgpr, 4)"
+    second = assembly("\tv_mov_b32_e32 v0, v[3:1]", directives=unknown).replace("k:", "other:")
     second = second.replace("amdhsa_kernel k", "amdhsa_kernel other").replace(": k", ": other")
     metadata = first[first.index("amdhsa.kernels:\n") :].removeprefix("amdhsa.kernels:\n")
     text = first[: first.index("\t.amdgpu_metadata")] + second.replace("...\n", metadata, 1)
     text = text[: text.index("\t.end_amdgpu_metadata") + len("\t.end_amdgpu_metadata\n")]
     assert parse_kernel(text, "two.s", "k").name == "k"
-    with pytest.raises(AssemblyError, match="ends before it starts"):
+    with pytest.raises(AssemblyError, match=r"alignto\(other.num_vgpr, 4\)' has no integer value"):
         parse_assembly(text)
+    with pytest.raises(AssemblyError, match="ends before it starts"):
+        parse_assembly(text.replace(unknown, ""))
     with pytest.raises(AssemblyError, match=r"^two.s: several kernels, .*--kernel: k, other$"):
         parse_kernel(text, "two.s")
     with pytest.raises(AssemblyError, match=r"^two.s: no kernel 'K'; the file holds k, other$"):
@@ -216,6 +219,12 @@ def test_metadata_that_says_too_little(entry: str, reason: str) -> None:
     text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", entry)
     with pytest.raises(AssemblyError, match=f"kernel 'k'.* {reason}"):
         parse_kernel(text)
+
+
+def test_names_may_be_marked_as_strings() -> None:
+    entry = ".args:\n      - {.name: !str n, .offset: 0, .size: 4, .value_kind: by_value}"
+    text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", entry)
+    assert parse_kernel(text).arguments[0].name == "n"
 
 
 def test_arguments_know_their_lines() -> None:
