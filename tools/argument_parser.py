@@ -7,6 +7,7 @@ import argparse
 from typing import NoReturn
 
 from .. import __version__
+from .completed_flags import SHELLS
 from .usage import UsageError
 
 
@@ -22,6 +23,9 @@ class ArgumentParser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.add_argument("--version", action="version", version=f"{program} {__version__}")
+        # The programs read this flag before a parser is made; here it is for the help.
+        self.add_argument("--print-completion", choices=SHELLS,
+            help="print a script that completes this command in a shell, and end")  # fmt: skip
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError, where argparse prints its usage and exits with 2."""

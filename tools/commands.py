@@ -78,6 +78,10 @@ def _run(tool: str) -> int:
     # In this order: the pipe of the signals must not become a standard stream.
     open_standard_streams()
     end_on_signals(program)
+    if any(word.startswith("--print-completion") for word in sys.argv[1:]):
+        from .completion import print_completion
+
+        return exit_code_of(program, lambda: print_completion(tool, sys.argv[1:]))
     return exit_code_of(program, lambda: import_module(f".{tool}", __package__).main())
 
 

@@ -7,19 +7,24 @@ LLVM's option parser knows iree-compile's flags; it gets them untouched. Those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..iree_plugin.compile_settings import (
     COMPILE_MODES,
     LEVELS,
     MITIGATIONS,
     OUTPUT_FORMATS,
+    PHASES,
     RETILE,
     CompileSettings,
 )
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
+
+if TYPE_CHECKING:
+    from .completed_flags import CompletedFlag
 
 HELP = """\
 OVERVIEW: Bankwise compilation driver: iree-compile with conflict-free LDS layouts
@@ -41,6 +46,8 @@ BANKWISE OPTIONS:
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
   --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass, in numbered files; the
                                   numbers go on over the parts of a split input
+  --print-completion=<shell>      Print a script that completes this command, for bash or zsh
+  --help, --version
 
 IREE MAIN OPTIONS:
 
@@ -134,6 +141,29 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
             rest.append(word)
     source, flags = _take_input(rest)
     return replace(result, input=source, process_flags=tuple(flags))
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, the compiler's own among them, for a shell to complete."""
+    from .completed_flags import SHELLS, flags_of_help, help_of_program, with_values
+
+    values = {
+        **{f"--{name}": _CHOICES[of] for name, of in _OWN_VALUES.items() if of in _CHOICES},
+        "--compile-from": PHASES,
+        "--compile-to": PHASES,
+        "--print-completion": SHELLS,
+    }
+    return with_values(flags_of_help(help_of_program("compile")), values)
+
+
+def flags_of_compile(honoured: Collection[str]) -> list[CompletedFlag]:
+    """Returns the flags but those of attributes that are not in `honoured`, to be completed.
+
+    For tools that compile and have another output than `bankwise-compile`.
+    """
+    tables = (_OWN_VALUES, _OWN_SWITCHES, _PRINT_LISTS)
+    refused = {name for table in tables for name, of in table.items() if of not in honoured}
+    return [flag for flag in completed_flags() if flag.name.lstrip("-") not in refused]
 
 
 def _expand_response_files(argv: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..iree_plugin.compile_settings import (
@@ -26,6 +27,9 @@ from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
 from .compile_arguments import parse_arguments
 from .usage import UsageError, check_choice, switch_of
 
+if TYPE_CHECKING:
+    from .completed_flags import CompletedFlag
+
 PROGRAM = "bankwise-executable"
 
 HELP = """\
@@ -35,6 +39,11 @@ USAGE: iree-compile ... --iree-hal-preprocess-executables-with=bankwise-executab
 
 Reads a hal.executable from standard input and writes the new one to standard output. What cannot
 be compiled goes through unchanged, with a warning; the exit code is 0 then too.
+
+OPTIONS:
+
+  --print-completion=<shell>  Print a script that completes this command, for bash or zsh
+  --help, --version
 
 ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may have none to name):
 
@@ -72,6 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout.buffer.write(result)
     sys.stdout.buffer.flush()
     return 0
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, for a shell to complete."""
+    from .completed_flags import SHELLS, flags_of_help, with_values
+
+    return with_values(flags_of_help(_help()), {"--print-completion": SHELLS})
 
 
 def _help() -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from ..bank_model.targets import known_targets
 from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
 from ..report.formats import FORMATS
-from .compile_arguments import parse_arguments, unhonoured_flags
+from .compile_arguments import flags_of_compile, parse_arguments, unhonoured_flags
+from .completed_flags import SHELLS, CompletedFlag, flags_of_help, with_values
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 HELP = """\
@@ -39,6 +40,7 @@ OPTIONS:
   --bankwise-mitigation=<value> What to compile with: {modes}
   --bankwise-level=<value>      What the compile may change: {levels}
   --bankwise-retile=<value>     Where it replaces the tiles of workgroups: {retile}
+  --print-completion=<shell>    Print a script that completes this command, for bash or zsh
   --help, --version
 
 A compile also takes iree-compile's flags: bankwise-compile --help lists them.
@@ -57,6 +59,19 @@ def help_text() -> str:
 
 def _listed(values: Iterable[str], usual: str) -> str:
     return ", ".join(f"{value} (default)" if value == usual else value for value in values)
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, those that a compile takes among them, for a shell to complete."""
+    values = {
+        "--format": FORMATS,
+        "--target": known_targets(),
+        "--bankwise-mitigation": MITIGATIONS,
+        "--bankwise-level": LEVELS,
+        "--bankwise-retile": RETILE,
+        "--print-completion": SHELLS,
+    }
+    return [*with_values(flags_of_help(help_text()), values), *flags_of_compile(_HONOURED)]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
 from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
@@ -18,7 +19,8 @@ from .assembly_arguments import (
     assembly_settings,
     is_assembly,
 )
-from .compile_arguments import unhonoured_flags
+from .compile_arguments import flags_of_compile, unhonoured_flags
+from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError, check_choice, flag_of, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
@@ -190,7 +192,7 @@ examples:
 """,
     )
     add = parser.add_argument
-    add("--module", help="a .vmfb, or an .mlir to compile first ('-' for stdin)")
+    add("--module", metavar="FILE", help="a .vmfb, or an .mlir to compile first ('-' for stdin)")
     add("--function", default="", help="the function to run (default: the only one)")
     add("--input", action="append", default=[], metavar="VALUE", help="an input, see below")
     add("--output", action="append", default=[], metavar="WHERE",
@@ -219,6 +221,13 @@ examples:
     _add_tolerances(parser)
     add_assembly_flags(parser)
     return parser
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, those that a compile takes among them, for a shell to complete."""
+    values = {"--device": DEVICES, "--target": EMULATED_CHIPS}
+    own = with_values(flags_of_parser(_parser()), values)
+    return [*own, *flags_of_compile(_HONOURED)]
 
 
 def _add_compile_flags(parser: ArgumentParser) -> None:

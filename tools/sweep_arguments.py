@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
@@ -12,6 +12,7 @@ from ..iree_plugin.compile_settings import modes
 from ..sweep.cases import DTYPES
 from ..sweep.settings import KERNEL_SETS, SweepSettings
 from .argument_parser import ArgumentParser
+from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError, check_choice
 
 
@@ -30,9 +31,9 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
         _check_redrawing(parser, known)
     settings = SweepSettings(
         kernels=known.kernels,
-        dtypes=_listed("--dtypes", known.dtypes, DTYPES),
-        targets=_listed("--targets", known.targets, EMULATED_CHIPS),
-        mitigations=_listed("--mitigations", known.mitigations, modes()),
+        dtypes=_listed("--dtypes", known.dtypes),
+        targets=_listed("--targets", known.targets),
+        mitigations=_listed("--mitigations", known.mitigations),
         output=Path(known.output or (redrawn.parent if redrawn else ".")),
         jobs=known.jobs,
         every=known.every,
@@ -54,11 +55,24 @@ def _check_redrawing(parser: ArgumentParser, known: Namespace) -> None:
         raise UsageError(f"--redraw: '{known.redraw}' is no .json")
 
 
-def _listed(flag: str, text: str, known: Collection[str]) -> tuple[str, ...]:
+_LISTS: Mapping[str, Collection[str]] = {
+    "--dtypes": DTYPES,
+    "--targets": EMULATED_CHIPS,
+    "--mitigations": modes(),
+}
+"""What may stand in a list, by its flag."""
+
+
+def _listed(flag: str, text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(text.split(",")))
     for word in words:
-        check_choice(flag, word, known)
+        check_choice(flag, word, _LISTS[flag])
     return words
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, for a shell to complete."""
+    return with_values(flags_of_parser(_parser()), {"--kernels": KERNEL_SETS}, _LISTS)
 
 
 def _check(settings: SweepSettings) -> None:
@@ -94,7 +108,7 @@ examples:
 """,
     )
     add = parser.add_argument
-    add("--kernels", default="attention", metavar="SET",
+    add("--kernels", default="attention", metavar="SET|FILE",
         help="attention (the 110 shapes of the public sweep), matmul, or a .json that lists "
         "kernels (default: attention)")  # fmt: skip
     add("--dtypes", default="f16,f32", metavar="LIST", help=f"of {', '.join(DTYPES)} (f16,f32)")

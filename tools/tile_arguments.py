@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..bank_model.targets import known_targets
 from ..tiles.formats import FORMATS
 from .argument_parser import ArgumentParser
+from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError
 
 _DEFAULT_TARGET = "gfx942"
@@ -60,6 +61,11 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
         bank_maps=not known.no_bank_maps,
         list_patterns=known.list_patterns,
     )
+
+
+def completed_flags() -> list[CompletedFlag]:
+    """Returns the flags, for a shell to complete."""
+    return with_values(flags_of_parser(_parser()), {"--target": known_targets()})
 
 
 def _parser() -> ArgumentParser:
