@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from iree.compiler import ir
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from ..iree_plugin.compile import compile as compile_module
@@ -35,6 +34,7 @@ from ..iree_plugin.mitigation import mitigation_edits
 from ..passes.base import FunctionPass, PassContext
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Matmul
+from ..sweep.progress import tracked
 from .assembly_digests import Case, cases
 from .runs import bench_parser
 
@@ -141,12 +141,7 @@ def main() -> int:
     repeated = [case for case in chosen for _ in range(arguments.runs)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(arguments.jobs, context, max_tasks_per_child=1) as pool:
-        timed = track(
-            pool.map(times_of, repeated),
-            "compiling",
-            total=len(repeated),
-            console=Console(stderr=True),
-        )
+        timed = tracked(pool.map(times_of, repeated), "compiling", len(repeated), "compiles")
         runs: dict[Case, list[Times]] = defaultdict(list)
         for case, times in zip(repeated, timed, strict=True):
             runs[case].append(times)
