@@ -55,7 +55,7 @@ from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.mma_operands import MMA
 from ..dialect_utils.memory.reloaded_operands import LOOP, held_allocations, held_tile
 from ..dialect_utils.operations import operations_in
-from ..dialect_utils.vectors.live_registers import live_registers
+from ..dialect_utils.vectors.live_registers import LoopRegisters
 from .base import FunctionPass, PassContext
 from .decisions import Action
 
@@ -67,7 +67,7 @@ WORKGROUP_REGISTERS = 65536
 _REGISTER_STEP = 8
 """A warp's registers are allotted in steps of 256, which is 8 for each of its lanes."""
 UNCOUNTED = 20
-"""The registers beside those of `live_registers`: what computes addresses and copies tiles."""
+"""The registers beside those of `LoopRegisters`: what computes addresses and copies tiles."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ class ReloadOperands(FunctionPass):
         allocations = held_allocations(function, loop)
         if not allocations:
             return
-        needed = live_registers(loop) + UNCOUNTED
+        registers: LoopRegisters | None = LoopRegisters(loop)
+        needed = registers.count() + UNCOUNTED
         for allocation in allocations:
             memory = allocation.results[0]
             kind = shown_type(memory.type)
@@ -121,9 +122,11 @@ class ReloadOperands(FunctionPass):
                 remark = f"operands from {kind} stay in registers: {refusal.reason}"
                 context.sink.remark(loop.location, remark)
                 continue
-            after = live_registers(loop, tile.operands, tile.reads) + UNCOUNTED
+            registers = registers or LoopRegisters(loop)
+            after = registers.count(tile.operands, tile.reads) + UNCOUNTED
             reason = f"{_use(needed, limit)}, and {after} so"
             tile.read_in_loop()
+            registers = None
             remark = f"operands from {kind} are read in every trip: {reason}"
             context.sink.remark(loop.location, remark)
             detail = f"{len(tile.reads)} reads in every trip"

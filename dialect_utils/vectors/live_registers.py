@@ -19,7 +19,8 @@ and what only nested regions use are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from itertools import accumulate
 
 from iree.compiler import ir
@@ -39,120 +40,167 @@ _Span = tuple[int, int]
 """The first and the last place, or point, of something."""
 
 
-def live_registers(
-    loop: ir.Operation,
-    reloaded: Collection[ir.Value] = (),
-    reads: Iterable[ir.Operation] = (),
-) -> int:
-    """Returns the registers of 32 bits that values fill at the place where a loop needs most.
+class LoopRegisters:
+    """What the body of an `scf.for` computes, and where it uses the elements of vectors.
 
-    Args:
-        loop: an `scf.for`.
-        reloaded: values from before the loop that are counted as if each trip read them from the
-            LDS.
-        reads: the operations before the loop that do this.
-    """
-    trip = _Trip(loop, reloaded)
-    changes = [0] * trip.points
-    for element in trip.uses:
-        span = trip.life(element)
-        if span is not None:
-            bits = _element_bits(element[0].type)
-            changes[span[0]] += bits
-            changes[span[1] + 1] -= bits
-    addresses = {_address(read) for read in (*trip.reads, *reads)}
-    return -(-max(accumulate(changes)) // REGISTER_BITS) + len(addresses)
-
-
-class _Trip:
-    """The operations of a loop's body by their places, and where elements are used there.
-
-    Operands of the operation at place p are alive at point 2 p, and its results at 2 p + 1.
+    The body must stay as it is. Operands of the operation at place p are alive at point 2 p, and
+    its results at 2 p + 1.
     """
 
-    def __init__(self, loop: ir.Operation, reloaded: Collection[ir.Value]) -> None:
-        self.loop = loop
+    def __init__(self, loop: ir.Operation) -> None:
+        """Reads the body of `loop`."""
+        self._loop = loop
         block = loop.regions[0].blocks[0]
-        self.carried = {*block.arguments}
-        self.body = operations_of(block)
-        self.definitions = {
-            result: (operation, place)
-            for place, operation in enumerate(self.body)
+        self._carried = {*block.arguments}
+        self._body = operations_of(block)
+        self._places = {
+            result: place
+            for place, operation in enumerate(self._body)
             for result in operation.results
         }
-        self.points = 2 * len(self.body) + 1
-        self.origins: dict[ir.Value, list[Element]] = {}
-        self.ways: dict[ir.Value, Move | None] = {}
+        self._numbers: dict[Element, int] = {}
+        """The numbers of the elements, in the order in which they are met."""
+        self._of_values: dict[ir.Value, list[int]] = {}
+        """For a value the elements, behind moves, that it consists of."""
+        self._first: list[int] = []
+        """The place of the first use of each element, and below of the last one."""
+        self._last: list[int] = []
+        self._ways: dict[ir.Value, Move | None] = {}
         """For a value the way back from its elements; None where no move has made it."""
-        self.constants: set[ir.Value] = set()
-        self.uses: dict[Element, _Span] = {}
-        self.first_uses: dict[ir.Value, int] = {}
-        """Where any element of a value is used first."""
-        self.reads: list[ir.Operation] = []
-        """The reads of the LDS."""
+        self._constants: set[ir.Value] = set()
+        self._bits: dict[ir.Type, int] = {}
+        self._kinds: dict[str, _Kind] = {}
+        self._reads: list[ir.Operation] = []
+        """The reads of the LDS, and below what they have read."""
+        self._read: set[ir.Value] = set()
+        self._buffers: dict[ir.Value, bool] = {}
+        """Whether memrefs are in workgroup memory."""
         self._find_uses()
-        self.reloaded = {element for value in reloaded for element in self._elements_of(value)}
+
+    def count(self, reloaded: Collection[ir.Value] = (), reads: Iterable[ir.Operation] = ()) -> int:
+        """Returns the registers of 32 bits that values fill at the place where the loop needs most.
+
+        Args:
+            reloaded: values from before the loop that are counted as if each trip read them from
+                the LDS.
+            reads: the operations before the loop that do this.
+        """
+        changes = [0] * (2 * len(self._body) + 1)
+        used: dict[ir.Value, list[int]] = {}
+        for (value, _), number in self._numbers.items():
+            used.setdefault(value, []).append(number)
+        again = {number for value in reloaded for number in self._elements_of(value)}
+        for value, numbers in used.items():
+            bits = self._bits_of(value.type)
+            for start, end in self._lives(value, numbers, again):
+                changes[start] += bits
+                changes[end + 1] -= bits
+        addresses = {_address(read) for read in (*self._reads, *reads)}
+        return -(-max(accumulate(changes)) // REGISTER_BITS) + len(addresses)
 
     def _find_uses(self) -> None:
         """Finds where elements are first and last used by what does more than move or store."""
-        for place, outer in enumerate(self.body):
+        for place, outer in enumerate(self._body):
             for operation in operations_in(outer) if len(outer.regions) else (outer,):
-                if is_move(operation):
+                kind = self._kind(operation)
+                if kind is _Kind.NO_USE:
                     continue
-                if _accesses(operation, AccessKind.WRITE):
-                    continue
-                if _reads_lds(operation):
-                    self.reads.append(operation)
+                if kind is _Kind.READ and self._is_lds(operation):
+                    self._reads.append(operation)
+                    self._read.update(operation.results)
                 for operand in operation.operands:
-                    for element in self._elements_of(operand):
-                        first, _ = self.uses.setdefault(element, (place, place))
-                        self.uses[element] = (first, place)
-                        self.first_uses.setdefault(element[0], place)
+                    for number in self._elements_of(operand):
+                        self._last[number] = place
+                        if self._first[number] < 0:
+                            self._first[number] = place
 
-    def life(self, element: Element) -> _Span | None:
-        """Returns the points from and up to which an element lives.
+    def _kind(self, operation: ir.Operation) -> _Kind:
+        name = operation.name
+        if name not in self._kinds:
+            row = access_row(operation)
+            access = None if row is None else row.kind
+            is_unused = is_move(operation) or access is AccessKind.WRITE
+            used = _Kind.READ if access is AccessKind.READ else _Kind.OTHER
+            self._kinds[name] = _Kind.NO_USE if is_unused else used
+        return self._kinds[name]
 
-        Returns None for what lives within the regions of one operation.
+    def _is_lds(self, read: ir.Operation) -> bool:
+        """Returns whether a read has an operand in workgroup memory."""
+        for operand in read.operands:
+            if operand not in self._buffers:
+                self._buffers[operand] = is_workgroup_memref(operand.type)
+            if self._buffers[operand]:
+                return True
+        return False
+
+    def _lives(
+        self, value: ir.Value, numbers: Sequence[int], reloaded: Collection[int]
+    ) -> Iterator[_Span]:
+        """Yields the points from and up to which the elements of a value live that are used.
+
+        What lives within the regions of one operation is left out.
         """
-        value, _ = element
-        first, last = self.uses[element]
-        if value in self.definitions:
-            operation, place = self.definitions[value]
-            if _reads_lds(operation):
-                return 2 * self.first_uses[value], 2 * self.first_uses[value]
-            return 2 * place + 1, 2 * last
-        if value in self.carried:
-            return 0, 2 * last
-        if element in self.reloaded:
-            return 2 * first, 2 * first
-        return None if self._is_nested(value) else (0, self.points - 2)
+        numbers = [number for number in numbers if self._first[number] >= 0]
+        if not numbers:
+            return
+        first, last = self._first, self._last
+        place = self._places.get(value)
+        if value in self._read and place is not None:
+            point = 2 * min(first[number] for number in numbers)
+            yield from ((point, point) for _ in numbers)
+        elif place is not None:
+            yield from ((2 * place + 1, 2 * last[number]) for number in numbers)
+        elif value in self._carried:
+            yield from ((0, 2 * last[number]) for number in numbers)
+        else:
+            is_nested = self._is_nested(value)
+            for number in numbers:
+                if number in reloaded:
+                    yield 2 * first[number], 2 * first[number]
+                elif not is_nested:
+                    yield 0, 2 * len(self._body) - 1
 
     def _is_nested(self, value: ir.Value) -> bool:
         owner = value.owner
         around = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-        return is_inside(around, self.loop)
+        return is_inside(around, self._loop)
 
     def _definition(self, value: ir.Value) -> ir.Operation | None:
-        known = self.definitions.get(value)
-        return known[0] if known else defining_operation(value)
+        place = self._places.get(value)
+        return defining_operation(value) if place is None else self._body[place]
 
-    def _elements_of(self, value: ir.Value) -> list[Element]:
+    def _bits_of(self, kind: ir.Type) -> int:
+        if kind not in self._bits:
+            self._bits[kind] = _element_bits(kind)
+        return self._bits[kind]
+
+    def _elements_of(self, value: ir.Value) -> list[int]:
         """Returns the elements, behind moves, that a vector or float consists of."""
-        if value not in self.origins:
-            count = element_count(value.type) if _element_bits(value.type) else 0
+        if value not in self._of_values:
+            kind = value.type
+            count = element_count(kind) if self._bits_of(kind) else 0
             found = (self._origin(value, number) for number in range(count))
-            self.origins[value] = [element for element in found if element is not None]
-        return self.origins[value]
+            self._of_values[value] = [
+                self._number(element) for element in found if element is not None
+            ]
+        return self._of_values[value]
+
+    def _number(self, element: Element) -> int:
+        if element not in self._numbers:
+            self._numbers[element] = len(self._numbers)
+            self._first.append(-1)
+            self._last.append(-1)
+        return self._numbers[element]
 
     def _origin(self, value: ir.Value, number: int) -> Element | None:
         """Returns the element that a move has made `number` of `value`; None for a constant."""
         while True:
-            if value not in self.ways:
+            if value not in self._ways:
                 self._find_way(value)
-            way = self.ways[value]
+            way = self._ways[value]
             before = None if way is None else way(number)
-            if way is None or before is None:
-                return None if value in self.constants else (value, number)
+            if before is None:
+                return None if value in self._constants else (value, number)
             value, number = before
 
     def _find_way(self, value: ir.Value) -> None:
@@ -161,11 +209,21 @@ class _Trip:
         moves = None if operation is None else moves_of(operation)
         if operation is not None and moves is not None:
             results = operation.results if len(moves) > 1 else (value,)
-            self.ways.update(zip(results, moves, strict=True))
+            self._ways.update(zip(results, moves, strict=True))
             return
-        self.ways[value] = None
+        self._ways[value] = None
         if operation is not None and operation.name == _CONSTANT:
-            self.constants.add(value)
+            self._constants.add(value)
+
+
+class _Kind(Enum):
+    """What operations with a name do with the vectors that they are given."""
+
+    NO_USE = auto()
+    """They move elements, or store them."""
+    READ = auto()
+    """They read memory."""
+    OTHER = auto()
 
 
 def _element_bits(kind: ir.Type) -> int:
@@ -173,17 +231,6 @@ def _element_bits(kind: ir.Type) -> int:
     if isinstance(kind, ir.VectorType):
         return 0 if kind.scalable else element_bits(kind.element_type) or 0
     return kind.width if isinstance(kind, ir.FloatType) else 0
-
-
-def _accesses(operation: ir.Operation, kind: AccessKind) -> bool:
-    row = access_row(operation)
-    return row is not None and row.kind is kind
-
-
-def _reads_lds(operation: ir.Operation) -> bool:
-    if not _accesses(operation, AccessKind.READ):
-        return False
-    return any(is_workgroup_memref(operand.type) for operand in operation.operands)
 
 
 def _address(read: ir.Operation) -> frozenset[ir.Value]:

@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.operations import operations_in
-from bankwise.dialect_utils.vectors.live_registers import live_registers
+from bankwise.dialect_utils.vectors.live_registers import LoopRegisters
 
 LDS = "memref<512xf16, #gpu.address_space<workgroup>>"
 
@@ -39,7 +39,7 @@ def counted(context: ir.Context, body: str, before: str = "", reloaded: bool = F
         function = module.body.operations[0].operation
         (loop,) = operations_in(function, "scf.for")[:1]
         arguments = list(function.regions[0].blocks[0].arguments)
-        return live_registers(loop, arguments[:2] if reloaded else ())
+        return LoopRegisters(loop).count(arguments[:2] if reloaded else ())
 
 
 PASSED_ON = "%y = arith.negf %x : vector<4xf32>"
