@@ -45,7 +45,7 @@ from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.element_types import element_bits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import lds_allocations, roots_of
-from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
 from ..dialect_utils.memory.lane_accesses import TracedAccess
 from ..dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from ..dialect_utils.memory.memref_types import static_strides, type_of
@@ -297,11 +297,12 @@ class ContractionSearch:
         )
 
     def _best_layout(self, tile: LdsTile, traced: Sequence[TracedAccess]) -> RenamingCost:
-        emitted = emitted_accesses(tile, traced)
+        orders = BlockOrders()
+        emitted = emitted_accesses(tile, traced, orders=orders)
         known = KnownTile(
             tile,
             tuple(each.access for each in traced),
-            emitted=lambda joins: emitted_accesses(tile, traced, joins),
+            emitted=lambda joins: emitted_accesses(tile, traced, joins, orders),
         )
         choice = self.policy.choose(known)
         cost = layout_cost(self.policy.lds, tile, choice.layout, emitted)

@@ -36,7 +36,8 @@ from ..dialect_utils.gpu_target import gpu_target_of, lds_limit, lds_model
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.async_copies import COPY, AsyncCopies, check_copies, slots_bytes
-from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.flow import is_lds_allocation, lds_allocations
+from ..dialect_utils.memory.lds_ops import ALLOC
 from ..dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
 from ..dialect_utils.memory.mma_operands import MMA
 from ..dialect_utils.memory.staged_copies import LOOP, StagingLoop, staging_loops
@@ -60,14 +61,22 @@ class OverlapCopies(FunctionPass):
     slots: int = 0
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
-        loops = operations_in(function, LOOP)
-        return bool(loops and lds_allocations(function)) and _copies_asynchronously(function, None)
+        """Returns whether `function` has loops, and LDS that they may stage tiles in."""
+        operations = operations_in(function, LOOP, ALLOC)
+        return any(each.name == LOOP for each in operations) and any(
+            is_lds_allocation(each) for each in operations
+        )
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        if not _copies_asynchronously(function, context.test_target):
+        if not _copies_asynchronously(function, context):
+            return
+        operations = operations_in(function, LOOP, ALLOC, COPY)
+        loops = [each for each in operations if each.name == LOOP]
+        allocations = [each for each in operations if is_lds_allocation(each)]
+        # Nobody uses asynchronous copies in the function yet.
+        if not loops or not allocations or any(each.name == COPY for each in operations):
             return
         with function.context:
             try:
@@ -75,7 +84,7 @@ class OverlapCopies(FunctionPass):
             except Refusal:
                 return
             bits = IndexBits(function, LaneEvaluator(launch))
-            for loop in staging_loops(function, bits):
+            for loop in staging_loops(loops, allocations, bits):
                 try:
                     self._overlap(function, loop, context)
                 except Refusal as refusal:
@@ -83,12 +92,13 @@ class OverlapCopies(FunctionPass):
                     context.sink.remark(loop.operation.location, reason)
 
     def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
-        if not operations_in(loop.operation, MMA):
+        products = len(operations_in(loop.operation, MMA))
+        if not products:
             raise Refusal("the loop multiplies no matrices")
         if loop.refusals:
             raise loop.refusals[0]
         check_copies(loop)
-        slots = self._slots(function, loop, context)
+        slots = self._slots(function, loop, products, context)
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
@@ -109,8 +119,10 @@ class OverlapCopies(FunctionPass):
             context.sink.remark(tile.allocation.location, text)
         AsyncCopies(loop, slots).carry_out()
 
-    def _slots(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> int:
-        """Returns how many slots each tile of a loop gets.
+    def _slots(
+        self, function: ir.Operation, loop: StagingLoop, products: int, context: PassContext
+    ) -> int:
+        """Returns how many slots each tile of a loop gets, which has so many products.
 
         Raises:
             Refusal: not even two fit.
@@ -122,7 +134,6 @@ class OverlapCopies(FunctionPass):
         )
 
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
-        products = len(operations_in(loop.operation, MMA))
         slots = self.slots or rotating_slots(products, loop.trips, copied, rest, limit)
         needed = rest + max(slots, 2) * copied
         if needed > limit:
@@ -130,10 +141,8 @@ class OverlapCopies(FunctionPass):
         return slots
 
 
-def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
-    """Returns whether the function's GPU has `cp.async`, and nobody uses it in the function yet."""
-    info = gpu_target_of(function, test_target)
+def _copies_asynchronously(function: ir.Operation, context: PassContext) -> bool:
+    """Returns whether the function's GPU has `cp.async`."""
+    info = gpu_target_of(function, context.test_target)
     version = re.fullmatch(r"sm_(\d+)\w*", info.arch) if info is not None else None
-    if version is None or int(version[1]) < _FIRST_WITH_ASYNC_COPIES:
-        return False
-    return not operations_in(function, COPY)
+    return version is not None and int(version[1]) >= _FIRST_WITH_ASYNC_COPIES

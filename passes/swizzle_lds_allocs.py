@@ -33,7 +33,7 @@ only if it sees that their addresses differ by a constant, and does not where it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, repeat
 from typing import ClassVar
@@ -60,7 +60,7 @@ from ..dialect_utils.memory.flow import (
 )
 from ..dialect_utils.memory.gather_sources import GatherPermuter
 from ..dialect_utils.memory.hint_emission import emit_hints
-from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
 from ..dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     Gather,
@@ -204,6 +204,8 @@ class _Planner:
     """What padding would do to the allocations; empty if nothing pads them later."""
     share_addresses: bool
     """Whether what stays plain gets a hint too."""
+    orders: BlockOrders = field(default_factory=BlockOrders)
+    """Those of the blocks of the function while it is planned for."""
 
     def plan(self, group: _Group) -> _Planned:
         """Returns the decision on `group`, with its reason."""
@@ -251,7 +253,7 @@ class _Planner:
                 gathers,
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda joins: None if hinted else self._emitted(group, known, joins),
+                lambda joins: None if hinted else self._emitted(group, known, self.orders, joins),
             )
             choice = self.policy.choose(known_tile)
             plan = SwizzlePlan.of(choice, lds_bytes)
@@ -270,12 +272,17 @@ class _Planner:
         return layouts.pop() if len(layouts) == 1 else None
 
     def _emitted(
-        self, group: _Group, known: Sequence[AllocationAccesses], through_conditions: bool
+        self,
+        group: _Group,
+        known: Sequence[AllocationAccesses],
+        orders: BlockOrders,
+        through_conditions: bool,
     ) -> tuple[LdsAccess, ...]:
         """Returns what is done to the allocations of `group`, as the backend may emit it.
 
         Args:
             known: the allocations' traces without any loop unrolled.
+            orders: those of the blocks as they are now.
         """
         traces = [
             traced
@@ -284,7 +291,7 @@ class _Planner:
             for each, traced in zip(group.allocations, known, strict=True)
         ]
         accesses = ordinary_accesses(traces)
-        return emitted_accesses(traces[0].tile, accesses, through_conditions)
+        return emitted_accesses(traces[0].tile, accesses, through_conditions, orders)
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """Yields the plan of a group for each of its allocations, with their own conflicts."""
@@ -297,7 +304,8 @@ class _Planner:
         for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
             gathered = self.policy.gathered_conflicts(traced.tile, traced.gathers)
             alone = replace(planned.group, allocations=(allocation,))
-            accesses = self._emitted(alone, [traced], through_conditions=False)
+            # The function has been rewritten since it was planned for.
+            accesses = self._emitted(alone, [traced], BlockOrders(), through_conditions=False)
             before, after = (
                 layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts

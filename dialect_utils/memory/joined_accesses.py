@@ -25,8 +25,9 @@ right for whatever LLVM does (`passes/layout_policy.py`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
@@ -39,9 +40,14 @@ from .lane_accesses import TracedAccess
 MOST_UNROLLED = 64
 """As a rule, LLVM does not unroll a loop completely that has more trips."""
 
+_CONDITION = "scf.if"
+
 
 def emitted_accesses(
-    tile: LdsTile, accesses: Sequence[TracedAccess], through_conditions: bool = False
+    tile: LdsTile,
+    accesses: Sequence[TracedAccess],
+    through_conditions: bool = False,
+    orders: BlockOrders | None = None,
 ) -> tuple[LdsAccess, ...]:
     """Returns what the backend may make of the accesses of a program, joining what it may.
 
@@ -52,10 +58,11 @@ def emitted_accesses(
             trips unrolled.
         through_conditions: whether accesses are joined that stand under different conditions, if
             these hold in the same lanes. LLVM finds that out for some conditions.
+        orders: what is known already of the order of the function's operations.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     numbers: dict[tuple[object, ...], int] = {}
-    places = _places(accesses, through_conditions)
+    places = _places(accesses, through_conditions, orders or BlockOrders())
     for each in accesses:
         place = places[each.operation]
         trip = 0 if place.spans_trips else each.trip
@@ -91,48 +98,91 @@ class _Place:
     spans_trips: bool
 
 
+@dataclass(frozen=True)
+class _BlockOrder:
+    """The operations of a block in their order, by their numbers.
+
+    Attributes:
+        numbers: those of all operations.
+        bounds: those past which no LDS access may move, ascending.
+        has_conditions: whether there is an `scf.if` among them.
+    """
+
+    numbers: dict[ir.Operation, int]
+    bounds: list[int]
+    has_conditions: bool
+
+
+@dataclass
+class BlockOrders:
+    """The orders of the blocks of a function that stays as it is, each read once."""
+
+    _known: dict[tuple[ir.Block, bool], _BlockOrder] = field(default_factory=dict)
+
+    def of(self, block: ir.Block, through_conditions: bool) -> _BlockOrder:
+        """Returns the order of a block; with what stands under its conditions, if asked to."""
+        if through_conditions and not self.of(block, False).has_conditions:
+            through_conditions = False
+        key = block, through_conditions
+        if key not in self._known:
+            self._known[key] = _order_of(_operations_of(block, through_conditions))
+        return self._known[key]
+
+
+def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
+    numbers: dict[ir.Operation, int] = {}
+    bounds: list[int] = []
+    named: dict[str, bool] = {}
+    for number, operation in enumerate(operations):
+        numbers[operation] = number
+        name = operation.name
+        if name not in named:
+            named[name] = "barrier" in name or "call" in name
+        if named[name] or len(operation.regions):
+            bounds.append(number)
+    return _BlockOrder(numbers, bounds, _CONDITION in named)
+
+
 def _places(
-    accesses: Iterable[TracedAccess], through_conditions: bool
+    accesses: Iterable[TracedAccess], through_conditions: bool, orders: BlockOrders
 ) -> dict[ir.Operation, _Place]:
     kinds = {each.operation: each.access.kind for each in accesses}
-    found: dict[ir.Operation, _Place] = {}
-    blocks: list[ir.Block] = []
+    blocks: dict[ir.Block, list[ir.Operation]] = {}
     for operation in kinds:
         block = operation.block
-        while through_conditions and block.owner.name == "scf.if":
+        while through_conditions and block.owner.name == _CONDITION:
             block = block.owner.operation.block
-        if block not in blocks:
-            blocks.append(block)
-    for number, block in enumerate(blocks):
-        segment, last = 0, None
-        members: list[tuple[ir.Operation, int]] = []
-        for operation in _operations_of(block, through_conditions):
-            kind = kinds.get(operation)
-            if _keeps_order(operation) or (last is not None and kind not in (None, last)):
+        blocks.setdefault(block, []).append(operation)
+    found: dict[ir.Operation, _Place] = {}
+    for number, (block, members) in enumerate(blocks.items()):
+        order = orders.of(block, through_conditions)
+        members.sort(key=order.numbers.__getitem__)
+        segment, last, passed = 0, None, 0
+        segments: list[int] = []
+        for operation in members:
+            bounds = bisect_right(order.bounds, order.numbers[operation])
+            if bounds > passed or (last is not None and kinds[operation] is not last):
                 segment += 1
-                last = None
-            if kind is not None:
-                last = kind
-                members.append((operation, segment))
-        spans_trips = segment == 0 and block.owner.name == "scf.for"
-        found.update((operation, _Place(number, part, spans_trips)) for operation, part in members)
+            last, passed = kinds[operation], bounds
+            segments.append(segment)
+        is_whole = segment == 0 and not order.bounds
+        spans_trips = is_whole and block.owner.name == "scf.for"
+        found.update(
+            (operation, _Place(number, part, spans_trips))
+            for operation, part in zip(members, segments, strict=True)
+        )
     return found
 
 
 def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
     """Yields the operations of a block; those under a condition in its place, if asked to."""
     for operation in operations_of(block):
-        if through_conditions and operation.name == "scf.if":
+        if through_conditions and operation.name == _CONDITION:
             for region in operation.regions:
                 for inner in region.blocks:
                     yield from _operations_of(inner, True)
         else:
             yield operation
-
-
-def _keeps_order(operation: ir.Operation) -> bool:
-    """Returns whether no LDS access may move past the operation."""
-    return len(operation.regions) > 0 or "barrier" in operation.name or "call" in operation.name
 
 
 def _rows(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:

@@ -25,7 +25,7 @@ from .flow import Use, follow, loop_sources
 from .lane_accesses import LaneAccesses, Overrun, TracedAccess
 from .lds_ops import access_row, footprint_of
 from .memref_types import tile_of, type_of
-from .surroundings import surroundings_of
+from .surroundings import Surroundings, surroundings_of
 from .traced_views import TracedView
 
 
@@ -137,6 +137,7 @@ class _Trace:
     trips: list[int] = field(default_factory=list)
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each meeting may stand for."""
+    around: dict[ir.Block, Surroundings] = field(default_factory=dict)
 
     def onward(self, use: Use, target: ir.Value, view: TracedView) -> TracedView | None:
         """Returns what `target` shows of the allocation.
@@ -173,7 +174,7 @@ class _Trace:
             self._refuse(use, refusal.reason)
             return
         try:
-            around = surroundings_of(use.user, self.function, self.evaluator)
+            around = self._surroundings(use.user)
             lanes = LaneAccesses(self.tile, view, around, self.evaluator, use.user, footprint)
             if footprint.wave_elements:
                 stored = lanes.stored_directly()
@@ -194,6 +195,13 @@ class _Trace:
             self._refuse(use, f"{use.user.name}: {overrun}", Refusal if masked else Overrun)
         except Refusal as refusal:
             self._refuse(use, f"{use.user.name}: {refusal}")
+
+    def _surroundings(self, operation: ir.Operation) -> Surroundings:
+        """Returns what is around an operation, read once for all of its block."""
+        block = operation.block
+        if block not in self.around:
+            self.around[block] = surroundings_of(operation, self.function, self.evaluator)
+        return self.around[block]
 
     def _refuse(self, use: Use, reason: str, kind: type[Refusal] = Refusal) -> None:
         self.unknown.append(kind(reason, use.user.location))

@@ -31,8 +31,14 @@ from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal
 from ..index.index_bits import IndexBits
 from ..index.other_trip import depends_on_trip
-from ..operations import defining_operation, is_inside, operations_in, parents_of
-from .flow import lds_allocations, roots_of
+from ..operations import (
+    defining_operation,
+    is_inside,
+    operations_in,
+    operations_of,
+    parents_of,
+)
+from .flow import roots_of
 from .lds_ops import ASSUME_ALIGNMENT, DEALLOC, access_row, is_view_in_order, promised_alignment
 from .memref_types import (
     has_identity_layout,
@@ -41,6 +47,7 @@ from .memref_types import (
     type_of,
     whole_element_bits,
 )
+from .stretches import takes_no_memref
 
 LOOP = "scf.for"
 BARRIER = "gpu.barrier"
@@ -116,11 +123,16 @@ class StagingLoop:
         return any(parent.name in _REPEATING for parent in parents_of(self.operation))
 
 
-def staging_loops(function: ir.Operation, bits: IndexBits) -> list[StagingLoop]:
-    """Returns the loops of `function` that fill tiles, in the order of its text."""
+def staging_loops(
+    loops: Sequence[ir.Operation], allocations: Sequence[ir.Operation], bits: IndexBits
+) -> list[StagingLoop]:
+    """Returns the loops that fill tiles, among the `scf.for` of a function.
+
+    Args:
+        allocations: those of the function in the LDS.
+    """
     found: list[StagingLoop] = []
-    allocations = lds_allocations(function)
-    for loop in operations_in(function, LOOP):
+    for loop in loops:
         lower, upper, step = (bits.of(bound).constant for bound in list(loop.operands)[:3])
         if lower is None or not step:
             continue
@@ -163,7 +175,7 @@ class _Body:
     def __init__(self, loop: ir.Operation, bits: IndexBits) -> None:
         self.loop = loop
         self.bits = bits
-        operations = [each.operation for each in loop.regions[0].blocks[0].operations]
+        operations = operations_of(loop.regions[0].blocks[0])
         self.places = {each: place for place, each in enumerate(operations)}
         self.barriers = [each for each in operations if each.name == BARRIER]
 
@@ -268,9 +280,14 @@ class _Body:
         """Returns whether the loop's barriers order the accesses to these tiles and no others."""
         own = {operation for tile in tiles for operation in tile.reads}
         own |= {copy.store for tile in tiles for copy in tile.copies}
+        pure: dict[str, bool] = {}
         for operation in operations_in(self.loop):
-            takes_lds = any(is_workgroup_memref(operand.type) for operand in operation.operands)
-            if takes_lds and operation not in own:
+            name = operation.name
+            if name not in pure:
+                pure[name] = takes_no_memref(operation)
+            if pure[name] or operation in own:
+                continue
+            if any(is_workgroup_memref(operand.type) for operand in operation.operands):
                 return False
         return all(_orders_lds_alone(barrier) for barrier in self.barriers)
 

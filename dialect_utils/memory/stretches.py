@@ -92,5 +92,14 @@ def _says_by_name(operation: ir.Operation, name: str) -> bool | None:
     row = row_of(operation)
     if isinstance(row, Access):
         return row.kind is AccessKind.READ
-    is_pure = name.partition(".")[0] in _WITHOUT_MEMORY and name != _CHOICE
-    return True if isinstance(row, View) or is_pure or name == MMA or is_move(operation) else None
+    return True if isinstance(row, View) or takes_no_memref(operation) else None
+
+
+def takes_no_memref(operation: ir.Operation) -> bool:
+    """Returns whether an operation cannot have a memref, nor a region, as its name says.
+
+    It is False where its name does not say that.
+    """
+    name = operation.name
+    in_dialect = name.partition(".")[0] in _WITHOUT_MEMORY and name != _CHOICE
+    return in_dialect or name == MMA or is_move(operation)
