@@ -110,9 +110,8 @@ def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
     """Returns the digests by target, kernel and mitigation."""
     keys = [(case, mitigation) for case in chosen for mitigation in MITIGATIONS]
     tasks = (delayed(digests)(*key) for key in keys)
-    measured: Iterable[Any] = tracked(
-        Parallel(jobs, return_as="generator")(tasks), "assembly", len(keys), "compiles"
-    )
+    found: Any = Parallel(jobs, return_as="generator")(tasks)
+    measured = tracked(found, "assembly", len(keys), "compiles")
     return {
         f"{case.target} {case.name} {mitigation}": each
         for (case, mitigation), each in zip(keys, measured, strict=True)
