@@ -61,22 +61,17 @@ class OverlapCopies(FunctionPass):
     slots: int = 0
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has loops, and LDS that they may stage tiles in."""
-        operations = operations_in(function, LOOP, ALLOC)
-        return any(each.name == LOOP for each in operations) and any(
-            is_lds_allocation(each) for each in operations
-        )
+        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
+        loops, allocations = _loops_and_tiles(function)
+        return bool(loops and allocations) and _copies_asynchronously(function, None)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        if not _copies_asynchronously(function, context):
+        if not _copies_asynchronously(function, context.test_target):
             return
-        operations = operations_in(function, LOOP, ALLOC, COPY)
-        loops = [each for each in operations if each.name == LOOP]
-        allocations = [each for each in operations if is_lds_allocation(each)]
-        # Nobody uses asynchronous copies in the function yet.
-        if not loops or not allocations or any(each.name == COPY for each in operations):
+        loops, allocations = _loops_and_tiles(function)
+        if not loops or not allocations:
             return
         with function.context:
             try:
@@ -141,8 +136,19 @@ class OverlapCopies(FunctionPass):
         return slots
 
 
-def _copies_asynchronously(function: ir.Operation, context: PassContext) -> bool:
+def _loops_and_tiles(
+    function: ir.Operation,
+) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """Returns the loops and the LDS allocations of a function; none where it uses `cp.async`."""
+    operations = operations_in(function, LOOP, ALLOC, COPY)
+    if any(each.name == COPY for each in operations):
+        return [], []
+    loops = [each for each in operations if each.name == LOOP]
+    return loops, [each for each in operations if is_lds_allocation(each)]
+
+
+def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
     """Returns whether the function's GPU has `cp.async`."""
-    info = gpu_target_of(function, context.test_target)
+    info = gpu_target_of(function, test_target)
     version = re.fullmatch(r"sm_(\d+)\w*", info.arch) if info is not None else None
     return version is not None and int(version[1]) >= _FIRST_WITH_ASYNC_COPIES
