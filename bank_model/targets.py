@@ -188,10 +188,14 @@ _AMD_WRITE_NAMES = {1: "ds_write_b8", 2: "ds_write_b16", 4: "ds_write_b32", 8: "
 _AMD_PAIRED = (4, 8)
 
 _CK_TILE = "ROCm/composable_kernel docs/conceptual/ck_tile/hardware/lds_bank_conflicts.rst"
-_CK_TILE_COUNTERS = "published counters of the CK Tile transpose tutorials on MI300, reproduced"
+_CK_TILE_COUNTERS = (
+    "published counters of the CK Tile transpose tutorials on MI300 (A. H. Ghamarian, LDS Bank "
+    "Conflicts on CDNA, 2026), reproduced"
+)
 _HIPKITTENS = (
     "measured over all lane pairs, HazyResearch/HipKittens analysis/paper_experiments/phases"
 )
+# Triton's pull request 11365 lists the phases of both, as spans of the same vectors.
 _B128_READ_CDNA3 = (1, 2, 20)
 _B128_READ_CDNA4 = (1, 2, 12, 20)
 
@@ -270,13 +274,14 @@ def _nvidia_instructions() -> tuple[LdsInstruction, ...]:
     for kind, mnemonic in ((AccessKind.READ, "ld"), (AccessKind.WRITE, "st")):
         for width, suffix, lanes, status in (
             (1, "b8", 32, Status.PUBLISHED),
-            (2, "b16", 32, Status.PUBLISHED),
-            (4, "b32", 32, Status.PUBLISHED),
+            (2, "b16", 32, Status.MEASURED),
+            # Nobody has counted conflicts of 32-bit stores.
+            (4, "b32", 32, Status.MEASURED if kind is AccessKind.READ else Status.PUBLISHED),
             (8, "v2.b32", 16, Status.MEASURED),
             (16, "v4.b32", 8, Status.MEASURED),
         ):
             source = (
-                "store conflicts counted with ncu on an H200"
+                "conflicts counted with ncu on an H200"
                 if status is Status.MEASURED
                 else "CUDA C++ Programming Guide, shared memory"
             )
