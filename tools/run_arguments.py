@@ -187,7 +187,7 @@ examples:
   bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
       --input=1x1024x128xf16=@q.bin --input=1x1024x128xf16=0.5 --input=@v.npy --output=@o.npy
   bankwise-run --module=attention.vmfb --device=hip --input=@q.npy --input=@k.npy --input=@v.npy
-  bankwise-run transpose.s --kernel=padded --grid=8,16 --block=256 --counters \
+  bankwise-run transpose.s --kernel=padded --grid=8,16 --block=256 --counters \\
       --arg=@in.npy --arg=256x1024xf16 --arg=1024:i32 --arg=256:i32 --output=1:@out.npy
 """,
     )
@@ -196,9 +196,11 @@ examples:
     add("--function", default="", help="the function to run (default: the only one)")
     add("--input", action="append", default=[], metavar="VALUE", help="an input, see below")
     add("--output", action="append", default=[], metavar="WHERE",
-        help="@file.npy, @file.bin, +file to append, - to print, empty to ignore")  # fmt: skip
+        help="@file.npy, @file.bin, +file to append, - to print, empty to ignore; for assembly "
+        "ARG:WHERE with an argument's number or name")  # fmt: skip
     add("--expected_output", action="append", default=[], metavar="VALUE",
-        help="compare an output with a value; '(ignored)' skips it")  # fmt: skip
+        help="compare an output with a value; '(ignored)' skips it; for assembly "
+        "ARG:VALUE")  # fmt: skip
     add("--device", default="auto", metavar="DEVICE",
         help=f"{', '.join(DEVICES)}, or a device's URI, as hip://0 (auto: hip if a device answers, "
         "else the emulator)")  # fmt: skip

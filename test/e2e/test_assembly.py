@@ -89,7 +89,7 @@ def test_tritons_attention_on_gfx950():
     query, key, value = random.standard_normal((3, 128, 64)).astype(np.float16)
     scale = np.float32(np.log2(np.e) / 8)
     run = run_assembly(
-        Path(__file__).parent / "assembly" / "attention.amdgcn",
+        ASSEMBLY / "attention.amdgcn",
         [query, key, value, np.zeros((128, 64), np.float32), np.int32(128), scale, None, None],
         grid=(2,),
         block=(256,),

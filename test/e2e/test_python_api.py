@@ -13,6 +13,7 @@ from bankwise.iree_plugin.compile_settings import MITIGATIONS
 from bankwise.iree_plugin.mitigation import MODES, STOCK_PAD_PASS
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.runtime.module_run import RunSettings
 from bankwise.sweep.kernels import Attention
 from bankwise.tools import compile_arguments, report_arguments, run_arguments, sweep_arguments
 
@@ -137,7 +138,9 @@ def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "stock, fake" in report_arguments.help_text()
     flag = "--bankwise-mitigation=fake"
     assert compile_arguments.parse_arguments([flag]).mitigation == "fake"
-    assert run_arguments.parse_arguments(["a.mlir", flag]).compile.mitigation == "fake"
+    run_settings = run_arguments.parse_arguments(["a.mlir", flag])
+    assert isinstance(run_settings, RunSettings)
+    assert run_settings.compile.mitigation == "fake"
     assert sweep_arguments.parse_arguments(["--mitigations=fake"]).mitigations == ("fake",)
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from bankwise.emulator.apertures import PRIVATE_BASE, SHARED_BASE
@@ -36,9 +38,11 @@ def addresses(memory: GlobalMemory) -> dict[int, np.ndarray]:
     return {2: chosen & 0xFFFFFFFF, 3: chosen >> 32}
 
 
-def flat(code: str, vectors: dict[int, object] | None = None, **options: object) -> Machine:
+def flat(
+    code: str, vectors: Mapping[int, npt.ArrayLike] | None = None, **options: object
+) -> Machine:
     memory = GlobalMemory()
-    given = addresses(memory) | (vectors or {})
+    given = {**addresses(memory), **(vectors or {})}
     return run_flat(code, vectors=given, memory=memory, **options)  # type: ignore[arg-type]
 
 

@@ -47,7 +47,8 @@ def text(code: str = CODE, arguments: str = ARGUMENTS, **options: Any) -> str:
 
 
 def run(*arguments: Any, source: str = "", **options: Any) -> AssemblyRun:
-    return run_assembly(source or text(), list(arguments), **{"grid": (1,)} | options)
+    options = {"grid": (1,)} | options
+    return run_assembly(source or text(), list(arguments), **options)
 
 
 def test_buffers_and_numbers_are_passed_and_buffers_read_back():

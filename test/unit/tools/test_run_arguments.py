@@ -3,12 +3,19 @@
 
 import pytest
 
+from bankwise.runtime.module_run import RunSettings
 from bankwise.tools.run_arguments import parse_arguments
 from bankwise.tools.usage import UsageError
 
 
+def module_settings(argv: list[str]) -> RunSettings:
+    settings = parse_arguments(argv)
+    assert isinstance(settings, RunSettings)
+    return settings
+
+
 def test_compile_flags_pass_through():
-    settings = parse_arguments(
+    settings = module_settings(
         ["a.mlir", "--iree-rocm-target=gfx950", "--input=1", "--input=2", "--counters"]
     )
     assert settings.compile_flags == ("--iree-rocm-target=gfx950",)
@@ -17,7 +24,7 @@ def test_compile_flags_pass_through():
 
 
 def test_all_flags_of_the_compile_tool_are_taken():
-    settings = parse_arguments(
+    settings = module_settings(
         [
             *("--iree-rocm-target", "gfx950", "--module", "a.mlir", "--device", "emulated-gfx950"),
             *("--iree-codegen-llvmgpu-use-igemm=false", "--iree-llvmgpu-use-direct-load"),
@@ -43,7 +50,7 @@ def test_flags_are_read_from_files_where_they_stand(tmp_path):
         f"--flagfile={tmp_path}/inner.txt\n--output_max_element_count=3\n"
     )
     flags = ["a.mlir", "--flagfile", f"{tmp_path}/flags.txt", "--output_max_element_count=5"]
-    settings = parse_arguments(flags)
+    settings = module_settings(flags)
     assert settings.device == "emulated-gfx950"
     assert settings.inputs == ("2xi32=1 2",)
     assert settings.function == "f"
@@ -54,11 +61,11 @@ def test_flags_are_read_from_files_where_they_stand(tmp_path):
 
 
 def test_a_real_device_may_be_a_uri():
-    settings = parse_arguments(["a.vmfb", "--device=hip://0", "--device_allocator=caching"])
+    settings = module_settings(["a.vmfb", "--device=hip://0", "--device_allocator=caching"])
     assert settings.device == "hip://0"
     assert settings.allocators == ("caching",)
-    assert parse_arguments(["--list_devices"]).list_devices == ""
-    assert parse_arguments(["--list_devices=hip"]).list_devices == "hip"
+    assert module_settings(["--list_devices"]).list_devices == ""
+    assert module_settings(["--list_devices=hip"]).list_devices == "hip"
 
 
 @pytest.mark.parametrize(
