@@ -131,9 +131,8 @@ class _File:
 
     Attributes:
         arch: the chip that the code is for.
-        directives: the values of each kernel's `.amdhsa_*` directives.
+        directives: for each kernel the lines and values of its `.amdhsa_*` directives, as texts.
         metadata: what the metadata says of each kernel.
-        unreadable: of kernels with a directive that cannot be read, the error about it.
     """
 
     def __init__(self, text: str, source: str, arch: str = "") -> None:
@@ -149,7 +148,6 @@ class _File:
         if not self.arch:
             raise self.error(1, "the file names no chip: no .amdgcn_target line")
         self.metadata = document.kernels
-        self.unreadable: dict[str, AssemblyError] = {}
         self.directives = self.read_directives()
         if not self.directives:
             raise self.error(len(self.lines), "no .amdhsa_kernel block: the file is truncated")
@@ -191,38 +189,39 @@ class _File:
         except MetadataError as error:
             raise self.error(start + 1, str(error)) from None
 
-    def read_directives(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        current: dict[str, int] | None = None
-        kernel = ""
+    def read_directives(self) -> dict[str, dict[str, tuple[int, str]]]:
+        found: dict[str, dict[str, tuple[int, str]]] = {}
+        current: dict[str, tuple[int, str]] | None = None
         for number, line in enumerate(self.lines, 1):
-            words = uncommented(line).split()
-            if not words:
-                continue
-            if words[0] == ".amdhsa_kernel" and len(words) > 1:
-                kernel = words[1].strip('"')
-                current = found.setdefault(kernel, {})
-            elif words[0] == ".end_amdhsa_kernel":
+            word, *rest = uncommented(line).split(None, 1) or [""]
+            text = rest[0] if rest else ""
+            if word == ".amdhsa_kernel":
+                current = found.setdefault(text.strip('"'), {})
+            elif word == ".end_amdhsa_kernel":
                 current = None
-            elif current is not None and words[0].startswith(".amdhsa_"):
-                name = words[0].removeprefix(".amdhsa_")
-                try:
-                    current[name] = int(words[1], 0)
-                except (IndexError, ValueError):
-                    # Other kernels of the file may be asked for.
-                    if name not in _NOT_NEEDED:
-                        message = f"'{line.strip()}' has no integer value"
-                        self.unreadable.setdefault(kernel, self.error(number, message))
+            elif current is not None and word.startswith(".amdhsa_"):
+                current[word.removeprefix(".amdhsa_")] = number, text
         if current is not None:
             raise self.error(len(self.lines), "unfinished .amdhsa_kernel block")
         return found
 
+    def directive_values(self, name: str) -> dict[str, int]:
+        """Returns the values of a kernel's directives; AssemblyError if one cannot be read."""
+        values: dict[str, int] = {}
+        for directive, (line, text) in self.directives[name].items():
+            try:
+                values[directive] = self.data.number(text)
+            except DataError as error:
+                if directive not in _NOT_NEEDED:
+                    message = f"'.amdhsa_{directive} {text}' has no integer value: {error}"
+                    raise self.error(line, message) from None
+        return values
+
     def kernel(self, name: str) -> Kernel:
         """Returns one of the kernels that `directives` has; AssemblyError if it cannot be read."""
-        if name in self.unreadable:
-            raise self.unreadable[name]
         if name not in self.metadata:
             raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
+        directives = self.directive_values(name)
         code = _Code()
         for number, line in self.code_lines(name):
             if match := _LABEL.match(line):
@@ -236,7 +235,6 @@ class _File:
             except AssemblyError as error:
                 raise self.error(number, str(error)) from None
         self.check(name, code)
-        directives = self.directives[name]
         return Kernel(
             name=name,
             arch=self.arch,

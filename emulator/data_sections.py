@@ -15,23 +15,12 @@ initialized data ("Using as", chapter "Assembler Directives", says what they mea
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-
-class DataError(ValueError):
-    """A directive or symbol that cannot be read; the message does not say where it stands."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number, or the place `number` bytes behind the start of the image."""
-
-    number: int
-    in_image: bool = False
+from .expressions import QUOTED, DataError, Expression, Value, string_bytes, unquoted
 
 
 @dataclass(frozen=True)
@@ -71,10 +60,9 @@ class DataImage:
 
 NO_DATA = DataImage()
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_LABEL = re.compile(rf"^({_QUOTED}|[.\w$]+):\s*")
-_SECTION = re.compile(rf"^({_QUOTED}|[^\s,]+)(?:,\s*\"([^\"]*)\")?")
-_COMMENT = re.compile(rf"({_QUOTED})|;.*|//.*")
+_LABEL = re.compile(rf"^({QUOTED}|[.\w$]+):\s*")
+_SECTION = re.compile(rf"^({QUOTED}|[^\s,]+)(?:,\s*\"([^\"]*)\")?")
+_COMMENT = re.compile(rf"({QUOTED})|;.*|//.*")
 _READ_ONLY = (".rodata", ".data.rel.ro")
 _CODE = ".text"
 # Sections that take part in a running program although a kernel may write them.
@@ -128,7 +116,7 @@ class DataReader:
         """Takes the next line, whose number counts from 1; DataError where it cannot be read."""
         code = uncommented(line)
         while match := _LABEL.match(code):
-            self._define(_unquoted(match[1]))
+            self._define(unquoted(match[1]))
             code = code[match.end() :]
         if not code.startswith("."):
             return
@@ -140,7 +128,7 @@ class DataReader:
             self._section = name
         elif name in (".set", ".equ"):
             symbol, _, text = rest.partition(",")
-            self._assigned[_unquoted(symbol.strip())] = text.strip()
+            self._assigned[unquoted(symbol.strip())] = text.strip()
         elif name == ".amdhsa_kernel":
             self._inside_kernel_block = True
         elif name == ".end_amdhsa_kernel":
@@ -149,6 +137,10 @@ class DataReader:
                 self._contents += bytes(_KERNEL_DESCRIPTOR_BYTES)
         elif self.in_data and not self._inside_kernel_block and name not in _SILENT:
             self._directive(name, rest, number)
+
+    def number(self, text: str) -> int:
+        """Returns the number that an expression is; DataError if it is none."""
+        return self._number(text)
 
     def finish(self) -> None:
         """Fills in what the symbols' places decide.
@@ -220,7 +212,7 @@ class DataReader:
         match = _SECTION.match(text)
         if match is None:
             raise DataError(f"'.section {text}' names no section")
-        self._section = _unquoted(match[1])
+        self._section = unquoted(match[1])
         if self.in_data:
             # Sections of one name go on where they ended; here they only must not overlap.
             self._align(256)
@@ -235,7 +227,7 @@ class DataReader:
                 self._contents += bytes(_WIDTHS[name])
         elif name in (".ascii", ".asciz", ".string"):
             for text in _arguments(rest):
-                self._contents += _string(text) + (b"" if name == ".ascii" else b"\0")
+                self._contents += string_bytes(text) + (b"" if name == ".ascii" else b"\0")
         elif name in _REPEATS:
             self._contents += _REPEATS[name]([self._number(text) for text in _arguments(rest)])
         elif name in (".p2align", ".balign", ".align"):
@@ -258,7 +250,7 @@ class DataReader:
         return value.number
 
     def _value(self, text: str) -> Value:
-        return _Expression(text, self._lookup).value()
+        return Expression(text, self._lookup).value()
 
 
 def _zeros(words: list[int]) -> bytes:
@@ -290,123 +282,7 @@ def _bytes(value: int, width: int) -> bytes:
     return (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
 
 
-def _unquoted(name: str) -> str:
-    return _string(name).decode(errors="replace") if name.startswith('"') else name
-
-
 def _arguments(text: str) -> list[str]:
     """Returns the parts of a directive between commas that no quotation marks hold."""
-    found = re.findall(rf"(?:{_QUOTED}|[^,\"])+", text)
+    found = re.findall(rf"(?:{QUOTED}|[^,\"])+", text)
     return [part.strip() for part in found if part.strip()]
-
-
-_ESCAPE = re.compile(rb'\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|([bfnrt"\\]))')
-_LETTERS = {b"b": 8, b"f": 12, b"n": 10, b"r": 13, b"t": 9, b'"': 34, b"\\": 92}
-
-
-def _string(text: str) -> bytes:
-    """Returns the bytes of a quoted string."""
-    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
-        raise DataError(f"'{text}' is no string")
-
-    def byte(match: re.Match[bytes]) -> bytes:
-        octal, hexadecimal, letter = match.groups()
-        if letter:
-            return bytes([_LETTERS[letter]])
-        return bytes([int(octal or hexadecimal, 8 if octal else 16) & 0xFF])
-
-    return _ESCAPE.sub(byte, text[1:-1].encode())
-
-
-# Expressions of symbols and numbers.
-
-_TOKEN = re.compile(rf"\s*(0[xX][0-9a-fA-F]+|\d+|{_QUOTED}|[.\w$]+|<<|>>|[-+*/%&|^~()])")
-# These are the ranks of LLVM's assembler parser, where `|` binds tighter than `+`.
-_PRECEDENCE = {"+": 1, "-": 1, "|": 2, "^": 2, "&": 2, "*": 3, "/": 3, "%": 3, "<<": 3, ">>": 3}
-
-
-def _quotient(a: int, b: int) -> int:
-    """Returns a quotient rounded towards zero."""
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-_COMPUTE: Mapping[str, Callable[[int, int], int]] = {
-    "|": operator.or_,
-    "^": operator.xor,
-    "&": operator.and_,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "*": operator.mul,
-    "/": _quotient,
-    "%": lambda a, b: a - b * _quotient(a, b),
-}
-
-
-class _Expression:
-    """One expression of numbers and symbols, read from left to right."""
-
-    def __init__(self, text: str, lookup: Callable[[str], Value]) -> None:
-        self.text = text
-        self.lookup = lookup
-        self.tokens: list[str] = []
-        position = 0
-        while position < len(text.rstrip()):
-            match = _TOKEN.match(text, position)
-            if match is None:
-                raise self.error()
-            self.tokens.append(match[1])
-            position = match.end()
-
-    def value(self) -> Value:
-        result = self.binary(0)
-        if self.tokens:
-            raise self.error()
-        return result
-
-    def error(self) -> DataError:
-        return DataError(f"the expression '{self.text}' cannot be read")
-
-    def binary(self, least: int) -> Value:
-        """Reads operators that bind tighter than `least` and their operands, and computes them."""
-        left = self.unary()
-        while self.tokens and _PRECEDENCE.get(self.tokens[0], 0) > least:
-            sign = self.tokens.pop(0)
-            left = self.combine(sign, left, self.binary(_PRECEDENCE[sign]))
-        return left
-
-    def combine(self, sign: str, left: Value, right: Value) -> Value:
-        """Computes one operator.
-
-        An address plus or minus a number is an address, and the difference of two addresses is a
-        number.
-        """
-        if sign == "+" and not (left.in_image and right.in_image):
-            return Value(left.number + right.number, left.in_image or right.in_image)
-        if sign == "-" and left.in_image >= right.in_image:
-            return Value(left.number - right.number, left.in_image and not right.in_image)
-        if sign in "+-" or left.in_image or right.in_image:
-            raise self.error()
-        if (sign in "/%" and right.number == 0) or (sign in ("<<", ">>") and right.number < 0):
-            raise self.error()
-        return Value(_COMPUTE[sign](left.number, right.number))
-
-    def unary(self) -> Value:
-        if not self.tokens:
-            raise self.error()
-        token = self.tokens.pop(0)
-        if token == "(":
-            inner = self.binary(0)
-            if not self.tokens or self.tokens.pop(0) != ")":
-                raise self.error()
-            return inner
-        if token in ("+", "-", "~"):
-            inner = self.unary()
-            if inner.in_image and token != "+":
-                raise self.error()
-            value = {"+": inner.number, "-": -inner.number, "~": ~inner.number}[token]
-            return Value(value, inner.in_image)
-        if token[0].isdigit():
-            return Value(int(token, 0) if token.strip("0") else 0)
-        if token in _PRECEDENCE or token == ")":
-            raise self.error()
-        return self.lookup(_unquoted(token))

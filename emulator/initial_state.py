@@ -67,7 +67,6 @@ _BYTES_BEHIND_ARGUMENTS = 256
 _UNSUPPORTED = {
     "user_sgpr_private_segment_buffer": "gfx942 and later address private memory by scratch_*",
     "user_sgpr_flat_scratch_init": "gfx942 and later initialize FLAT_SCRATCH themselves",
-    "uses_dynamic_stack": "the size of private memory is not known",
     "system_sgpr_workgroup_info": "no known compiler uses it",
 }
 

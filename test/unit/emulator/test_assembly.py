@@ -185,10 +185,42 @@ def test_macros_are_not_expanded(directive: str) -> None:
 
 
 def test_registers_may_be_counted_by_the_assembler() -> None:
-    directives = "\t\t.amdhsa_next_free_vgpr .amdgcn.next_free_vgpr"
-    assert "next_free_vgpr" in parse_kernel(assembly("", directives=directives)).directives
-    with pytest.raises(AssemblyError, match="has no integer value"):
+    text = assembly("").replace("next_free_vgpr 128", "next_free_vgpr .amdgcn.next_free_vgpr")
+    assert "next_free_vgpr" not in parse_kernel(text).directives
+    with pytest.raises(
+        AssemblyError, match=r":\d+: '.amdhsa_accum_offset SIZE' has no integer val"
+    ):
         parse_kernel(assembly("", directives="\t\t.amdhsa_accum_offset SIZE"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("(((((alignto(max(1, k.num_vgpr), 4)/4)-1)&~65536)&63)+1)*4", 48),
+        ("((((((alignto(max(1, k.num_vgpr), 4))/4)-1)&(~65536))&63)+1)*4", 48),
+        ("totalnumvgprs(k.num_agpr, k.num_vgpr)", 48 + 3),
+        ("totalnumvgprs(0, k.num_vgpr)", 46),
+        ("0x10 + or(0, k.num_agpr) ; a comment", 17),
+    ],
+)
+def test_directives_may_be_expressions_of_what_stands_behind_them(expression: str, value: int):
+    """LLVM writes them for kernels that call functions, and `.set` after the kernel."""
+    text = assembly("", directives=f"\t\t.amdhsa_accum_offset {expression}")
+    text += "\t.set k.num_vgpr, max(46, amdgpu.max_num_vgpr)\n\t.set k.num_agpr, 3\n"
+    text += "\t.set amdgpu.max_num_vgpr, 0\n"
+    # The text between the metadata and the end of the file is not read for data.
+    before, metadata, behind = text.partition("\t.end_amdgpu_metadata\n")
+    start = before.index("\t.amdgpu_metadata")
+    moved = before[:start] + behind + before[start:] + metadata
+    assert parse_kernel(moved).directives["accum_offset"] == value
+
+
+@pytest.mark.parametrize(
+    "expression", ["max(", "max(1", "max()", "alignto(1)", "alignto(1, 0)", ","]
+)
+def test_expressions_that_cannot_be_read(expression: str) -> None:
+    with pytest.raises(AssemblyError, match="has no integer value: the expression"):
+        parse_kernel(assembly("", directives=f"\t\t.amdhsa_accum_offset {expression}"))
 
 
 def test_instructions_know_their_lines_in_the_source() -> None:

@@ -18,6 +18,7 @@ from bankwise.emulator.byte_access import words_of
 from bankwise.emulator.errors import LdsRaceError
 from bankwise.emulator.lds import LdsState
 from bankwise.emulator.machine import Machine
+from bankwise.emulator.undefined import Undefined
 
 from .small_kernels import LANES, run, undefined_bits
 
@@ -69,6 +70,16 @@ def test_waves_that_store_two_values_race(word: int):
     state = lds()
     store(state, np.stack([8 * LANES, 8 * LANES]), values, 8)
     with pytest.raises(LdsRaceError, match="wave 1 writes it"):
+        state.check_races()
+
+
+def test_undefined_stores_race_even_if_equal():
+    state = lds()
+    waves = np.arange(2)
+    access = state.access(0, waves, SHARED.astype(np.uint32), (0,), 4, None)
+    words = np.zeros((1, 2, 64), np.uint32)
+    state.store(access, words, Undefined(words + np.uint32(1), np.ones_like(words, np.int32)))
+    with pytest.raises(LdsRaceError):
         state.check_races()
 
 
