@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib.metadata import entry_points
 
 from iree.compiler import ir
 
 from ..passes.base import FunctionPass
+from .plugin_search import may_be_installed
 
 PLUGIN_GROUP = "bankwise.plugins"
 
@@ -142,6 +142,10 @@ def installed_plugins() -> list[PipelineEdit]:
     Raises:
         PipelineEditError: a plugin cannot be loaded or yields something else than edits.
     """
+    if not may_be_installed(PLUGIN_GROUP):
+        return []
+    from importlib.metadata import entry_points
+
     edits: list[PipelineEdit] = []
     for entry in entry_points(group=PLUGIN_GROUP):
         try:

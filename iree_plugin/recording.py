@@ -14,7 +14,6 @@ and kept under the user's cache directory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -217,6 +216,8 @@ class RecordingStore:
         return found
 
     def _cache_file(self, key: RecordingKey) -> Path:
+        import hashlib  # Loads a library of its own, and most pipelines come with the package.
+
         digest = hashlib.sha256(repr((self.version, key)).encode()).hexdigest()[:16]
         return self.cache_directory / f"pipeline-{self.version}-{key.pipeline}-{digest}.json"
 

@@ -83,7 +83,8 @@ def test_edits_for_another_pipeline_are_not_made() -> None:
 
 def install(monkeypatch: pytest.MonkeyPatch, load: Callable[[], object]) -> None:
     entry = SimpleNamespace(name="example", load=load)
-    monkeypatch.setattr(pipeline_edit, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(pipeline_edit, "may_be_installed", lambda group: True)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
 
 
 def test_installed_plugins_contribute_edits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a plugin may be installed, beside what `importlib.metadata` finds."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from bankwise.iree_plugin.pipeline_edit import PLUGIN_GROUP
+from bankwise.iree_plugin.plugin_search import may_be_installed
+
+ENTRY = f"[console_scripts]\na = b:c\n[{PLUGIN_GROUP}]\nexample = some_module:edits\n"
+
+
+def installed(folder: Path, name: str, entry_points: str | None) -> None:
+    """Puts a distribution into a folder."""
+    path = folder / name
+    path.mkdir(parents=True)
+    (path / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1\n")
+    if entry_points is not None:
+        (path / "entry_points.txt").write_text(entry_points)
+
+
+def found() -> bool:
+    """Returns whether `importlib.metadata` finds a plugin."""
+    return bool(metadata.entry_points(group=PLUGIN_GROUP))
+
+
+@pytest.mark.parametrize(
+    ("name", "entry_points", "is_plugin"),
+    [
+        ("example-1.dist-info", ENTRY, True),
+        ("Example-1.DIST-INFO", ENTRY, True),
+        ("example-1.egg-info", ENTRY, True),
+        ("example-1.dist-info", "[console_scripts]\na = b:c\n", False),
+        ("example-1.dist-info", None, False),
+        ("example-1", ENTRY, False),
+    ],
+)
+def test_plugins_in_folders_are_found_as_importlib_finds_them(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    entry_points: str | None,
+    is_plugin: bool,
+) -> None:
+    installed(tmp_path, name, entry_points)
+    monkeypatch.setattr(sys, "meta_path", [each for each in sys.meta_path if is_standard(each)])
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "missing"), str(tmp_path)])
+    assert may_be_installed(PLUGIN_GROUP) == found() == is_plugin
+
+
+def test_an_archive_and_an_egg_may_hold_plugins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "meta_path", [each for each in sys.meta_path if is_standard(each)])
+    archive = tmp_path / "archive.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("example-1.dist-info/entry_points.txt", ENTRY)
+    egg = tmp_path / "example.egg"
+    installed(egg, "EGG-INFO", ENTRY)
+    for path in (archive, egg):
+        monkeypatch.setattr(sys, "path", [str(path)])
+        assert may_be_installed(PLUGIN_GROUP)
+
+
+def test_other_finders_of_distributions_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finder:
+        def find_distributions(self, context: object) -> list[object]:
+            return []
+
+        def find_spec(self, *unused: object) -> None:
+            return None
+
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "meta_path", [each for each in sys.meta_path if is_standard(each)])
+    assert not may_be_installed(PLUGIN_GROUP)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert may_be_installed(PLUGIN_GROUP)
+
+
+def is_standard(finder: object) -> bool:
+    """Returns whether a finder is Python's own, or finds no distributions."""
+    return not hasattr(finder, "find_distributions") or isinstance(finder, type)
