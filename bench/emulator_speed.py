@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..bank_model.targets import target
-from ..dialect_utils.element_types import dtype_of
+from ..dialect_utils.dtypes import dtype_of
 from ..emulator.assembly import parse_assembly
 from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory

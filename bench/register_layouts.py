@@ -37,7 +37,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from ..dialect_utils.element_types import dtype_of
+from ..dialect_utils.dtypes import dtype_of
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
 from ..iree_plugin.atomic_file import write_output

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.element_types import packed
+from ..dialect_utils.dtypes import packed
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_arguments import LDS_POINTER, POINTER, VALUE
 from ..emulator.kernel_metadata import KernelArgument

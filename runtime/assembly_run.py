@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dialect_utils.element_types import unpacked
+from ..dialect_utils.dtypes import unpacked
 from ..emulator.assembly import Kernel, parse_kernel
 from ..emulator.counters import totals
 from ..emulator.dispatch import Dispatch

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from ..dialect_utils.element_types import is_integer, packed
+from ..dialect_utils.dtypes import is_integer, packed
 from ..dialect_utils.operations import operations_in
 from .host_values import Array, HostProgramError, host_dtype, plain_value
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.element_types import dtype_of, element_type_of
+from ..dialect_utils.dtypes import dtype_of, element_type_of
 from .calls import InputTypeError, as_element_type, callable_names, declared_element_types
 from .parameters import Parameters
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.element_types import (
+from ..dialect_utils.dtypes import (
     ElementTypeError,
     bits_of,
     dtype_of,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_assembly_file(settings: AssemblySettings) -> int:
     """Runs the kernel, and shows what was asked for; returns the exit code."""
-    from ..dialect_utils.element_types import ElementTypeError
+    from ..dialect_utils.dtypes import ElementTypeError
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..runtime.argument_values import ArgumentError, parse_argument

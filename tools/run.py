@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(settings: RunSettings) -> int:
-    from ..dialect_utils.element_types import ElementTypeError
+    from ..dialect_utils.dtypes import ElementTypeError
     from ..runtime.parameters import ParameterError
     from ..runtime.runtime_device import RuntimeDeviceError
     from ..runtime.values import ValueTextError, array_path, parse_values

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from ...dialect_utils.element_types import dtype_of
+from ...dialect_utils.dtypes import dtype_of
 from ...iree_plugin.compile import compile
 from ...sweep.cases import target_flags
 from ...sweep.kernels import Attention, Kernel, Matmul

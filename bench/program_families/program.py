@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dialect_utils.element_types import dtype_of
+from ...dialect_utils.dtypes import dtype_of
 from ...emulator.chips import EMULATED_CHIPS
 
 Array = npt.NDArray[Any]

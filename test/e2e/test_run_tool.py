@@ -16,7 +16,7 @@ import pytest
 from iree.compiler import ir
 from iree.runtime import ParameterIndex
 
-from bankwise.dialect_utils.element_types import dtype_of
+from bankwise.dialect_utils.dtypes import dtype_of
 from bankwise.emulator.errors import EmulationError
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
