@@ -23,6 +23,7 @@ from .kernel_metadata import (
     parse_metadata,
 )
 from .source_locations import LocationReader, SourceLine
+from .symbol_names import source_names
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = 
     """Returns one kernel of an assembly file; what the others hold does not matter.
 
     Args:
-        name: the kernel's name, which may be empty if the file holds only one.
+        name: the kernel's symbol, or its name in a C++ source (`symbol_names`), which may be empty
+            if the file holds only one.
         arch: the chip that the kernel must be for; empty for whatever the file says.
 
     Raises:
@@ -106,12 +108,23 @@ def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = 
         )
     if arch and file.arch != arch:
         raise AssemblyError(f"{source}: the assembly is for {file.arch}, not for {arch}")
-    names = ", ".join(file.directives)
-    if not name and len(file.directives) > 1:
-        raise AssemblyError(f"{source}: several kernels, name one with --kernel: {names}")
-    if name and name not in file.directives:
-        raise AssemblyError(f"{source}: no kernel '{name}'; the file holds {names}")
-    return replace(file.kernel(name or names), data=file.data.image())
+    return replace(file.kernel(_chosen(file, name)), data=file.data.image())
+
+
+def _chosen(file: _File, name: str) -> str:
+    """Returns the symbol of the kernel that a name denotes; AssemblyError if there is not one."""
+    symbols = list(file.directives)
+    if name in symbols:
+        return name
+    found = [each for each in symbols if not name or name in source_names(each)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        what = f"no kernel '{name}'; the file holds {', '.join(symbols)}"
+    else:
+        named = f" '{name}'" if name else ", name one with --kernel"
+        what = f"several kernels{named}: {', '.join(found)}"
+    raise AssemblyError(f"{file.source}: {what}")
 
 
 _LABEL = re.compile(r'^("[^"]+"|[.\w$]+):')
