@@ -54,6 +54,12 @@ def argument_block(dispatch: Dispatch, values: Sequence[bytes], memory: GlobalMe
         raise LaunchError(
             f"kernel '{kernel.name}' takes {len(explicit)} arguments, not {len(values)}"
         )
+    for argument in kernel.arguments:
+        if argument.offset + argument.size > kernel.kernarg_bytes:
+            raise LaunchError(
+                f"{kernel.source}:{argument.line}: the argument ends behind the "
+                f"{kernel.kernarg_bytes} bytes of arguments of kernel '{kernel.name}'"
+            )
     segment = bytearray(kernel.kernarg_bytes)
     for argument, value in zip(explicit, values, strict=True):
         if len(value) != argument.size:

@@ -133,20 +133,28 @@ _Loader.add_constructor("!str", _Loader.construct_yaml_str)
 def _kernel(name: str, entry: Mapping[Any, Any], first: int) -> KernelMetadata:
     """Reads the entry of a kernel; `first` is the line of the file in which the text begins."""
     what = f"kernel '{name}'"
-    size = entry.get(".reqd_workgroup_size")
-    if size is not None and (not isinstance(size, list) or len(size) != 3):
-        raise MetadataError(f"the metadata of {what}: .reqd_workgroup_size is no list of 3 sizes")
     arguments = entry.get(".args") or []
+    if not isinstance(arguments, list) or not all(isinstance(each, dict) for each in arguments):
+        raise MetadataError(f"the metadata of {what}: .args is no list of arguments")
     return KernelMetadata(
         arguments=tuple(
             _argument(f"{what}, argument {number}", each, first)
             for number, each in enumerate(arguments)
         ),
         kernarg_bytes=_integer(what, entry, ".kernarg_segment_size", 0),
-        required_size=None if size is None else (int(size[0]), int(size[1]), int(size[2])),
+        required_size=_required_size(what, entry),
         max_work_items=_integer(what, entry, ".max_flat_workgroup_size", MAX_WORKGROUP_SIZE),
         line=first + entry[_LINE],
     )
+
+
+def _required_size(what: str, entry: Mapping[Any, Any]) -> Size | None:
+    size = entry.get(".reqd_workgroup_size")
+    if size is None:
+        return None
+    if not isinstance(size, list) or len(size) != 3 or not all(isinstance(n, int) for n in size):
+        raise MetadataError(f"the metadata of {what}: .reqd_workgroup_size is no list of 3 sizes")
+    return size[0], size[1], size[2]
 
 
 def _argument(what: str, entry: Mapping[Any, Any], first: int) -> KernelArgument:
@@ -158,7 +166,7 @@ def _argument(what: str, entry: Mapping[Any, Any], first: int) -> KernelArgument
         size=_integer(what, entry, ".size"),
         kind=kind,
         name=str(entry.get(".name", "")),
-        alignment=_integer(what, entry, ".pointee_align", 1),
+        alignment=max(1, _integer(what, entry, ".pointee_align", 1)),
         line=first + entry[_LINE],
     )
 
@@ -166,6 +174,6 @@ def _argument(what: str, entry: Mapping[Any, Any], first: int) -> KernelArgument
 def _integer(what: str, entry: Mapping[Any, Any], key: str, default: int | None = None) -> int:
     """Returns the number under a key; raises MetadataError where there is none, and no default."""
     value = entry.get(key, default)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or value < 0:
         raise MetadataError(f"the metadata of {what}: {key} is no number")
     return value

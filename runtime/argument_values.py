@@ -41,6 +41,7 @@ class ArgumentError(ValueError):
     """A value that does not fit a kernel's argument; the message says what would."""
 
 
+_POINTER_BYTES = {POINTER: 8, LDS_POINTER: 4}
 _NUMBER = re.compile(r"([^:=@\s]+):(\w+)$")
 _TYPES_OF_SIZE: Mapping[int, Sequence[str]] = {
     1: ("i8",),
@@ -96,6 +97,10 @@ def value_bytes(
     Raises:
         ArgumentError: the value does not fit the argument's kind or size.
     """
+    if argument.kind in (POINTER, LDS_POINTER) and argument.size < _POINTER_BYTES[argument.kind]:
+        raise ArgumentError(
+            f"is a pointer of {argument.size} bytes in the metadata, which is wrong"
+        )
     if argument.kind == POINTER:
         address = _buffer(value, memory, name)
         return (address or 0).to_bytes(argument.size, "little"), address

@@ -244,6 +244,11 @@ def test_instructions_know_their_lines_in_the_source() -> None:
     [
         (".args: [{.size: 8, .value_kind: by_value}]", "argument 0: .offset is no number"),
         (".args: [{.offset: 0, .size: 8}]", "argument 0: no .value_kind"),
+        (".args: [{.offset: -8, .size: 8, .value_kind: by_value}]", ".offset is no number"),
+        (".args: 3", ".args is no list of arguments"),
+        (".args: [3]", ".args is no list of arguments"),
+        (".reqd_workgroup_size: [x, 1, 1]", ".reqd_workgroup_size is no list of 3 sizes"),
+        (".reqd_workgroup_size: 64", ".reqd_workgroup_size is no list of 3 sizes"),
         (".max_flat_workgroup_size: many", ".max_flat_workgroup_size is no number"),
     ],
 )

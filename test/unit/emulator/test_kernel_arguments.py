@@ -68,6 +68,11 @@ def test_hidden_arguments_lie_where_the_metadata_says():
         (KernelArgument(0, 4, "by_value"), [], "takes 1 arguments, not 0"),
         (KernelArgument(0, 4, "by_value"), [bytes(8)], "an argument of 4 bytes, not 8"),
         (KernelArgument(0, 4, "hidden_new"), [], "takes a 'hidden_new' argument"),
+        (
+            KernelArgument(260, 8, "by_value", line=9),
+            [bytes(8)],
+            "small.s:9: the argument ends behind the 264 bytes of arguments of kernel 'k'",
+        ),
     ],
 )
 def test_values_that_do_not_fit(argument: KernelArgument, values: list[bytes], reason: str):

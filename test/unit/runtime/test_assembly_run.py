@@ -152,6 +152,12 @@ def test_pointers_into_the_lds_lie_behind_the_static_lds_and_before_the_rest():
         run(np.int32(4), *given[1:], source=source)
 
 
+def test_a_pointer_of_4_bytes():
+    source = text(arguments=ARGUMENTS.replace(".size: 8", ".size: 4"))
+    with pytest.raises(ArgumentError, match=r"'out' .* is a pointer of 4 bytes"):
+        run(np.zeros(128, np.int32), np.int32(1), source=source)
+
+
 def test_kinds_that_are_not_passed():
     source = text(arguments=ARGUMENTS.replace("by_value", "sampler"))
     with pytest.raises(ArgumentError, match=r"'scale' .* is a 'sampler', which the emulator"):
