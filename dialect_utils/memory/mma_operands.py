@@ -86,7 +86,7 @@ class _Load(NamedTuple):
     """A load from the LDS, and how many elements it loads."""
 
     operation: ir.Operation
-    count: int
+    elements: int
 
 
 def _register(elements: list[tuple[_Load, int] | None]) -> tuple[ir.Operation, ...] | None:
@@ -97,9 +97,11 @@ def _register(elements: list[tuple[_Load, int] | None]) -> tuple[ir.Operation, .
     loads = [load for load, _ in found]
     numbers = [number for _, number in found]
     in_order = numbers == list(range(len(numbers)))
-    if all(load is loads[0] for load in loads) and in_order and loads[0].count == len(loads):
+    if all(load is loads[0] for load in loads) and in_order and loads[0].elements == len(loads):
         return (loads[0].operation,)
-    apart = len(loads) == 2 and loads[0] is not loads[1] and loads[0].count == loads[1].count == 1
+    apart = (
+        len(loads) == 2 and loads[0] is not loads[1] and loads[0].elements == loads[1].elements == 1
+    )
     return tuple(load.operation for load in loads) if apart else None
 
 

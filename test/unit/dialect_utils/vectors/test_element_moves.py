@@ -72,7 +72,9 @@ def test_elements_are_those_that_the_operation_takes(
         (move,) = operations_in(function, operation.split()[0])
         assert is_move(move)
         result = move.results[0]
-        (way,) = moves_of(move) or ()
+        moves = moves_of(move)
+        assert moves is not None
+        (way,) = moves
         values = list(function.regions[0].blocks[0].arguments)
         found: list[tuple[int, int] | None] = []
         for number in range(element_count(result.type)):
