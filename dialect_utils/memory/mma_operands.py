@@ -116,6 +116,8 @@ class _LoadedElements:
     """For a value its LDS load, or the way back from its elements; None where that ends."""
     _buffers: dict[ir.Value, bool] = field(default_factory=dict)
     """Whether memrefs are in workgroup memory."""
+    _counts: dict[ir.Type, int] = field(default_factory=dict)
+    """The elements of vector types, and of scalars."""
 
     def behind(self, vector: ir.Value, number: int) -> tuple[_Load, int] | None:
         """Returns the LDS load behind an element and the number that it has there."""
@@ -140,13 +142,18 @@ class _LoadedElements:
             self._ways[value] = None
         elif operation.name in LOADS:
             is_lds = self._is_lds(operation.operands[0])
-            self._ways[value] = _Load(operation, element_count(value.type)) if is_lds else None
+            self._ways[value] = _Load(operation, self._count(value.type)) if is_lds else None
         elif (moves := moves_of(operation)) is not None:
             # Most operations have one result.
             results = operation.results if len(moves) > 1 else (value,)
             self._ways.update(zip(results, moves, strict=True))
         else:
             self._ways[value] = _through_arithmetic(operation, value)
+
+    def _count(self, kind: ir.Type) -> int:
+        if kind not in self._counts:
+            self._counts[kind] = element_count(kind)
+        return self._counts[kind]
 
     def _is_lds(self, buffer: ir.Value) -> bool:
         if buffer not in self._buffers:

@@ -56,11 +56,8 @@ def _from_elements(operation: ir.Operation) -> list[Move]:
 
 def _to_elements(operation: ir.Operation) -> list[Move]:
     source = operation.operands[0]
-
-    def move(result: int) -> Move:
-        return lambda number: (source, result)
-
-    return [move(result) for result in range(len(operation.results))]
+    # A default argument keeps the number of each result.
+    return [lambda _, n=number: (source, n) for number in range(len(operation.results))]
 
 
 def _shape_cast(operation: ir.Operation) -> list[Move]:
@@ -125,8 +122,11 @@ def _begin(operation: ir.Operation, whole: ir.Value) -> tuple[int, int] | None:
 def _extract_slice(operation: ir.Operation) -> list[Move]:
     whole = operation.operands[0]
     outer = ir.VectorType(whole.type).shape
+    offsets = _offsets(operation, len(outer))
+    if len(outer) == 1:
+        begin = offsets[0]
+        return [lambda number: (whole, begin + number)]
     shape = ir.VectorType(operation.results[0].type).shape
-    offsets = _offsets(operation, len(shape))
 
     def move(number: int) -> Element:
         index = _unraveled(number, shape)

@@ -53,6 +53,16 @@ V, W, S = 0, 1, 2
             [(V, 1), (V, 2), (V, 4), (V, 5)],
         ),
         (
+            "vector.extract_strided_slice %w offsets = [1], sizes = [2], strides = [1] "
+            ": vector<3xf16> to vector<2xf16>",
+            [(W, 1), (W, 2)],
+        ),
+        (
+            "vector.extract_strided_slice %v offsets = [1], sizes = [1], strides = [1] "
+            ": vector<2x3xf16> to vector<1x3xf16>",
+            [(V, 3), (V, 4), (V, 5)],
+        ),
+        (
             "vector.insert_strided_slice %w, %v offsets = [1, 0], strides = [1] "
             ": vector<3xf16> into vector<2x3xf16>",
             [(V, 0), (V, 1), (V, 2), (W, 0), (W, 1), (W, 2)],
