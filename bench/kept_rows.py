@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rich.console import Console
 
-from ..sweep.engine import Workers, measured
+from ..sweep.engine import SweepError, Workers, measured
 from ..sweep.progress import progress
 from ..sweep.rows_file import KeptRow, Rows
 
@@ -42,6 +42,9 @@ def fill_rows(
 
     Returns:
         The rows of all cases that have run, and whether Ctrl-C ended the loop.
+
+    Raises:
+        SystemExit: the workers cannot be had, or die; the message says so.
     """
     console = Console(stderr=True)
     keys = [empty_row(case).key for case in cases]
@@ -57,4 +60,6 @@ def fill_rows(
                 watch.advance(failed=row.failed)
     except KeyboardInterrupt:
         interrupted = True
+    except SweepError as error:
+        raise SystemExit(f"{title}: error: {error}; finished rows are kept") from None
     return kept.latest(keys), interrupted
