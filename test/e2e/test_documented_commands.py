@@ -3,7 +3,8 @@
 
 `documented_blocks.py` says how a page is read. The blocks of a page run in the order of the page,
 in one directory that looks like the root of the repository, so that a block can use what an
-earlier one has written. Python runs as one notebook, behind the commands.
+earlier one has written. Python runs as one notebook, behind the commands; where it is written as a
+dialogue, with `>>> `, doctest compares what it prints.
 """
 
 from __future__ import annotations
@@ -77,12 +78,20 @@ def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
             check_data(block, f"{page.name}:{block.line}")
     run_session(page.name, commands, root)
     python = [block.text for block in chosen if block.language == "python" and not block.file]
+    is_dialogue = any(text.startswith(">>> ") for text in python)
     if python:
-        (root / "page.py").write_text("\n".join(python))
+        code = root / ("page.txt" if is_dialogue else "page.py")
+        code.write_text("\n".join(python))
+        # doctest reads a text, not a module: every dialogue of the page is one after the other.
+        reader = ["-m", "doctest", "-o", "FAIL_FAST"] if is_dialogue else []
         done = subprocess.run(
-            [sys.executable, "page.py"], cwd=root, env=ENVIRONMENT, capture_output=True, text=True
+            [sys.executable, *reader, code.name],
+            cwd=root,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
         )
-        assert done.returncode == 0, f"Python of {page.name}: {done.stderr}"
+        assert done.returncode == 0, f"Python of {page.name}: {done.stdout}{done.stderr}"
 
 
 def check_data(block: Block, place: str) -> None:
