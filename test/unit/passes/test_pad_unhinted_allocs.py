@@ -7,6 +7,7 @@ the padded allocation: it must land on the same row and column as before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -544,8 +545,11 @@ def test_shared_lds_is_spent_best(context: ir.Context, text: str, arch: str) -> 
         padded_by_stock = total(stock, "lds_bytes_after") > total(stock, "lds_bytes_before")
         amount = 64 // traced.tile.element_bits if padded_by_stock else 0
         choices = list(allowed(chip, traced.tile, accesses, amount))
-        sums = [(a + c, b + d) for a, b in totals.items() for c, d in choices if a + c <= budget]
-        totals = {size: min(cost for other, cost in sums if other == size) for size, _ in sums}
+        least: dict[int, int] = {}
+        for (size, cost), (more, dearer) in itertools.product(totals.items(), choices):
+            if size + more <= budget:
+                least[size + more] = min(cost + dearer, least.get(size + more, cost + dearer))
+        totals = least
     assert total(decisions, "lds_bytes_after") <= budget
     assert spent == min(totals.values())
 
