@@ -55,24 +55,21 @@ def _check_redrawing(parser: ArgumentParser, known: Namespace) -> None:
         raise UsageError(f"--redraw: '{known.redraw}' is no .json")
 
 
-_LISTS: Mapping[str, Collection[str]] = {
-    "--dtypes": DTYPES,
-    "--targets": EMULATED_CHIPS,
-    "--mitigations": modes(),
-}
-"""What may stand in a list, by its flag."""
+def _lists() -> Mapping[str, Collection[str]]:
+    """Returns what may stand in a list, by its flag."""
+    return {"--dtypes": DTYPES, "--targets": EMULATED_CHIPS, "--mitigations": modes()}
 
 
 def _listed(flag: str, text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(text.split(",")))
     for word in words:
-        check_choice(flag, word, _LISTS[flag])
+        check_choice(flag, word, _lists()[flag])
     return words
 
 
 def completed_flags() -> list[CompletedFlag]:
     """Returns the flags, for a shell to complete."""
-    return with_values(flags_of_parser(_parser()), {"--kernels": KERNEL_SETS}, _LISTS)
+    return with_values(flags_of_parser(_parser()), {"--kernels": KERNEL_SETS}, _lists())
 
 
 def _check(settings: SweepSettings) -> None:
