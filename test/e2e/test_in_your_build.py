@@ -15,6 +15,7 @@ import pytest
 from bankwise.sweep.kernels import Attention
 
 from .conftest import BIN
+from .documented_blocks import blocks
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "in_your_build.md"
@@ -29,9 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 def block(language: str) -> str:
     """Returns the page's only block of code in a language."""
-    (found,) = re.findall(
-        rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE
-    )
+    (found,) = (each.text for each in blocks(PAGE) if each.language == language)
     return found
 
 
@@ -70,14 +69,11 @@ def test_the_python_code_compiles_what_bankwise_compile_compiles(project: Path) 
 
 
 def test_the_command_of_the_readme_compiles_what_bankwise_compile_compiles(tmp_path: Path) -> None:
-    found = re.search(
-        r"^\$ (BANKWISE_LEVEL=fast iree-compile (?:.*\\\n)*.*)$",
-        (ROOT / "README.md").read_text(),
-        re.MULTILINE,
-    )
-    assert found is not None
+    runnable = [each for each in blocks(ROOT / "README.md") if each.is_session]
+    commands = [command.text for each in runnable for command in each.commands()]
+    (found,) = (text for text in commands if text.startswith("BANKWISE_LEVEL=fast iree-compile "))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    run("sh", "-c", found[1], at=tmp_path)
+    run("sh", "-c", found, at=tmp_path)
     source = "examples/attention_f16.mlir"
     expected = by_bankwise_compile(source, "--bankwise-level=fast", at=tmp_path)
     assert (tmp_path / "attention.vmfb").read_bytes() == expected
