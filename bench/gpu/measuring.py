@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass
 class Results:
-    """The results that are there so far; the file is written anew with each one that is added."""
+    """The results so far. Whenever one is added, the whole file is written again."""
 
     output: Path
     compiled: CompiledKernels
