@@ -19,7 +19,7 @@ from rich.table import Table
 from ..sweep.engine import Workers
 from ..sweep.kernels import Attention, swept_attentions
 from ..sweep.rows_file import RowsFile
-from .kept_rows import INTERRUPTED, RESULTS, fill_rows
+from .kept_rows import INTERRUPTED, RESULTS, CompiledRow, fill_rows
 from .runs import bench_parser, compile_kernel
 
 DTYPES = {
@@ -30,7 +30,7 @@ DTYPES = {
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(CompiledRow):
     """One kernel on one target. Conflict cycles are the model's, for one workgroup."""
 
     kernel: str
@@ -49,16 +49,6 @@ class Row:
     split: bool = False
     """Whether accesses are split to avoid conflicts, as a decision says."""
     error: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Returns a key that rows of the same kernel and target share."""
-        return self.kernel, self.target
-
-    @property
-    def failed(self) -> bool:
-        """Returns whether a compile failed."""
-        return bool(self.error)
 
 
 def cases(every: int) -> list[tuple[Attention, str]]:

@@ -28,7 +28,7 @@ from ..sweep.cases import target_flags
 from ..sweep.engine import Workers
 from ..sweep.kernels import AnyKernel, swept_attentions
 from ..sweep.rows_file import RowsFile
-from .kept_rows import INTERRUPTED, fill_rows
+from .kept_rows import INTERRUPTED, CompiledRow, fill_rows
 from .matmul_table import cases as matmuls
 from .runs import BIN, bench_parser
 
@@ -40,7 +40,7 @@ Case = tuple[AnyKernel, str]
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(CompiledRow):
     """One kernel, compiled three ways. Times are wall seconds of whole processes."""
 
     kernel: str
@@ -52,16 +52,6 @@ class Row:
     inside_s: float = 0.0
     bankwise_compile_s: float = 0.0
     error: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Returns a key that rows of the same kernel and target share."""
-        return self.kernel, self.target
-
-    @property
-    def failed(self) -> bool:
-        """Returns whether a compile failed."""
-        return bool(self.error)
 
     @property
     def identical(self) -> bool:

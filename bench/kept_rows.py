@@ -19,6 +19,24 @@ INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended."""
 
 
+class CompiledRow:
+    """A row of one kernel, compiled for one target, or the error that this ended with."""
+
+    kernel: str
+    target: str
+    error: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Returns a key that rows of the same kernel and target share."""
+        return self.kernel, self.target
+
+    @property
+    def failed(self) -> bool:
+        """Returns whether a compile failed."""
+        return bool(self.error)
+
+
 CaseT = TypeVar("CaseT")
 RowT = TypeVar("RowT", bound=KeptRow)
 
