@@ -62,8 +62,7 @@ class OverlapCopies(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
-        loops, allocations = _loops_and_tiles(function)
-        return bool(loops and allocations) and _copies_asynchronously(function, None)
+        return _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
