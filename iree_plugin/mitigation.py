@@ -21,6 +21,7 @@ from ..passes.defer_lane_sums import DeferLaneSums
 from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.form_ldmatrix import FormLdmatrix
 from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..passes.join_lds_accesses import JoinLdsAccesses
 from ..passes.native_bf16 import NativeBf16
 from ..passes.native_exp2 import NativeExp2
 from ..passes.order_products import OrderProducts
@@ -257,6 +258,7 @@ def _read_as_matrices(
             _BEFORE,
             _REINSERT,
             FormLdmatrix(),
+            JoinLdsAccesses(),
             *swizzle,
             beside=beside,
             without=without,
@@ -319,6 +321,7 @@ def _swizzled_early(
     hint = HintVectorAllocs(defer_to_padding=defer_to_padding)
     # Right before the loop-invariant code motion that precedes the padding.
     swizzle = (
+        JoinLdsAccesses(),
         SwizzleLdsAllocs(defer_to_padding=defer_to_padding, share_addresses=bool(level.products)),
         FlattenSwizzleHints(),
     )
@@ -338,14 +341,16 @@ def _swizzled_early(
 def _swizzled_late(*, defer_to_padding: bool) -> list[PipelineEdit]:
     """Returns edits that swizzle what distribution allocates, for reductions across subgroups, and
     the LDS of functions that come lowered."""
-    flatten = FlattenSwizzleHints()
+    join, flatten = JoinLdsAccesses(), FlattenSwizzleHints()
     late = SwizzleLdsAllocs(defer_to_padding=defer_to_padding, unhinted_only=True)
     last = SwizzleLdsAllocs(unhinted_only=True)
     return [
         _edit(_VECTOR_DISTRIBUTE, _BEFORE, _DISTRIBUTE, flatten),
-        _edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, late, flatten, required=False),
-        _edit(_VECTOR_DISTRIBUTE, _AFTER, _LOWER_GPU_OPS, last, flatten, without=STOCK_PAD_PASS),
-        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, SwizzleLdsAllocs(), flatten),
+        _edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, join, late, flatten, required=False),
+        _edit(
+            _VECTOR_DISTRIBUTE, _AFTER, _LOWER_GPU_OPS, join, last, flatten, without=STOCK_PAD_PASS
+        ),
+        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, join, SwizzleLdsAllocs(), flatten),
     ]
 
 

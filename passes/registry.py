@@ -12,6 +12,7 @@ from .defer_lane_sums import DeferLaneSums
 from .flatten_swizzle_hints import FlattenSwizzleHints
 from .form_ldmatrix import FormLdmatrix
 from .hint_vector_allocs import HintVectorAllocs
+from .join_lds_accesses import JoinLdsAccesses
 from .native_bf16 import NativeBf16
 from .native_exp2 import NativeExp2
 from .order_products import OrderProducts
@@ -36,6 +37,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     DeferLaneSums,
     HintVectorAllocs,
     RenameContractions,
+    JoinLdsAccesses,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,
     PadUnhintedAllocs,

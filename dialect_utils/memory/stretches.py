@@ -85,6 +85,11 @@ def _leaves_memory_alone(operation: ir.Operation, name: str, known: dict[str, bo
     return name in _PURE or name.partition(".")[0] in _PURE_DIALECTS
 
 
+def leaves_memory_alone(operation: ir.Operation) -> bool:
+    """Returns whether an operation writes no memory, does not wait, and has no regions."""
+    return _leaves_memory_alone(operation, operation.name, {})
+
+
 def _says_by_name(operation: ir.Operation, name: str) -> bool | None:
     """Returns the same of all operations with the name of this one; None if it differs."""
     if len(operation.regions):
