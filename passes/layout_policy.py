@@ -97,8 +97,8 @@ class LayoutChoice:
 
     Attributes:
         layout: plain, swizzled, or padded where padding costs less than every swizzle.
-        before: conflict cycles of one workgroup in the plain layout, as the backend may join the
-            accesses.
+        before: conflict cycles of one workgroup in the plain layout. They are those of the accesses
+            as the program has them, because everything else counts these.
         after: those of the chosen layout.
     """
 
@@ -146,8 +146,7 @@ class LayoutPolicy:
         rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
         if rows is None or rows == PlainLayout():
             return choice
-        accesses = known.emitted(False) or known.accesses
-        left = layout_conflicts(self.lds, known.tile, rows, accesses)
+        left = layout_conflicts(self.lds, known.tile, rows, known.accesses)
         left += self.gathered_conflicts(known.tile, known.gathers)
         return LayoutChoice(rows, choice.reason, choice.before, left)
 
@@ -223,9 +222,9 @@ class _Choosing:
                 return self._kept(_JOINED_WORSE)
             layout = min(others, key=lambda each: self.run.of(each).rank)
             reason = _JOINED_BEST
-        cost = self.run.of(layout)
-        left = cost.conflict_cycles + self.in_any_layout
-        if left or cost.instructions > self.plain.instructions:
+        cost, left = self.run.of(layout), self._conflicts(layout)
+        may_pad = cost.conflict_cycles + self.in_any_layout > 0
+        if may_pad or cost.instructions > self.plain.instructions:
             rows = self.known.padded()
             if rows is not None and not self._is_worth(layout, rows):
                 return LayoutChoice(
@@ -233,7 +232,7 @@ class _Choosing:
                     f"padding costs less than the best swizzle, which has {left} of "
                     f"{self._before} conflict cycles",
                     self._before,
-                    self.run.of(rows).conflict_cycles + self.in_any_layout,
+                    self._conflicts(rows),
                 )
         if not left:
             reason = Optimality.FLOOR.value
@@ -243,7 +242,11 @@ class _Choosing:
 
     @property
     def _before(self) -> int:
-        return self.plain.conflict_cycles + self.in_any_layout
+        return self._conflicts(PlainLayout())
+
+    def _conflicts(self, layout: Layout) -> int:
+        """Returns the conflict cycles of a layout for the accesses as the program has them."""
+        return self.written.of(layout).conflict_cycles + self.in_any_layout
 
     def _kept(self, reason: str) -> LayoutChoice:
         return LayoutChoice(PlainLayout(), reason, self._before, self._before)

@@ -10,12 +10,12 @@ least (`bank_model/paddings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from iree.compiler import ir
 
-from ..bank_model.accesses import LdsAccess
+from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layout_counts import STOCK_PADDING_BITS
@@ -29,7 +29,11 @@ from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.flow import is_hinted, lds_allocations
 from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ..dialect_utils.memory.lane_accesses import Overrun
-from ..dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
+from ..dialect_utils.memory.lds_accesses import (
+    AllocationAccesses,
+    first_accesses,
+    trace_allocation,
+)
 from ..dialect_utils.memory.lds_ops import Misaligned
 from ..dialect_utils.memory.memref_types import is_row_major, tile_of, type_of
 from ..dialect_utils.memory.padded_rows import (
@@ -118,6 +122,8 @@ class _Analysis:
     costs: LayoutCosts
     """The costs of layouts for the accesses as the backend emits them."""
     choices: tuple[PaddingChoice, ...]
+    counted: tuple[LdsAccess, ...]
+    """The accesses that count as this allocation's, as the program has them."""
 
     def solve(self, share: PaddingChoice) -> LayoutDecision:
         """Returns the solver's decision between the plain rows and those of `share`."""
@@ -153,6 +159,8 @@ class _Planner:
     limit: int
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""
+    counted: set[ir.Operation] = field(default_factory=set)
+    """The operations that count as accesses of an allocation already."""
 
     def fixed(self, allocations: Sequence[ir.Operation], padding_bits: int) -> list[PaddingPlan]:
         """Returns the stock pass's plan: all or none by the limit, then each one that can be."""
@@ -265,19 +273,32 @@ class _Planner:
             choices = padding_choices(chip, traced.tile, accesses, is_legal=legal, costs=costs)
         except InvalidParameterError as error:
             raise Refusal(f"its accesses cannot be counted: {error}") from error
-        return _Analysis(allocation, chip, traced, costs, choices)
+        counted = tuple(each.access for each in first_accesses(traced, self.counted))
+        return _Analysis(allocation, chip, traced, costs, choices, counted)
 
     def _count_both(self, allocation: ir.Operation, rewrite: PaddedRows) -> tuple[int, int] | None:
         """Returns conflict cycles without and with a fixed padding, where they can be counted."""
         try:
             chip, traced = self._accesses(allocation)
-            padded, accesses = PaddedLayout(rewrite.padding_elements), _emitted(traced)
-            return (
-                layout_conflicts(chip, traced.tile, PlainLayout(), accesses),
-                layout_conflicts(chip, traced.tile, padded, accesses),
-            )
+            counted = tuple(each.access for each in first_accesses(traced, self.counted))
+            rows = PaddedLayout(rewrite.padding_elements)
+            return _conflicts_of_both(chip, traced.tile, counted, rows)
         except (Refusal, InvalidParameterError):
             return None
+
+
+def _conflicts_of_both(
+    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], rows: Layout
+) -> tuple[int, int]:
+    """Returns the conflict cycles of plain rows and of others.
+
+    Args:
+        accesses: as the program has them, because everything else counts these.
+    """
+    plain, others = (
+        layout_conflicts(chip, tile, layout, accesses) for layout in (PlainLayout(), rows)
+    )
+    return plain, others
 
 
 def _stock_rows(allocation: ir.Operation) -> PaddedRows:
@@ -296,6 +317,9 @@ def _stock_extra_bytes(allocation: ir.Operation) -> int:
         return 0
 
 
+_JOINED_ALL = (
+    "its accesses have no bank conflicts once the backend has unrolled loops and joined them"
+)
 _PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
 
 
@@ -333,39 +357,40 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
     """Returns the decision for `share`, with its proof and the reason for what stays undone."""
     decision = analysis.solve(share)
     rewrite: PaddedRows | None = None
+    rows: Layout = PlainLayout()
     if share.padding_elements:
         rewrite = padded_rows(analysis.allocation, share.padding_elements)
+        rows = PaddedLayout(share.padding_elements)
+    tile, counted = analysis.traced.tile, analysis.counted
+    before, after = _conflicts_of_both(analysis.chip, tile, counted, rows)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
-        return PaddingPlan(
-            analysis.allocation,
-            "stock's amount: plain rows take fewer instructions and more LDS cycles",
-            rewrite,
-            decision.plain_conflict_cycles,
-            share.conflict_cycles,
-        )
+        reason = "stock's amount: plain rows take fewer instructions and more LDS cycles"
+        return PaddingPlan(analysis.allocation, reason, rewrite, before, after)
     assumed = " and ".join(analysis.traced.assumptions)
-    return PaddingPlan(
-        analysis.allocation,
-        _reason(decision, analysis.choices[-1], f", if {assumed}" if assumed else ""),
-        rewrite,
-        decision.plain_conflict_cycles,
-        decision.conflict_cycles,
-        decision,
-    )
+    assumed = f", if {assumed}" if assumed else ""
+    reason = _reason(decision, analysis.choices[-1], assumed, before, after)
+    return PaddingPlan(analysis.allocation, reason, rewrite, before, after, decision)
 
 
-def _reason(decision: LayoutDecision, best: PaddingChoice, assumed: str) -> str:
-    """Returns the decision in one line; `best` is the best padding of any size."""
-    plain, now = decision.plain_conflict_cycles, decision.conflict_cycles
+def _reason(
+    decision: LayoutDecision, best: PaddingChoice, assumed: str, plain: int, now: int
+) -> str:
+    """Returns the decision in one line.
+
+    Args:
+        best: the best padding of any size.
+        plain: the conflict cycles without padding.
+        now: those that are left.
+    """
     too_large = "would use more LDS than the stock padding or the limit"
-    if not plain:
-        return decision.reason + assumed
+    if not decision.plain_conflict_cycles:
+        return (_JOINED_ALL if plain else decision.reason) + assumed
     if decision.kind is LayoutKind.PLAIN and not best.padding_elements:
         return f"no padding helps against its {plain} conflict cycles{assumed}"
     if decision.kind is LayoutKind.PLAIN:
         return f"{plain} conflict cycles, but padding that helps {too_large}{assumed}"
     reason = f"conflict cycles {plain} -> {now}{assumed}; {decision.optimality.value}"
-    if best.conflict_cycles < now:
+    if best.conflict_cycles < decision.conflict_cycles:
         padding = best.padding_elements * decision.proof.tile.element_bits // 8
         reason += f" ({best.conflict_cycles} with {padding} bytes, which {too_large})"
     if decision.vectorization.split_accesses:

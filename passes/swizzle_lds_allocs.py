@@ -64,6 +64,7 @@ from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, e
 from ..dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     Gather,
+    first_accesses,
     ordinary_accesses,
     trace_allocation,
 )
@@ -253,7 +254,7 @@ class _Planner:
                 gathers,
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda joins: None if hinted else self._emitted(group, known, self.orders, joins),
+                lambda joins: None if hinted else self._emitted(group, known, joins),
             )
             choice = self.policy.choose(known_tile)
             plan = SwizzlePlan.of(choice, lds_bytes)
@@ -275,14 +276,12 @@ class _Planner:
         self,
         group: _Group,
         known: Sequence[AllocationAccesses],
-        orders: BlockOrders,
         through_conditions: bool,
     ) -> tuple[LdsAccess, ...]:
         """Returns what is done to the allocations of `group`, as the backend may emit it.
 
         Args:
             known: the allocations' traces without any loop unrolled.
-            orders: those of the blocks as they are now.
         """
         traces = [
             traced
@@ -291,21 +290,26 @@ class _Planner:
             for each, traced in zip(group.allocations, known, strict=True)
         ]
         accesses = ordinary_accesses(traces)
-        return emitted_accesses(traces[0].tile, accesses, through_conditions, orders)
+        return emitted_accesses(traces[0].tile, accesses, through_conditions, self.orders)
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
-        """Yields the plan of a group for each of its allocations, with their own conflicts."""
+        """Yields the plan of a group for each of its allocations, with their own conflicts.
+
+        What may access several of them counts with the first.
+        """
         plan = planned.plan
-        if len(planned.group.allocations) == 1 or not plan.swizzles:
+        if len(planned.group.allocations) == 1 or plan.before is None:
             # A group of one is what the plan was made for.
             yield from repeat(plan, len(planned.group.allocations))
             return
-        layouts = (PlainLayout(), SwizzledLayout(plan.swizzles))
-        for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
-            gathered = self.policy.gathered_conflicts(traced.tile, traced.gathers)
-            alone = replace(planned.group, allocations=(allocation,))
-            # The function has been rewritten since it was planned for.
-            accesses = self._emitted(alone, [traced], BlockOrders(), through_conditions=False)
+        layouts = (PlainLayout(), SwizzledLayout(plan.swizzles) if plan.swizzles else PlainLayout())
+        counted: set[ir.Operation] = set()
+        for traced in planned.traces:
+            direct = {gather.operation for gather in traced.gathers}
+            new = first_accesses(traced, counted)
+            accesses = tuple(each.access for each in new if each.operation not in direct)
+            stored = tuple(each.access for each in new if each.operation in direct)
+            gathered = layout_conflicts(self.policy.lds, traced.tile, PlainLayout(), stored)
             before, after = (
                 layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts

@@ -62,13 +62,21 @@ def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess
     accesses one of them. Three buffers that take turns in a loop are read once per trip, not three
     times.
     """
+    left_out: set[ir.Operation] = set()
     found: list[TracedAccess] = []
-    seen: set[ir.Operation] = set()
     for traced in traces:
-        left_out = seen | {gather.operation for gather in traced.gathers}
-        new = [each for each in traced.traced if each.operation not in left_out]
-        found += new
-        seen.update(each.operation for each in new)
+        direct = {gather.operation for gather in traced.gathers}
+        found += [each for each in first_accesses(traced, left_out) if each.operation not in direct]
+    return found
+
+
+def first_accesses(traced: AllocationAccesses, counted: set[ir.Operation]) -> list[TracedAccess]:
+    """Returns the accesses of operations that are not `counted` yet, and adds these to them.
+
+    So an operation that may access several allocations counts once, with the first of them.
+    """
+    found = [each for each in traced.traced if each.operation not in counted]
+    counted.update(each.operation for each in found)
     return found
 
 

@@ -32,7 +32,7 @@ from ..swizzle_hint import hint_swizzle, is_hint
 from .allocation_layout import standing_layout
 from .flow import is_lds_allocation, uses_of
 from .joined_accesses import MOST_UNROLLED, emitted_accesses
-from .lds_accesses import Gather, ordinary_accesses, trace_allocation
+from .lds_accesses import Gather, first_accesses, ordinary_accesses, trace_allocation
 from .lds_ops import COLLAPSE_SHAPE, Misaligned
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
 from .staged_tensors import accesses_of, is_workgroup_alloc
@@ -65,6 +65,9 @@ class ReadAllocation:
     """Why its hints cannot be resolved, if they cannot."""
     accesses: tuple[LdsAccess, ...] = ()
     """The known accesses, in elements of `tile`."""
+    counted: frozenset[int] = frozenset()
+    """The places of those accesses that count as this allocation's. What may access several
+    allocations counts with the first of them."""
     unknown: tuple[Refusal, ...] = ()
     """Uses that cannot be read; without a location the allocation itself."""
     assumptions: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ def read_allocations(
     layouts = infer_vector_layouts(function) if launch is not None else None
     tensors: list[ReadAllocation] = []
     memrefs: list[ReadAllocation] = []
+    counted: set[ir.Operation] = set()
     operations = operations_in(function)
     if evaluator is not None and any(op.name == _TO_LAYOUT for op in operations):
         evaluator, unreadable = None, _UNDISTRIBUTED
@@ -105,7 +109,7 @@ def read_allocations(
             if evaluator is None:
                 read = _with_reason(read, unreadable)
             else:
-                read = _read_memref(op, read, function, evaluator)
+                read = _read_memref(op, read, function, evaluator, counted)
             memrefs.append(read)
         elif _makes_workgroup_memory(op):
             read = _listed(op, lds_bytes(type_of(op)))
@@ -149,7 +153,8 @@ def _read_tensor(
     except (Refusal, InvalidParameterError) as error:
         return _with_reason(listed, str(error))
     layout = SwizzledLayout(tuple(chain)) if chain else PlainLayout()
-    return _lying(replace(listed, accesses=accesses), tile, layout)
+    counted = frozenset(range(len(accesses)))
+    return _lying(replace(listed, accesses=accesses, counted=counted), tile, layout)
 
 
 # On memrefs.
@@ -167,6 +172,7 @@ def _read_memref(
     listed: ReadAllocation,
     function: ir.Operation,
     evaluator: LaneEvaluator,
+    counted: set[ir.Operation],
 ) -> ReadAllocation:
     try:
         traced = trace_allocation(allocation, function, evaluator)
@@ -186,9 +192,11 @@ def _read_memref(
         return emitted_accesses(unrolled.tile, accesses, through_conditions)
 
     users = [use.user.name for use in uses_of(allocation.results[0])]
+    first = set(map(id, first_accesses(traced, counted)))
     read = replace(
         listed,
         accesses=accesses,
+        counted=frozenset(n for n, each in enumerate(traced.traced) if id(each) in first),
         unknown=traced.unknown,
         assumptions=traced.assumptions,
         never_padded=COLLAPSE_SHAPE in users,
