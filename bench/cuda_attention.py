@@ -77,21 +77,27 @@ def compile_all(directory: Path) -> None:
             kernel = Attention(*shape, dtype)
             for mitigation in MITIGATIONS:
                 name = module_name(kernel.name, mitigation)
-                vmfb, cycles = compile_observed(kernel.source(), mitigation)
+                vmfb, cycles, _ = compile_observed(kernel.source(), mitigation)
                 (directory / name).write_bytes(vmfb)
                 predicted[name] = asdict(cycles)
     (directory / PREDICTIONS).write_text(json.dumps(predicted, indent=1) + "\n")
 
 
-def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
-    """Returns a kernel's vmfb and what shared memory does in its whole grid by the model."""
+def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted, int | None]:
+    """Returns a kernel's vmfb, and what shared memory does in its whole grid.
+
+    The latter is what the bank model finds in the final IR, and then the conflict cycles that the
+    decisions leave, or None where nothing was decided.
+    """
     from bankwise import compile as compile_mlir
+    from bankwise.passes.decisions import DecisionLog
     from bankwise.report.observed_compile import ObserveLds, observing_edits
     from bankwise.sweep.cases import target_flags
 
     flags = target_flags("sm_80")
-    observer = ObserveLds()
-    vmfb = compile_mlir(source, flags, mitigation, edits=observing_edits(observer))
+    observer, log = ObserveLds(), DecisionLog()
+    edits = observing_edits(observer)
+    vmfb = compile_mlir(source, flags, mitigation, edits=edits, decisions=log)
     (report,) = observer.seen.values()
     conflicts = wavefronts = 0
     for allocation in report.allocations:
@@ -102,7 +108,10 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
             costs = group.costs(allocation.standing)
             wavefronts += group.weight * sum(cost.wavefronts for cost in costs)
     workgroups = _workgroups(source, flags)
-    return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups)
+    left = [each.conflict_cycles_after for each in log if log.stands(each)]
+    known = [each for each in left if each is not None]
+    decided = sum(known) * workgroups if known and len(known) == len(left) else None
+    return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups), decided
 
 
 def _workgroups(source: str, flags: Sequence[str]) -> int:

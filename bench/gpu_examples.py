@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bank conflicts of the hand-written examples on an NVIDIA GPU, as written and swizzled.
+"""Bank conflicts of hand-written examples and of convolutions on an NVIDIA GPU, by mode.
 
     python -m bankwise.bench.gpu_examples compile DIR             # where the compiler is
     python -m bench.gpu_examples measure DIR -o examples.json     # where the GPU is
@@ -8,8 +8,10 @@
 Compute's `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are
 executable will do, with its folder in PYTHONPATH.
 
-`none` compiles an example as it is written, `auto` swizzles its shared memory. A row fails where
-the result is wrong, or where `ncu` counts other conflicts than the bank model has predicted.
+`none` compiles an example as it is written, `auto` swizzles its shared memory. Convolutions, whose
+layout is NCHW, come from IREE: there `stock` is counted too, but not predicted, because LLVM joins
+some of its narrow stores and others not. A row fails where the result is wrong, or where `ncu`
+counts other conflicts than the bank model finds in the final IR, or than the decisions leave.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 from .gpu.kernels import CompiledKernels, TimedKernel, digest
 from .gpu.profiler import METRICS, ncu_command, read_launches
@@ -35,6 +39,7 @@ from .gpu.runtime_programs import (
 from .gpu.steps import exit_code
 
 MODES = ("none", "auto")
+STOCK, *_ = CONVOLUTION_MODES = ("stock", "auto/layout", "auto/exact")
 PREDICTIONS_FILE = "predictions.json"
 TARGET = "sm_80"
 _WAVE, _WARP = "subgroup_size = 64", "subgroup_size = 32"
@@ -65,6 +70,43 @@ class Example:
         """Returns what a machine without the compiler has to know."""
         return TimedKernel(self.name, self.function, (self.operand,), MODES)
 
+    def source(self) -> str:
+        """Returns the module."""
+        from .hand_written import EXAMPLES_DIR
+
+        return (EXAMPLES_DIR / self.path).read_text().replace(_WAVE, _WARP)
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A 3x3 convolution of square f16 images in the layout NCHW, without margins."""
+
+    batch: int
+    channels: int
+    size: int
+    filters: int
+    transposes: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Returns the sizes of the image, and how many filters there are."""
+        return f"conv_nchw_{self.batch}x{self.channels}x{self.size}x{self.size}_{self.filters}"
+
+    @property
+    def kernel(self) -> TimedKernel:
+        """Returns what a machine without the compiler has to know."""
+        image = f"{self.batch}x{self.channels}x{self.size}x{self.size}xf16"
+        window = f"{self.filters}x{self.channels}x3x3xf16"
+        return TimedKernel(self.name, "conv", (image, window), CONVOLUTION_MODES)
+
+    def source(self) -> str:
+        """Returns the module."""
+        from .program_families.convolutions import NCHW, Windowed
+
+        extents = {"n": self.batch, "c": self.channels, "f": self.filters, "y": 3, "x": 3}
+        extents |= {"h": self.size, "w": self.size}
+        return Windowed(self.name, "conv_2d_nchw_fchw", "f16", *NCHW, extents).program().source
+
 
 EXAMPLES = (
     Example("transpose/row_major.mlir", "transpose", "1024x256xf16"),
@@ -72,6 +114,11 @@ EXAMPLES = (
     Example("transpose/warp_f32.mlir", "transpose", "16x32xf32"),
     Example("transpose/cuda_f16.mlir", "transpose", "1024x256xf16"),
     Example("gemm/ldmatrix_fragments.mlir", "fragments", "16x64xf16", transposes=False),
+    Convolution(2, 256, 56, 256),
+    Convolution(2, 256, 58, 256),
+    Convolution(2, 128, 30, 128),
+    Convolution(1, 256, 16, 256),
+    Convolution(1, 512, 9, 512),
 )
 
 
@@ -80,9 +127,13 @@ class Row:
     """One example in one mode.
 
     Attributes:
-        load_conflicts: the conflict cycles of loads from shared memory that `ncu` counted.
+        load_conflicts: the conflict cycles of loads from shared memory that the hardware counted,
+            with what other traffic of a large grid adds to them.
         store_conflicts: those of stores to it.
-        predicted_conflicts: those of both in the whole grid by the bank model.
+        conflicts: those of both by instruction: the wavefronts that they took and did not need.
+        predicted_conflicts: those of both in the whole grid by the bank model, which looks at the
+            final IR; None for `stock`.
+        decided_conflicts: those that the decisions leave; None where nothing is decided.
         correct: whether the result is right; of an example that does not transpose, whether it has
             the bits that the example has as it is written.
     """
@@ -91,14 +142,16 @@ class Row:
     mitigation: str
     load_conflicts: int
     store_conflicts: int
-    predicted_conflicts: int
+    conflicts: int
+    predicted_conflicts: int | None
+    decided_conflicts: int | None
     correct: bool
 
     @property
     def is_as_predicted(self) -> bool:
-        """Returns whether the result is right and the model counted what the GPU did."""
-        counted = self.load_conflicts + self.store_conflicts
-        return self.correct and counted == self.predicted_conflicts
+        """Returns whether the result is right, and all counts are that of the GPU."""
+        known = {self.predicted_conflicts, self.decided_conflicts}
+        return self.correct and known <= {self.conflicts, None}
 
 
 def compile_all(directory: Path, only: str) -> None:
@@ -106,17 +159,16 @@ def compile_all(directory: Path, only: str) -> None:
     # A machine with a GPU need not have the compiler.
     from ..sweep.rows import installed_versions
     from .cuda_attention import compile_observed
-    from .hand_written import EXAMPLES_DIR
 
     directory.mkdir(parents=True, exist_ok=True)
     chosen = [example for example in EXAMPLES if only in example.name]
-    predicted: dict[str, int] = {}
+    predicted: dict[str, tuple[int | None, int | None]] = {}
     for example in chosen:
-        source = (EXAMPLES_DIR / example.path).read_text().replace(_WAVE, _WARP)
-        for mode in MODES:
-            vmfb, cycles = compile_observed(source, mode)
+        for mode in example.kernel.modes:
+            vmfb, cycles, decided = compile_observed(example.source(), mode)
             example.kernel.module(directory, mode).write_bytes(vmfb)
-            predicted[example.kernel.case(mode)] = cycles.conflicts
+            known = None if mode == STOCK else cycles.conflicts
+            predicted[example.kernel.case(mode)] = known, decided
     kernels = tuple(example.kernel for example in chosen)
     CompiledKernels(TARGET, asdict(installed_versions()), kernels).write(directory)
     (directory / PREDICTIONS_FILE).write_text(json.dumps(predicted, indent=1) + "\n")
@@ -135,7 +187,7 @@ def measure_all(directory: Path, output: Path) -> bool:
         rows.append(row)
         print(json.dumps(asdict(row)), flush=True)
     record = {
-        "about": "The hand-written examples: conflict cycles of shared memory by ncu, whole grids.",
+        "about": "Examples and convolutions: conflict cycles of shared memory by ncu, whole grids.",
         "command": "python -m bankwise.bench.gpu_examples",
         "device": device,
         "target": compiled.target,
@@ -152,45 +204,55 @@ def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
     predicted = json.loads((directory / PREDICTIONS_FILE).read_text())
     transposed = {example.name for example in EXAMPLES if example.transposes}
     with tempfile.TemporaryDirectory() as scratch:
-        operand, output = Path(scratch, "input.bin"), Path(scratch, "output.bin")
+        output = Path(scratch, "output.bin")
         for kernel in compiled.kernels:
-            elements, expected = _tensor(kernel)
-            operand.write_bytes(elements)
-            wanted = digest(expected) if kernel.name in transposed else ""
+            wanted = ""
+            operands = [Path(scratch, f"input{number}.bin") for number in range(len(kernel.shapes))]
+            for shape, operand in zip(kernel.shapes, operands, strict=True):
+                tensor = _tensor(kernel.dtype, shape)
+                operand.write_bytes(tensor.tobytes())
+                if kernel.name in transposed:
+                    wanted = digest(tensor.T.tobytes())
             for mode in kernel.modes:
                 vmfb = kernel.module(directory, mode)
-                run_module(programs, vmfb, kernel, [operand], output)
+                run_module(programs, vmfb, kernel, operands, output)
                 found = digest(output.read_bytes())
                 wanted = wanted or found
-                conflicts = _conflicts(programs, vmfb, kernel, operand)
-                known = predicted[kernel.case(mode)]
-                yield Row(kernel.name, mode, *conflicts, known, found == wanted)
+                conflicts = _conflicts(programs, vmfb, kernel, operands)
+                known, decided = predicted[kernel.case(mode)]
+                yield Row(kernel.name, mode, *conflicts, known, decided, found == wanted)
 
 
-def _tensor(kernel: TimedKernel) -> tuple[bytes, bytes]:
-    """Returns the bytes of a tensor whose rows and columns all differ, and of its transpose."""
+def _tensor(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Returns a NumPy array whose rows and columns all differ."""
     import numpy as np
 
-    (shape,) = kernel.shapes
-    kind = {"f16": np.float16, "f32": np.float32}[kernel.dtype]
+    kind = {"f16": np.float16, "f32": np.float32}[dtype]
     # Whole numbers below 2048 are exact in f16; 1021 is prime, so that no row repeats another.
-    tensor = (np.arange(shape[0] * shape[1]) % 1021).reshape(shape).astype(kind)
-    return tensor.tobytes(), np.ascontiguousarray(tensor.T).tobytes()
+    return (np.arange(math.prod(shape)) % 1021).reshape(shape).astype(kind)
 
 
-def _conflicts(programs: Path, vmfb: Path, kernel: TimedKernel, operand: Path) -> tuple[int, int]:
-    """Returns the conflict cycles of loads and of stores that `ncu` counts in one run.
+_HARDWARE = METRICS["load_conflicts"], METRICS["store_conflicts"]
+_WAVEFRONTS = "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"
+"""The passes over shared memory of all instructions, and how many of them there must be."""
+
+
+def _conflicts(
+    programs: Path, vmfb: Path, kernel: TimedKernel, operands: Sequence[Path]
+) -> tuple[int, int, int]:
+    """Returns the conflict cycles of one run: of loads, of stores, and of both by instructions.
 
     Raises:
         RuntimeError: ncu is missing or fails, or its table is not as expected.
     """
-    metrics = METRICS["load_conflicts"], METRICS["store_conflicts"]
-    run = module_command(programs / "iree-run-module", vmfb, kernel, [operand])
+    metrics = (*_HARDWARE, *_WAVEFRONTS)
+    run = module_command(programs / "iree-run-module", vmfb, kernel, operands)
     launches = read_launches(output_of([*ncu_command(metrics, "none"), *run, "--output="]))
     if len(launches) != 1:
         raise RuntimeError(f"{vmfb.name}: ncu measured {len(launches)} launches instead of one")
-    loads, stores = (round(launches[0].metrics[metric]) for metric in metrics)
-    return loads, stores
+    counted = launches[0].metrics
+    loads, stores, wavefronts, ideal = (round(counted[metric]) for metric in metrics)
+    return loads, stores, wavefronts - ideal
 
 
 def arguments_parser() -> argparse.ArgumentParser:
