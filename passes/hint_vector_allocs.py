@@ -31,6 +31,7 @@ from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch
+from ..dialect_utils.memory.copied_tiles import merge_copied_tiles
 from ..dialect_utils.memory.hint_emission import emit_hints
 from ..dialect_utils.memory.memref_types import tile_of
 from ..dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
@@ -49,6 +50,11 @@ class HintVectorAllocs(SwizzlingPass):
 
     name: ClassVar[str] = HINT_PASS
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on the workgroup allocations of `function` that are no copies of others."""
+        merge_copied_tiles(function.operation, context.sink)
+        super().run(function, context)
 
     def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
         """Returns the tiles in workgroup memory that are tensors."""

@@ -22,6 +22,7 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.register_renaming import composed
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import lds_model
+from ..dialect_utils.memory.copied_tiles import merge_copied_tiles
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.staged_tensors import is_workgroup_alloc
 from ..dialect_utils.memory.vector_layouts import infer_vector_layouts
@@ -49,6 +50,7 @@ class RenameRegisters(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every class of dimensions and rewrites the transfers of those renamed."""
         function = function.operation
+        merge_copied_tiles(function, context.sink)
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
         if not allocations:
             return

@@ -28,6 +28,8 @@ from .vector_layouts import (
     why_unknown_forwards,
 )
 
+_BARRIER = "iree_gpu.value_barrier"
+
 
 @dataclass(frozen=True)
 class Transfer:
@@ -60,19 +62,25 @@ def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:
     seen = {start}
     work = deque([start])
     transfers: dict[ir.Operation, Transfer] = {}
+    branches = overwritten = False
     while work:
         value = work.popleft()
-        carriers = 0
+        carriers = waits = 0
         for use in value.uses:
             op = use.owner.operation
             onward = _carries(op, use.operand_number, transfers)
             carriers += bool(onward)
+            waits += bool(onward) and op_name(op) == _BARRIER
             for carried in onward:
                 if carried not in seen:
                     seen.add(carried)
                     work.append(carried)
-        if carriers > 1:
-            raise Refusal("it is used after it was overwritten, which copies it")
+        branches |= carriers > 1
+        # The first write to an allocation overwrites nothing.
+        overwritten |= carriers > waits and (value != start or carriers > 1)
+    # Several barriers may wait for one write, each for readers of its own.
+    if branches and overwritten:
+        raise Refusal("it is used after it was overwritten, which copies it")
     _check_single_source(seen - {start}, seen)
     return tuple(transfers.values())
 
@@ -88,7 +96,7 @@ def _carries(
     if name == "vector.transfer_write" and operand_number == 1:
         transfers[op] = Transfer(op, AccessKind.WRITE)
         return list(op.results)
-    if name == "iree_gpu.value_barrier":
+    if name == _BARRIER:
         return [op.results[operand_number]]
     if name == "bufferization.dealloc_tensor":
         return ()
