@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
@@ -416,7 +417,36 @@ class _Solver:
                 for width in sorted(widths)
                 if width > group and self.tile.elements % width == 0 and width <= row * 2
             ]
-        return list(self.exact(layouts[:_MAX_COUNTED]))
+        found = list(self.exact(layouts[:_MAX_COUNTED]))
+        for layout in self.distant_rows() if all(c.conflicts for c in found) else ():
+            more = list(self.exact([layout]))
+            found += more
+            if any(c.conflicts == 0 for c in more):
+                break
+        return found
+
+    def distant_rows(self) -> list[Layout]:
+        """Returns swizzles that treat several rows alike, for rows that are no power of two.
+
+        The rows of a bit of the row's number are no bit of an offset then, so that no linear
+        swizzle tells them apart. With 32 banks, rows of 12 words begin at 8 different banks, and
+        row 8 where row 0 does: `xor_shuffle<12, 6, 96, 1>` exchanges the halves of every second 8
+        rows. What moves the largest groups comes first, because it splits no access.
+        """
+        row, tile = self.tile.row_elements, self.tile.elements
+        if is_power_of_two(row):
+            return []
+        halves = [row >> k for k in range(1, 4) if row % (1 << k) == 0]
+        layouts: list[Layout] = []
+        for group in sorted({*halves, *self.group_sizes()}, reverse=True):
+            for count, rows in product(_GROUPS_OF_A_ROW, _ROWS_ALIKE):
+                width, stride = group * count, row * rows
+                if stride < tile and stride % width == 0:
+                    layouts.append(SwizzledLayout((XorShuffle(width, group, stride),)))
+                if count == 2 and rows > 2 and tile % stride == 0 and row % group == 0:
+                    layouts.append(SwizzledLayout((RotateRows(stride, group),)))
+        allowed = [layout for layout in layouts if layout_kind(layout) in self.options.kinds]
+        return allowed[:_MAX_DISTANT]
 
     def paddings(self) -> list[_Candidate]:
         """Returns the best of the `padding_choices`, if padding helps at all."""
@@ -492,6 +522,9 @@ _MAX_VECTORS = 1000
 _MAX_NODES_PER_CASE = 1500
 _MAX_NODES = 8000
 _MAX_COUNTED = 16
+_MAX_DISTANT = 64
+_GROUPS_OF_A_ROW = (2, 4, 8)
+_ROWS_ALIKE = (1, 2, 4, 8, 16, 32)
 
 
 def _chain(to_words: int, *steps: FieldStep) -> SwizzledLayout:

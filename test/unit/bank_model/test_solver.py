@@ -544,3 +544,37 @@ def test_bad_accesses():
         solve(GFX942, tile, [LdsAccess(READ, LANES * 2, 1)])
     with pytest.raises(ValueError, match=r"elements\.shape"):
         solve(SM80, tile, [LdsAccess(READ, LANES, 1)])
+
+
+def rows_of_12_words():
+    """Returns a matrix operation's reads of 16 rows of 12 words, and the writes of 3 at a time."""
+    reads = [
+        LdsAccess(READ, (LANES % 16 + 16 * half) * 12 + LANES // 16 + 4 * step, 1)
+        for half in range(2)
+        for step in range(3)
+    ]
+    writes = [LdsAccess(WRITE, 192 * half + 3 * LANES, 3) for half in range(2)]
+    return LdsTile((32, 12), 32), [*reads, *writes]
+
+
+def test_rows_that_begin_at_one_bank_are_told_apart():
+    """Row 8 begins where row 0 does. No bit of an offset says which of the two it is."""
+    tile, accesses = rows_of_12_words()
+    for padding in range(1, 4):
+        assert layout_conflicts(GFX942, tile, PaddedLayout(padding), accesses) > 0
+    decision = solve_checked(GFX942, tile, accesses, only(LayoutKind.XOR_SHUFFLE))
+    assert decision.conflict_cycles == 0
+    # The halves of a row hold the 3 words of a write together.
+    assert decision.layout == SwizzledLayout((XorShuffle(12, 6, 96),))
+    assert not decision.vectorization.split_accesses
+    rules = HintRules.of(tile, accesses)
+    assert rules.allows(decision.layout)
+
+
+def test_whole_rows_are_rotated_together():
+    tile, accesses = rows_of_12_words()
+    decision = solve_checked(GFX942, tile, accesses, only(LayoutKind.ROTATE_ROWS))
+    assert decision.conflict_cycles == 0
+    assert isinstance(decision.layout, SwizzledLayout)
+    (rotation,) = decision.layout.swizzles
+    assert rotation.row_width == 96
