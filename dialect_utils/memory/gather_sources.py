@@ -69,6 +69,22 @@ def _is_arithmetic(operation: ir.Operation) -> bool:
     return is_computed or view_row(operation) is not None or name in ("util.assume.int", _HINT)
 
 
+_LOWER, _STEP = 0, 2
+"""The operands of an `scf.for`."""
+
+
+def _is_induction(value: ir.Value) -> bool:
+    """Returns whether a value is the induction variable of an `scf.for`."""
+    block = value.owner
+    is_first = isinstance(block, ir.Block) and ir.BlockArgument(value).arg_number == 0
+    return is_first and block.owner.operation.name == "scf.for"
+
+
+def _same_in_waves(found: LaneValues) -> bool:
+    """Returns whether the lanes of each wave have the same value, in each trip."""
+    return bool((found.values == found.values[..., :1]).all())
+
+
 @dataclass
 class LaneDependence:
     """Which values differ between the lanes of a wave, in one function under one launch."""
@@ -90,18 +106,35 @@ class LaneDependence:
         for outer in parents_of(operation):
             if len(inner.block.region.blocks) > 1:
                 raise Refusal("it is in unstructured control flow")
-            deciding: Sequence[ir.Value] = ()
+            together = True
             if outer.name == "scf.if":
-                deciding = [outer.operands[0]]
+                together = self.of(outer.operands[0]) is False
             elif outer.name == "scf.for":
-                deciding = list(outer.operands)[:FOR_BOUNDS]
+                together = self._have_equal_trips(outer)
             elif outer != function and outer.name != "scf.forall":
                 raise Refusal(f"it is inside {outer.name}")
-            if any(self.of(value) is not False for value in deciding):
+            if not together:
                 raise Refusal(f"the lanes of a wave may differ in whether an {outer.name} runs it")
             if outer == function:
                 return
             inner = outer
+
+    def _have_equal_trips(self, loop: ir.Operation) -> bool:
+        """Returns whether the lanes of a wave run an `scf.for` equally often.
+
+        A loop from the thread's number to 128 in steps of 256 does, though the number differs.
+        """
+        if all(self.of(bound) is False for bound in list(loop.operands)[:FOR_BOUNDS]):
+            return True
+        trips = self.evaluator.loop_range(loop)
+        return not isinstance(trips, Unknown) and _same_in_waves(trips.running)
+
+    def _follows_lower_bound(self, argument: ir.BlockArgument) -> bool:
+        """Returns whether lanes count a loop's trips alike, each from a lower bound of its own."""
+        loop = argument.owner.owner.operation
+        if not _is_induction(argument):
+            return False
+        return self.of(loop.operands[_STEP]) is False and self._have_equal_trips(loop)
 
     def _is_known_uniform(self, value: ir.Value) -> bool:
         if not isinstance(value.type, ir.IndexType | ir.IntegerType):
@@ -109,7 +142,7 @@ class LaneDependence:
         found = self.evaluator.evaluate(value)
         if isinstance(found, Unknown):
             return False
-        return bool((found.values == found.values[..., :1]).all())
+        return _same_in_waves(found)
 
     def _undecided(self, value: ir.Value) -> Sequence[ir.Value]:
         """Returns the operands that decide on a value; none where its lanes are known to agree."""
@@ -123,7 +156,10 @@ class LaneDependence:
         varies = any(judged)
         owner = value.owner
         if isinstance(owner, ir.Block):
-            return _judge_argument(ir.BlockArgument(value), varies, refusals)
+            argument = ir.BlockArgument(value)
+            if varies and not refusals and self._follows_lower_bound(argument):
+                return True
+            return _judge_argument(argument, varies, refusals)
         name = owner.operation.name
         if name in _LANE_IDS:
             return True
@@ -140,9 +176,7 @@ class LaneDependence:
 def _operands(value: ir.Value) -> list[ir.Value]:
     owner = value.owner
     if isinstance(owner, ir.Block):
-        parent = owner.owner.operation
-        is_induction = parent.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
-        return list(parent.operands)[:FOR_BOUNDS] if is_induction else []
+        return list(owner.owner.operation.operands)[:FOR_BOUNDS] if _is_induction(value) else []
     operation = owner.operation
     if operation.name in _SAME_IN_A_WAVE or len(operation.regions):
         return []
@@ -390,14 +424,18 @@ class _Renumbering:
     def _changing(self, value: ir.Value) -> Sequence[ir.Value]:
         """Returns what has to be made again before `value` is."""
         operation = defining_operation(value)
-        if operation is None or self.dependence.of(value) is False:
+        if self.dependence.of(value) is False:
             return ()
+        if operation is None:
+            return [_lower_bound(value)] if _is_induction(value) else ()
         return list(operation.operands)
 
     def _remake(self, value: ir.Value, _: Sequence[ir.Value]) -> ir.Value:
         operation = defining_operation(value)
-        if operation is None or self.dependence.of(value) is False:
+        if self.dependence.of(value) is False:
             return value
+        if operation is None:
+            return self._induction(value) if _is_induction(value) else value
         if operation.name in _LANE_IDS:
             return self._lane_id(operation)
         operands = [self._made[each] for each in operation.operands]
@@ -412,6 +450,12 @@ class _Renumbering:
         self._made.update(zip(operation.results, made.results, strict=True))
         return self._made[value]
 
+    def _induction(self, value: ir.Value) -> ir.Value:
+        """Returns what an induction variable is in the other lane, in the same trip."""
+        lower = _lower_bound(value)
+        ahead = _binary("arith.subi", value, lower)
+        return _binary("arith.addi", self._made[lower], ahead)
+
     def _lane_id(self, operation: ir.Operation) -> ir.Value:
         if operation.name == "gpu.lane_id":
             return self.other
@@ -423,3 +467,10 @@ class _Renumbering:
             thread = _binary("arith.divui", thread, size) if size > 1 else thread
         # For the last dimension this only says how large the number can be, which saves divisions.
         return _binary("arith.remui", thread, sizes[dimension])
+
+
+def _lower_bound(induction: ir.Value) -> ir.Value:
+    """Returns where the loop of an induction variable begins."""
+    block = induction.owner
+    assert isinstance(block, ir.Block)
+    return block.owner.operation.operands[_LOWER]

@@ -164,3 +164,48 @@ func.func @other_block(%from: memref<256xf32>, %on: i1) -> vector<4xf32> attribu
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Half of the lanes run the loop once more than the others.
+func.func @other_trips(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  %x = gpu.thread_id x
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: some lanes of a wave take no part in it}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  scf.for %i = %x to %c96 step %c64 {
+    %place = affine.apply affine_map<(t) -> (t mod 64 * 4)>(%i)
+    amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  }
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+
+// Each lane goes on by steps of its own, so that the lanes differ in how far ahead they are.
+func.func @other_steps(%from: memref<65536xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = gpu.thread_id x
+  %step = arith.addi %x, %c1 : index
+  %end = affine.apply affine_map<(t) -> (t + (t + 1) * 3)>(%x)
+  // expected-remark @+1 {{allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: its source depends on a loop whose bounds differ between lanes}}
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  scf.for %i = %x to %end step %step {
+    %place = affine.apply affine_map<(t) -> (t * 4)>(%i)
+    amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<65536xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  }
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}

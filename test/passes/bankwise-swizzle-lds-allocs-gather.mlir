@@ -93,3 +93,38 @@ func.func @same_in_all_lanes(%from: memref<1024xf32>) -> vector<4xf32> attribute
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [128, 1, 1] subgroup_size = 64>
+
+// The loop begins at the number of the thread, and the first wave alone runs it, as a whole. The
+// other lane counts from its own number: as far ahead of that as this lane is ahead of its own.
+
+// CHECK-LABEL: func.func @loop_from_the_thread
+//       CHECK:   %[[T:.+]] = gpu.thread_id x
+//       CHECK:   iree_codegen.swizzle_hint
+//       CHECK:   scf.for %[[I:.+]] = %[[T]] to
+//       CHECK:     %[[LANE:.+]] = arith.remui %[[T]]
+//       CHECK:     %[[WAVE:.+]] = arith.subi %[[T]], %[[LANE]]
+//       CHECK:     %[[THREAD:.+]] = arith.addi %[[WAVE]]
+//       CHECK:     %[[X:.+]] = arith.remui %[[THREAD]]
+//       CHECK:     %[[AHEAD:.+]] = arith.subi %[[I]], %[[T]]
+//       CHECK:     %[[OTHER:.+]] = arith.addi %[[X]], %[[AHEAD]]
+//       CHECK:     %[[SOURCE:.+]] = affine.apply affine_map<(d0) -> (d0 * 4)>(%[[OTHER]])
+//       CHECK:     amdgpu.gather_to_lds %{{.+}}[%[[SOURCE]]]
+func.func @loop_from_the_thread(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %x = gpu.thread_id x
+  %a = memref.alloc() : memref<8x32xf32, #gpu.address_space<workgroup>>
+  scf.for %i = %x to %c64 step %c128 {
+    %place = affine.apply affine_map<(t) -> (t * 4)>(%i)
+    amdgpu.gather_to_lds %from[%place], %a[%c0, %c0] : vector<4xf32>, memref<256xf32>, memref<8x32xf32, #gpu.address_space<workgroup>>
+  }
+  %row = affine.apply affine_map<(t) -> (t mod 8)>(%x)
+  %column = affine.apply affine_map<(t) -> (t mod 64 floordiv 8 * 4)>(%x)
+  %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  return %r : vector<4xf32>
+}
