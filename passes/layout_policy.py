@@ -80,6 +80,8 @@ class KnownTile:
         emitted: returns `accesses` as the backend may join and pair them, or None if that is not
             known. Asked for as many joins as there can be, it also joins what stands under
             conditions that hold in the same lanes.
+        in_straight_lines: whether the backend unrolls no loop over the accesses, so that it joins
+            them as they stand in the program or not at all.
         costs: those of `accesses`, for a caller that counts layouts too.
     """
 
@@ -88,6 +90,7 @@ class KnownTile:
     gathers: Sequence[Gather] = ()
     padded: Callable[[], Layout | None] = _nothing
     emitted: EmittedReader = _nothing_emitted
+    in_straight_lines: bool = False
     costs: LayoutCosts | None = None
 
 
@@ -214,6 +217,9 @@ class _Choosing:
         solved = self.decision.layout
         if not isinstance(solved, SwizzledLayout):
             return self._kept(self._why_no_swizzle())
+        if self._settles(solved):
+            before = self.written.of(PlainLayout()).conflict_cycles
+            return LayoutChoice(solved, Optimality.FLOOR.value, before, 0)
         if self._never_worse(solved):
             layout, reason = solved, self._why_least()
         else:
@@ -306,6 +312,23 @@ class _Choosing:
         if self.run.of(swizzled).rank > self.plain.rank:
             return False
         return self.written.of(swizzled).cycles <= self._fewest_plain_cycles
+
+    def _settles(self, swizzled: SwizzledLayout) -> bool:
+        """Returns whether the plain layout has conflicts or not as the backend joins its accesses,
+        and the swizzled one has none either way.
+
+        It must not cost more in either reading, and the backend must see the same neighbours in
+        both: accesses to one aligned run, which a swizzle keeps in one piece, differ by the same
+        constants as before, unless they are those of different trips of a loop.
+        """
+        plain, apart = self.written.of(PlainLayout()), self.written.of(swizzled)
+        if not self.known.in_straight_lines or self.known.gathers:
+            return False
+        if self.plain.conflict_cycles or not plain.conflict_cycles or apart.conflict_cycles:
+            return False
+        if self._fewest_plain_cycles != self.plain.cycles:
+            return False
+        return apart.rank <= plain.rank and self.run.of(swizzled).rank <= self.plain.rank
 
     @cached_property
     def _fewest_plain_cycles(self) -> int:

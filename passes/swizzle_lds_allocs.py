@@ -60,7 +60,7 @@ from ..dialect_utils.memory.flow import (
 )
 from ..dialect_utils.memory.gather_sources import GatherPermuter
 from ..dialect_utils.memory.hint_emission import emit_hints
-from ..dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
+from ..dialect_utils.memory.joined_accesses import BlockOrders, emitted_accesses
 from ..dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     Gather,
@@ -255,6 +255,7 @@ class _Planner:
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
                 lambda joins: None if hinted else self._emitted(group, known, joins),
+                all(each.in_straight_lines for each in known) and not hinted,
             )
             choice = self.policy.choose(known_tile)
             plan = SwizzlePlan.of(choice, lds_bytes)
@@ -284,9 +285,7 @@ class _Planner:
             known: the allocations' traces without any loop unrolled.
         """
         traces = [
-            traced
-            if traced.fewest_trips is None or traced.fewest_trips > MOST_UNROLLED
-            else self.unrolled(each)
+            traced if traced.in_straight_lines else self.unrolled(each)
             for each, traced in zip(group.allocations, known, strict=True)
         ]
         accesses = ordinary_accesses(traces)

@@ -399,7 +399,7 @@ def _proposed(
     policy = LayoutPolicy(chip)
     stored = {id(access) for gather in read.gathers for access in gather.accesses}
     ordinary = tuple(access for access in read.accesses if id(access) not in stored)
-    known = KnownTile(tile, ordinary, read.gathers, padded, read.emitted)
+    known = KnownTile(tile, ordinary, read.gathers, padded, read.emitted, read.in_straight_lines)
     return policy.propose(known, refusal)
 
 

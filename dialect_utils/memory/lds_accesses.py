@@ -22,6 +22,7 @@ from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
 from .flow import Use, follow, loop_sources
+from .joined_accesses import MOST_UNROLLED
 from .lane_accesses import LaneAccesses, Overrun, TracedAccess
 from .lds_ops import access_row, footprint_of
 from .memref_types import tile_of, type_of
@@ -53,6 +54,11 @@ class AllocationAccesses:
     def accesses(self) -> tuple[LdsAccess, ...]:
         """Returns all that is done to the allocation."""
         return tuple(each.access for each in self.traced)
+
+    @property
+    def in_straight_lines(self) -> bool:
+        """Returns whether the backend unrolls no loop right around an access."""
+        return self.fewest_trips is None or self.fewest_trips > MOST_UNROLLED
 
 
 def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess]:

@@ -75,6 +75,8 @@ class ReadAllocation:
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
     """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
+    in_straight_lines: bool = False
+    """Whether `emitted` joins no accesses of different trips of a loop."""
     operation: ir.Operation | None = None
     """The `memref.alloc`, if it is one."""
     gathers: tuple[Gather, ...] = ()
@@ -201,6 +203,7 @@ def _read_memref(
         assumptions=traced.assumptions,
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
+        in_straight_lines=traced.in_straight_lines,
         operation=allocation,
         gathers=traced.gathers,
     )

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The padding budget that the tiles of a function share."""
+"""The layouts that tiles get, and the padding budget that those of a function share."""
 
 import numpy as np
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import LayoutCosts
-from bankwise.bank_model.layouts import PaddedLayout, PlainLayout
+from bankwise.bank_model.layouts import (
+    PaddedLayout,
+    PlainLayout,
+    SwizzledLayout,
+    layout_conflicts,
+)
 from bankwise.bank_model.targets import AccessKind, target
-from bankwise.passes.layout_policy import PaddingBudget
+from bankwise.passes.layout_policy import KnownTile, LayoutPolicy, PaddingBudget
 
 GFX950 = target("gfx950")
 TILE = LdsTile((64, 64), 16)
@@ -43,3 +48,38 @@ def test_a_tile_that_cannot_be_counted_stays_plain_and_keeps_its_share():
     budget = PaddingBudget(GFX950, [OUTSIDE, COLUMNS])
     assert budget.rows(0) == PlainLayout()
     assert budget.rows(1) == PaddedLayout(4)
+
+
+# A tile of two rows of 32 words, of which every lane reads one half of each word of the other. Two
+# lanes that read both rows want one bank, as `ds_read_b32` has 32 of them, and `ds_read_b128` 64.
+ROWS = LdsTile((2, 32), 32)
+HALVES = LANES % 2 * 32 + LANES // 32 * 16
+
+
+def _read(first: int, count: int) -> LdsAccess:
+    return LdsAccess(AccessKind.READ, (HALVES + first)[None], count)
+
+
+def _known(in_straight_lines: bool) -> KnownTile:
+    joined = tuple(_read(4 * k, 4) for k in range(2))
+    return KnownTile(
+        ROWS,
+        tuple(_read(k, 1) for k in range(8)),
+        emitted=lambda through_conditions: joined,
+        in_straight_lines=in_straight_lines,
+    )
+
+
+def test_no_conflict_is_left_to_what_the_backend_joins():
+    """Plain, the tile has conflicts unless the backend joins its reads; swizzled it has none."""
+    choice = LayoutPolicy(GFX950).choose(_known(in_straight_lines=True))
+    assert isinstance(choice.layout, SwizzledLayout)
+    written = _known(in_straight_lines=True).accesses
+    assert choice.before == layout_conflicts(GFX950, ROWS, PlainLayout(), written) > 0
+    assert choice.after == layout_conflicts(GFX950, ROWS, choice.layout, written) == 0
+
+
+def test_what_a_loop_accesses_keeps_the_neighbours_that_the_backend_joins():
+    """The arithmetic of a swizzle may hide that the trips of a loop read neighbours."""
+    choice = LayoutPolicy(GFX950).choose(_known(in_straight_lines=False))
+    assert choice.layout == PlainLayout()
