@@ -12,6 +12,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
@@ -170,10 +171,15 @@ def _outer_flags(environment: Mapping[str, str], outer: OuterCompile | None) -> 
 
 def _decisions(path: str) -> str | None:
     if path:
-        from ..iree_plugin.atomic_file import is_stream_or_device
+        from ..iree_plugin.atomic_file import OutputError, is_stream_or_device
+        from ..iree_plugin.shared_decisions import check_decisions_file
 
         if is_stream_or_device(path):
             raise UsageError(f"BANKWISE_DECISIONS: '{path}' is no file that can be added to")
+        try:
+            check_decisions_file(Path(path))
+        except OutputError as error:
+            raise UsageError(f"BANKWISE_DECISIONS: {error}") from None
     return path or None
 
 
