@@ -94,6 +94,8 @@ class FunctionPass(ABC):
         values: dict[str, Any] = {}
         for item in options.split():
             key, separator, text = item.partition("=")
+            if key.replace("-", "_") in values:
+                raise PassOptionError(f"{cls.name}: option '{key}' is given twice")
             if key not in kinds:
                 known = ", ".join(sorted(kinds)) or "none"
                 raise PassOptionError(f"{cls.name} has no option '{key}' (it has: {known})")
@@ -101,6 +103,15 @@ class FunctionPass(ABC):
                 text = "true"
             values[key.replace("-", "_")] = _parse_value(cls.name, key, kinds[key], text)
         return cls(**values)
+
+    def _expect(self, option: str, holds: bool, expected: str) -> None:
+        """Raises PassOptionError where the value of a field is out of its range, for which `holds`
+        is false; `expected` says what the range is."""
+        if not holds:
+            name, value = option.replace("_", "-"), getattr(self, option)
+            raise PassOptionError(
+                f"{self.name}: option '{name}' expects {expected}, got '{option_text(value)}'"
+            )
 
     def __str__(self) -> str:
         options = [

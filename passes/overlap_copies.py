@@ -60,6 +60,9 @@ class OverlapCopies(FunctionPass):
     summary: ClassVar[str] = "copy the next tiles to the LDS while matrix products run"
     slots: int = 0
 
+    def __post_init__(self) -> None:
+        self._expect("slots", self.slots == 0 or self.slots >= 2, "0, or a number of slots from 2")
+
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
         return _copies_asynchronously(function, None) and all(_loops_and_tiles(function))

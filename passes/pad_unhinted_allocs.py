@@ -39,7 +39,7 @@ from ..dialect_utils.memory.padded_rows import (
     needed_alignment,
     pad_rows,
 )
-from .base import FunctionPass, PassContext, PassOptionError
+from .base import FunctionPass, PassContext
 from .decisions import PAD_PASS, Action
 from .padding_plan import PaddingPlan, plan_paddings
 
@@ -54,21 +54,19 @@ class PadUnhintedAllocs(FunctionPass):
     summary: ClassVar[str] = "pad LDS allocations without a swizzle hint against bank conflicts"
 
     padding_bits: str = AUTO
-    """`auto`, or the bits to append to every row."""
+    """`auto`, or the bits to append to every row; as many whole elements as they hold are."""
     lds_limit_bytes: int = 0
     """LDS bytes that the function may use; 0 means the target's limit."""
 
     def __post_init__(self) -> None:
-        if self.padding_bits != AUTO and not re.fullmatch(r"\d{1,9}", self.padding_bits):
-            raise PassOptionError(
-                f"{self.name}: option 'padding-bits' expects auto or a number of bits, "
-                f"got '{self.padding_bits}'"
-            )
-        if self.lds_limit_bytes < 0:
-            raise PassOptionError(
-                f"{self.name}: option 'lds-limit-bytes' expects a number of bytes, "
-                f"got '{self.lds_limit_bytes}'"
-            )
+        bits = self.padding_bits
+        self._expect(
+            "padding_bits",
+            bits == AUTO
+            or (bool(re.fullmatch(r"\d{1,9}", bits)) and int(bits) % 8 == 0 != int(bits)),
+            "auto or a number of bits that is a multiple of 8",
+        )
+        self._expect("lds_limit_bytes", self.lds_limit_bytes >= 0, "a number of bytes")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Pads what can be padded; every allocation gets a decision."""

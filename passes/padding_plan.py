@@ -175,6 +175,7 @@ class _Planner:
                     raise refusal
                 _check_paddable(allocation)
                 wanted = elements_of_bits(allocation, padding_bits)
+                warning = _shown_rest(allocation, padding_bits)
                 padding = aligned_padding(allocation, wanted)
                 more = extra_bytes(allocation, padding) - extra_bytes(allocation, wanted)
                 try:
@@ -396,6 +397,19 @@ def _reason(
     if decision.vectorization.split_accesses:
         reason += f"; {decision.vectorization.shown_split}"
     return reason
+
+
+def _shown_rest(allocation: ir.Operation, padding_bits: int) -> str:
+    """Returns what is not padded of `padding_bits`, which stock rounds down to whole elements;
+    nothing where they are whole elements."""
+    bits = bits_of_element(allocation)
+    if not bits or padding_bits % bits == 0:
+        return ""
+    wanted = elements_of_bits(allocation, padding_bits)
+    return (
+        f"{padding_bits} bits of padding were asked for; an element has {bits} bits, so that rows "
+        f"are padded by {wanted * bits}"
+    )
 
 
 def _shown_change(

@@ -85,6 +85,10 @@ class ReloadOperands(FunctionPass):
 
     most_registers: int = MOST_REGISTERS
 
+    def __post_init__(self) -> None:
+        within = 1 <= self.most_registers <= MOST_REGISTERS
+        self._expect("most_registers", within, f"a number of registers from 1 to {MOST_REGISTERS}")
+
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies by `mma.sync` in a loop and has LDS."""
         return bool(_loops_with_products(function)) and bool(lds_allocations(function))

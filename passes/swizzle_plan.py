@@ -15,7 +15,7 @@ from ..bank_model.swizzles import Swizzle
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
-from .base import FunctionPass, PassContext, PassOptionError
+from .base import FunctionPass, PassContext
 from .decisions import Action
 from .layout_policy import LayoutChoice, LayoutPolicy
 
@@ -80,11 +80,7 @@ class SwizzlingPass(FunctionPass):
     pipelines that pad later."""
 
     def __post_init__(self) -> None:
-        if self.max_chain < 1:
-            raise PassOptionError(
-                f"{self.name}: option 'max-chain' expects a positive integer, got "
-                f"'{self.max_chain}'"
-            )
+        self._expect("max_chain", self.max_chain >= 1, "a positive integer")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on the workgroup allocations of `function`, and emits the hints."""

@@ -34,7 +34,7 @@ from ..dialect_utils.memory.lds_reading import (
     check_aligned,
     read_allocations,
 )
-from .base import FunctionPass, PassContext, PassOptionError
+from .base import FunctionPass, PassContext
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,7 @@ class VerifyLdsConflicts(FunctionPass):
     """The most conflict cycles that one wave may have in one execution of an access."""
 
     def __post_init__(self) -> None:
-        if self.max_cycles < 0:
-            raise PassOptionError(
-                f"{self.name}: option 'max-cycles' expects a number of cycles, "
-                f"got '{self.max_cycles}'"
-            )
+        self._expect("max_cycles", self.max_cycles >= 0, "a number of cycles")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Changes nothing.

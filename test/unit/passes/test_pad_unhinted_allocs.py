@@ -610,11 +610,17 @@ def test_wave_that_is_not_full_is_padded_for_the_lanes_it_has(context: ir.Contex
 # Options.
 
 
+_EXPECTED_BITS = "option 'padding-bits' expects auto or a number of bits that is a multiple of 8"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("padding-bits=-8", "option 'padding-bits' expects auto or a number of bits, got '-8'"),
-        ("padding-bits=some", "option 'padding-bits' expects auto or a number of bits, got 'some'"),
+        ("padding-bits=-8", f"{_EXPECTED_BITS}, got '-8'"),
+        ("padding-bits=some", f"{_EXPECTED_BITS}, got 'some'"),
+        ("padding-bits=7", f"{_EXPECTED_BITS}, got '7'"),
+        ("padding-bits=0", f"{_EXPECTED_BITS}, got '0'"),
+        ("padding-bits=8 padding-bits=16", "option 'padding-bits' is given twice"),
         ("lds-limit-bytes=-1", "option 'lds-limit-bytes' expects a number of bytes, got '-1'"),
         ("lds-limit-bytes=x", "option 'lds-limit-bytes' expects an integer, got 'x'"),
     ],
@@ -622,6 +628,21 @@ def test_wave_that_is_not_full_is_padded_for_the_lanes_it_has(context: ir.Contex
 def test_bad_options(options: str, message: str) -> None:
     with pytest.raises(PassOptionError, match=re.escape(message)):
         PadUnhintedAllocs.from_options(options)
+
+
+@pytest.mark.parametrize(("bits", "padded_by"), [(8, 0), (24, 16), (32, None)])
+def test_bits_that_are_no_whole_elements_are_a_warning(
+    context: ir.Context, bits: int, padded_by: int | None
+) -> None:
+    found: list[str] = []
+    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(COLUMN)
+        function = module.body.operations[0].operation
+        PadUnhintedAllocs.from_options(f"padding-bits={bits}").run(function, PassContext(sink))
+    assert len(found) == (padded_by is not None)
+    said = f"an element has 16 bits, so that rows are padded by {padded_by}"
+    assert all(each.endswith(said) for each in found), found
 
 
 def test_options_print_as_they_are_parsed() -> None:

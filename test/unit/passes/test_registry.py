@@ -43,3 +43,21 @@ def test_unknown_name_suggests_the_closest() -> None:
 def test_unknown_option() -> None:
     with pytest.raises(PassOptionError, match="has no option 'x'"):
         make_pass("bankwise-pad-unhinted-allocs", "x=1")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("bankwise-overlap-copies", "slots=1"),
+        ("bankwise-overlap-copies", "slots=-2"),
+        ("bankwise-reload-operands", "most-registers=0"),
+        ("bankwise-reload-operands", "most-registers=256"),
+        ("bankwise-hint-vector-allocs", "max-chain=0"),
+        ("bankwise-swizzle-lds-allocs", "max-chain=-1"),
+        ("bankwise-verify-lds-conflicts", "max-cycles=-1"),
+    ],
+)
+def test_a_number_that_means_nothing_is_refused(name: str, options: str) -> None:
+    option, _, value = options.partition("=")
+    with pytest.raises(PassOptionError, match=f"option '{option}' expects .*, got '{value}'"):
+        make_pass(name, options)
