@@ -72,11 +72,29 @@ def _run(tool: str) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
 
-    from .endings import exit_code_of, open_standard_streams
-    from .signals import end_on_signals
+    from .endings import open_standard_streams
 
     # In this order: the pipe of the signals must not become a standard stream.
     open_standard_streams()
+    if tool not in _IN_ONE_PROCESS:
+        from .supervision import supervised
+
+        return supervised(
+            program,
+            lambda: _leave(_work(tool, program)),
+            lambda crash: import_module(".crash_report", __package__).explain(tool, crash),
+        )
+    return _work(tool, program)
+
+
+_IN_ONE_PROCESS = ("executable", "sweep", "tile")
+"""Tools that have the compiler in other processes than their own, or do not load it."""
+
+
+def _work(tool: str, program: str) -> int:
+    from .endings import exit_code_of
+    from .signals import end_on_signals
+
     end_on_signals(program)
     if any(word.startswith("--print-completion") for word in sys.argv[1:]):
         from .completion import print_completion

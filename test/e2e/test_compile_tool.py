@@ -264,3 +264,36 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
     assert "iree_codegen.swizzle_hint" not in absorbed
     assert "iree_codegen.swizzle_hint" in dumped["reinsert-swizzle-hints.mlir"].read_text()
     assert "iree_codegen.swizzle" not in dumped["resolve-swizzle-hints.mlir"].read_text()
+
+
+# IREE 3.13 crashes where it configures an attention over one key.
+ONE_KEY = """\
+#b = affine_map<(m, d, k, n) -> (m, d)>
+func.func @one_key(%q: tensor<64x64xf16>, %k: tensor<1x64xf16>, %v: tensor<1x64xf16>)
+    -> tensor<64x64xf16> {
+  %scale = arith.constant 1.25e-01 : f16
+  %empty = tensor.empty() : tensor<64x64xf16>
+  %o = iree_linalg_ext.attention <{indexing_maps = [#b, affine_map<(m, d, k, n) -> (k, d)>,
+      affine_map<(m, d, k, n) -> (k, n)>, affine_map<(m, d, k, n) -> ()>,
+      affine_map<(m, d, k, n) -> (m, n)>]}>
+      ins(%q, %k, %v, %scale : tensor<64x64xf16>, tensor<1x64xf16>, tensor<1x64xf16>, f16)
+      outs(%empty : tensor<64x64xf16>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<64x64xf16>
+  return %o : tensor<64x64xf16>
+}
+"""
+
+
+def test_a_crash_of_the_compiler_is_one_line_that_says_whose_it_is(
+    tool: Tool, tmp_path: Path
+) -> None:
+    (tmp_path / "one_key.mlir").write_text(ONE_KEY)
+    result = tool("bankwise-compile", "one_key.mlir", *GFX942, "-o", "out.vmfb")
+    assert_fails_with_one_line(
+        result,
+        "bankwise-compile: error: 'one_key.mlir': the compiler crashed (SIGSEGV) in ",
+        "Pass, and so does iree-compile without Bankwise (SIGSEGV, just tried)",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["one_key.mlir"]
