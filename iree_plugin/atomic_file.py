@@ -126,6 +126,14 @@ def is_terminal(path: str) -> bool:
         os.close(descriptor)
 
 
+def place_of(path: str) -> str | None:
+    """Returns what tells whether two outputs would go over each other: one text for stdout, and one
+    for each file. Returns None for devices and pipes, which take any number of outputs."""
+    if path in _STDOUT:
+        return "-"
+    return None if is_stream_or_device(path) else os.path.realpath(path)
+
+
 def is_stream_or_device(path: str) -> bool:
     """Returns whether `path` is stdout, a device or a pipe, which a file cannot replace."""
     if path in _STDOUT:

@@ -6,15 +6,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
-from .compile_settings import CompileSettings, Mode
+from .compile_settings import CompileSettings, Mode, unread_variables
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
+from .program_flags import check_python_flags
 from .stepped_compile import CompileError, SteppedCompile
 from .temporary_files import temporary_directory
 
@@ -45,7 +47,8 @@ def compile(
     Raises:
         CompileError: the input does not compile.
         TypeError: a flag that is no text, one text for all flags, an edit that is no PipelineEdit.
-        ValueError: an unknown mitigation or level.
+        ValueError: an unknown mitigation or level, or one that nothing would come of; a flag that
+            names an output, or another mode than a whole compile.
         OSError: the source file cannot be read.
         PipelineEditError: an edit's anchor does not fit a pipeline.
     """
@@ -67,8 +70,19 @@ def compile(
 
 
 def settings_of(flags: Sequence[str], mode: str) -> CompileSettings:
-    """Returns the settings of a compile from Python; raises ValueError for an unknown mode."""
+    """Returns the settings of a compile from Python.
+
+    Raises:
+        ValueError: an unknown mode, or a flag of which nothing would come.
+    """
     given = Mode.parse(mode)
+    check_python_flags(flags)
+    unread = ", ".join(unread_variables(os.environ))
+    if unread:
+        message = (
+            f"{unread}: read by bankwise-executable alone; the argument for the mitigation says it"
+        )
+        warnings.warn(message, stacklevel=3)
     return CompileSettings(
         mitigation=given.mitigation,
         level=given.level,
@@ -168,6 +182,9 @@ def compile_in_child(
         path.write_text(str(source))
     command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
     command += [*Mode.parse(mode).flags(), *flags]
-    run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    # What nobody reads has been said here.
+    unread = unread_variables(os.environ)
+    environment = {name: value for name, value in os.environ.items() if name not in unread}
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     if run.returncode != 0:
         raise CompileError(run.stderr.strip())

@@ -8,10 +8,16 @@ from collections.abc import Iterator, Sequence
 
 from iree.compiler.api import Output, Session, Source
 
-from .atomic_file import AtomicFile, check_output, is_stream_or_device, write_output
+from .atomic_file import (
+    AtomicFile,
+    check_output,
+    is_stream_or_device,
+    place_of,
+    write_output,
+)
 from .compile_settings import CompileSettings
 from .embedding import OutputFormat, output_bytes, split_source
-from .stepped_compile import CompileError, SteppedCompile, open_file
+from .stepped_compile import CompileError, DriverError, SteppedCompile, open_file
 
 
 def compile_to_output(options: CompileSettings) -> None:
@@ -26,6 +32,7 @@ def compile_to_output(options: CompileSettings) -> None:
         OutputError: an output that cannot be written.
     """
     assert options.input is not None
+    _check_distinct(options)
     session = Session()
     with SteppedCompile(session, options) as compilation:
         source = open_file(session, options.input)
@@ -34,6 +41,24 @@ def compile_to_output(options: CompileSettings) -> None:
             with records_written(compilation):
                 _compile_all(compilation, sources, output.file)
             output.keep()
+
+
+def _check_distinct(options: CompileSettings) -> None:
+    """Raises DriverError where an output would go over the input, or over another output."""
+    files = {
+        "the input": None if options.input == "-" else options.input,
+        "-o": options.output,
+        "--bankwise-decisions": options.decisions,
+        "--bankwise-write-tuning-spec": options.tuning_spec,
+        "--remarks-output-file": options.remarks_file if options.remarks_filter else None,
+    }
+    seen: dict[str, str] = {}
+    for name, path in files.items():
+        place = None if path is None else place_of(path)
+        if place is not None:
+            if place in seen:
+                raise DriverError(f"{name}: '{path}' is {seen[place]} too; name another file")
+            seen[place] = name if name == "the input" else f"what {name} names"
 
 
 def _compile_all(compilation: SteppedCompile, sources: Sequence[Source], output: Output) -> None:

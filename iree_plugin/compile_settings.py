@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 MITIGATIONS = {
     "auto": "a swizzle where legal and useful, else padding (default)",
@@ -31,6 +31,9 @@ RETILE = {
 }
 """Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
 tools' helps say it: at the levels `exact` and `fast`, and never those that the user has chosen."""
+
+LEVELLED = ("auto", "swizzle")
+"""The mitigations that have levels."""
 
 OUTPUT_FORMATS = ("vm-bytecode", "vm-asm", "vm-c")
 COMPILE_MODES = ("std", "vm", "precompile")
@@ -70,7 +73,8 @@ def has_codegen(start: str, end: str) -> bool:
 class CompileSettings:
     """What `bankwise-compile` was asked for. Paths are as given; `-` is a standard stream.
 
-    `process_flags` are the flags that LLVM's option parser reads.
+    `process_flags` are the flags that LLVM's option parser reads. `given` holds the names of the
+    attributes that somebody asked for, where that is known.
     """
 
     input: str | None = None
@@ -99,6 +103,21 @@ class CompileSettings:
     print_before: tuple[str, ...] = ()
     print_after: tuple[str, ...] = ()
     process_flags: tuple[str, ...] = ()
+    given: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def generates_code(self) -> bool:
+        """Returns whether codegen for GPUs is part of the compile, whose phases exist."""
+        return self.compile_mode == "std" and has_codegen(self.compile_from, self.compile_to)
+
+    @property
+    def why_no_code(self) -> str:
+        """Returns why codegen is no part of the compile."""
+        if self.compile_mode != "std":
+            return f"--compile-mode={self.compile_mode} generates no GPU code"
+        if PHASES.index(self.compile_from) > PHASES.index(BEFORE_CODEGEN):
+            return f"--compile-from={self.compile_from} begins behind the codegen for GPUs"
+        return f"--compile-to={self.compile_to} ends before the codegen for GPUs"
 
     @property
     def mode(self) -> Mode:
@@ -125,27 +144,76 @@ class Mode:
         """Reads a mitigation, and behind slashes a level and where tiles are replaced, if given.
 
         Raises:
-            ValueError: one of them does not exist.
+            ValueError: one of them does not exist, or nothing would come of it.
         """
         tables = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
-        words = mode.split("/", len(tables) - 1)
-        for (name, table), word in zip(tables.items(), words, strict=False):
-            if word not in table:
-                known = ", ".join(f"'{each}'" for each in table)
+        words = dict(zip(tables, mode.split("/", len(tables) - 1), strict=False))
+        for name, word in words.items():
+            if word not in tables[name]:
+                known = ", ".join(f"'{each}'" for each in tables[name])
                 raise ValueError(f"{name} is {word!r}; it can be {known}")
-        return Mode(*words)
+        ignored = without_effect(words["mitigation"], words.get("level"), words.get("retile"))
+        if ignored:
+            raise ValueError(f"{ignored.part} is {words[ignored.part]!r}: {ignored.reason}")
+        return Mode(**words)
 
     def flags(self) -> list[str]:
         """Returns the flags of `bankwise-compile` that ask for the mode."""
         usual = Mode()
-        flags = [f"--bankwise-mitigation={self.mitigation}", f"--bankwise-level={self.level}"]
+        flags = [f"--bankwise-mitigation={self.mitigation}"]
+        if self.mitigation in LEVELLED:
+            flags.append(f"--bankwise-level={self.level}")
         return flags + ([] if self.retile == usual.retile else [f"--bankwise-retile={self.retile}"])
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A part of a mode that nothing comes of because of another part.
+
+    Attributes:
+        part: `level` or `retile`.
+        reason: why.
+    """
+
+    part: str
+    reason: str
+
+
+def without_effect(
+    mitigation: str, level: str | None, retile: str | None, usual: str = CompileSettings.level
+) -> Ignored | None:
+    """Returns the part of a mode that nothing would come of, if there is one.
+
+    Args:
+        level: the level that somebody asked for; None where nobody has.
+        usual: the level where nobody has asked for one.
+    """
+    others = " and ".join(LEVELLED)
+    if mitigation not in LEVELLED:
+        if level is not None:
+            return Ignored("level", f"the mitigation '{mitigation}' has no levels; {others} have")
+        if retile == "on":
+            reason = f"the mitigation '{mitigation}' replaces no tiles; {others} do"
+            return Ignored("retile", reason)
+    elif (level or usual) == "layout" and retile == "on":
+        return Ignored("retile", "the level 'layout' replaces no tiles; exact and fast do")
+    return None
+
+
+def unread_variables(environment: Mapping[str, str]) -> list[str]:
+    """Returns the variables that are settings of `bankwise-executable`, and that nobody else reads.
+
+    An empty value counts as none.
+    """
+    return sorted(
+        name for name in environment if name.startswith("BANKWISE_") and environment[name]
+    )
 
 
 def modes() -> tuple[str, ...]:
     """Returns every mitigation, those that have levels with each of them, as `auto/fast`, and
     `auto` with tiles that are replaced on all GPUs, as `auto/fast/on`."""
-    levels = (f"{name}/{level}" for name in ("auto", "swizzle") for level in LEVELS)
+    levels = (f"{name}/{level}" for name in LEVELLED for level in LEVELS)
     return (*MITIGATIONS, *levels, "auto/exact/on", "auto/fast/on")
 
 

@@ -70,7 +70,7 @@ class SteppedCompile:
     _users_configuration: str | None = None
 
     def __post_init__(self) -> None:
-        _check_phases(self.settings)
+        check_phases(self.settings)
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
 
@@ -106,10 +106,12 @@ class SteppedCompile:
             raise self._failure()
         self.replay(module)
         start = BEFORE_CODEGEN
-        if settings.verify_lds and PHASES.index(AFTER_LLVM) < PHASES.index(settings.compile_to):
-            module = self._verified(self.resume(module, start, AFTER_LLVM))
-            start = AFTER_LLVM
-        result = self.resume(module, start, settings.compile_to)
+        result = None
+        if settings.verify_lds:
+            result = self.resume(module, start, AFTER_LLVM)
+            module, start = self._verified(result), AFTER_LLVM
+        if result is None or settings.compile_to != AFTER_LLVM:
+            result = self.resume(module, start, settings.compile_to)
         if settings.verify_lds and self._dropped_hints():
             raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
         return result
@@ -281,7 +283,8 @@ def open_file(session: Session, path: str) -> Source:
     return Source.open_file(session, path)
 
 
-def _check_phases(settings: CompileSettings) -> None:
+def check_phases(settings: CompileSettings) -> None:
+    """Raises DriverError for a phase that does not exist, and for phases in the wrong order."""
     start, end = settings.compile_from, settings.compile_to
     for flag, phase in (("--compile-from", start), ("--compile-to", end)):
         if phase not in PHASES:

@@ -91,16 +91,33 @@ _IN_ONE_PROCESS = ("executable", "sweep", "tile")
 """Tools that have the compiler in other processes than their own, or do not load it."""
 
 
+_COMPILING = ("compile", "report", "run")
+"""Tools that have flags for what are environment variables of `bankwise-executable`."""
+
+
 def _work(tool: str, program: str) -> int:
     from .endings import exit_code_of
     from .signals import end_on_signals
 
     end_on_signals(program)
+    if tool in _COMPILING:
+        _warn_of_variables(program)
     if any(word.startswith("--print-completion") for word in sys.argv[1:]):
         from .completion import print_completion
 
         return exit_code_of(program, lambda: print_completion(tool, sys.argv[1:]))
     return exit_code_of(program, lambda: import_module(f".{tool}", __package__).main())
+
+
+def _warn_of_variables(program: str) -> None:
+    if not any(name.startswith("BANKWISE_") for name in os.environ):
+        return
+    from ..iree_plugin.compile_settings import unread_variables
+    from .endings import warn
+
+    unread = ", ".join(unread_variables(os.environ))
+    if unread:
+        warn(program, f"{unread}: read by bankwise-executable alone; give flags, see --help")
 
 
 def _leave(code: int) -> NoReturn:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from .. import __version__
 from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.compile_settings import CompileSettings
-from .compile_arguments import help_text, parse_arguments
-from .endings import fail, file_error
+from .compile_arguments import flags_without_codegen, help_text, parse_arguments
+from .endings import fail, file_error, warn
 from .signals import let_pipes_end_process
 from .usage import UsageError
 
@@ -49,9 +49,13 @@ def _run(settings: CompileSettings) -> int:
         return fail(PROGRAM, "no input file; name one, or `-` for stdin")
 
     from ..iree_plugin.compile_driver import compile_to_output
-    from ..iree_plugin.stepped_compile import CompileError, DriverError
+    from ..iree_plugin.stepped_compile import CompileError, DriverError, check_phases
 
     try:
+        check_phases(settings)
+        ignored = flags_without_codegen(settings)
+        if ignored:
+            warn(PROGRAM, f"{', '.join(ignored)}: without effect, because {settings.why_no_code}")
         compile_to_output(settings)
     except CompileError:
         return 1

@@ -20,6 +20,14 @@ from ..iree_plugin.compile_settings import (
     PHASES,
     RETILE,
     CompileSettings,
+    without_effect,
+)
+from ..iree_plugin.program_flags import (
+    PRINT_LISTS,
+    SWITCHES,
+    VALUES,
+    expand_response_files,
+    flags_of_attributes,
 )
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
@@ -73,32 +81,6 @@ def _listed(values: Mapping[str, str]) -> str:
     return "\n".join(f"    {'=' + name:<32}{what}" for name, what in values.items())
 
 
-_OWN_VALUES = {
-    "o": "output",
-    "bankwise-mitigation": "mitigation",
-    "bankwise-level": "level",
-    "bankwise-retile": "retile",
-    "bankwise-write-tuning-spec": "tuning_spec",
-    "bankwise-decisions": "decisions",
-    "bankwise-dump-ir": "dump_ir",
-    "output-format": "output_format",
-    "compile-mode": "compile_mode",
-    "compile-from": "compile_from",
-    "compile-to": "compile_to",
-    "dump-compilation-phases-to": "dump_phases_to",
-    "emit-mlir-bytecode-version": "bytecode_version",
-    "remarks-filter": "remarks_filter",
-    "remarks-output-file": "remarks_file",
-}
-_OWN_SWITCHES = {
-    "bankwise-remarks": "remarks",
-    "bankwise-verify": "verify_lds",
-    "verify": "verify",
-    "emit-mlir-bytecode": "emit_bytecode",
-    "split-input-file": "split_input",
-    "iree-hal-list-target-backends": "list_backends",
-    "iree-list-plugins": "list_plugins",
-}
 _CHOICES = {
     "mitigation": MITIGATIONS,
     "level": LEVELS,
@@ -106,7 +88,6 @@ _CHOICES = {
     "output_format": OUTPUT_FORMATS,
     "compile_mode": COMPILE_MODES,
 }
-_PRINT_LISTS = {"mlir-print-ir-before": "print_before", "mlir-print-ir-after": "print_after"}
 
 
 def parse_arguments(argv: Sequence[str]) -> CompileSettings:
@@ -116,31 +97,66 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
         UsageError: a flag of ours or the program's is wrong.
     """
     result = CompileSettings()
+    given: set[str] = set()
     rest: list[str] = []
-    words = iter(_expand_response_files(argv))
+    try:
+        words = iter([*expand_response_files(argv)])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     for word in words:
         name, separator, text = word.lstrip("-").partition("=")
         if not word.startswith("-") or word == "-":
             rest.append(word)
-        elif name in _OWN_VALUES:
-            attribute, text = _OWN_VALUES[name], value_of(word, words)
+        elif name in VALUES:
+            attribute, text = VALUES[name], value_of(word, words)
             result = replace(result, **{attribute: _value(flag_of(word), attribute, text)})
-        elif name in _OWN_SWITCHES:
-            result = replace(result, **{_OWN_SWITCHES[name]: switch_of(word)})
+            given.add(attribute)
+        elif name in SWITCHES:
+            result = replace(result, **{SWITCHES[name]: switch_of(word)})
+            given.add(SWITCHES[name])
         elif name.startswith("bankwise-"):
-            known = ", ".join(
-                f"--{n}" for n in (*_OWN_VALUES, *_OWN_SWITCHES) if n.startswith("bankwise-")
-            )
+            known = ", ".join(f"--{n}" for n in (*VALUES, *SWITCHES) if n.startswith("bankwise-"))
             raise UsageError(f"unknown flag '{word}' (known: {known})")
-        elif name in _PRINT_LISTS and separator:
+        elif name in PRINT_LISTS and separator:
             ours, native = _split_pass_names(text)
-            result = replace(result, **{_PRINT_LISTS[name]: ours})
+            result = replace(result, **{PRINT_LISTS[name]: ours})
             if native:
                 rest.append(f"--{name}={','.join(native)}")
         else:
             rest.append(word)
+    _check_together(result, given)
     source, flags = _take_input(rest)
-    return replace(result, input=source, process_flags=tuple(flags))
+    return replace(result, input=source, process_flags=tuple(flags), given=frozenset(given))
+
+
+def _check_together(settings: CompileSettings, given: Collection[str]) -> None:
+    """Raises UsageError where nothing would come of a flag because of another one."""
+    level = settings.level if "level" in given else None
+    ignored = without_effect(settings.mitigation, level, settings.retile)
+    if ignored:
+        flag = f"--bankwise-{ignored.part}={getattr(settings, ignored.part)}"
+        raise UsageError(f"{flag}: {ignored.reason}")
+    if settings.tuning_spec is not None:
+        # The flag writes tiles, as if it asked for them.
+        ignored = without_effect(settings.mitigation, None, "on", settings.level)
+        reason = ignored.reason if ignored else "--bankwise-retile=off replaces no tiles"
+        if ignored or settings.retile == "off":
+            raise UsageError(f"--bankwise-write-tuning-spec: there is nothing to write: {reason}")
+
+
+def flags_without_codegen(settings: CompileSettings) -> list[str]:
+    """Returns the flags of Bankwise that were given to a compile which generates no GPU code.
+
+    Raises:
+        UsageError: one of them asks for a check, which then would be passed without being made.
+    """
+    if settings.generates_code:
+        return []
+    if settings.verify_lds:
+        raise UsageError(f"--bankwise-verify: {settings.why_no_code}, so that nothing is verified")
+    flags = flags_of_attributes()
+    ours = (flags[attribute] for attribute in settings.given)
+    return sorted(flag for flag in ours if flag.startswith("--bankwise-"))
 
 
 def completed_flags() -> list[CompletedFlag]:
@@ -148,7 +164,7 @@ def completed_flags() -> list[CompletedFlag]:
     from .completed_flags import SHELLS, flags_of_help, help_of_program, with_values
 
     values = {
-        **{f"--{name}": _CHOICES[of] for name, of in _OWN_VALUES.items() if of in _CHOICES},
+        **{f"--{name}": _CHOICES[of] for name, of in VALUES.items() if of in _CHOICES},
         "--compile-from": PHASES,
         "--compile-to": PHASES,
         "--print-completion": SHELLS,
@@ -161,23 +177,9 @@ def flags_of_compile(honoured: Collection[str]) -> list[CompletedFlag]:
 
     For tools that compile and have another output than `bankwise-compile`.
     """
-    tables = (_OWN_VALUES, _OWN_SWITCHES, _PRINT_LISTS)
+    tables = (VALUES, SWITCHES, PRINT_LISTS)
     refused = {name for table in tables for name, of in table.items() if of not in honoured}
     return [flag for flag in completed_flags() if flag.name.lstrip("-") not in refused]
-
-
-def _expand_response_files(argv: Sequence[str]) -> Iterator[str]:
-    import shlex
-
-    for word in argv:
-        if word.startswith("@") and Path(word[1:]).is_file():
-            try:
-                inner = shlex.split(Path(word[1:]).read_text())
-            except (OSError, ValueError) as error:
-                raise UsageError(f"cannot read '{word}': {error}") from None
-            yield from _expand_response_files(inner)
-        else:
-            yield word
 
 
 def _value(flag: str, attribute: str, text: str) -> str | int:
@@ -228,12 +230,6 @@ def unhonoured_flags(settings: CompileSettings, honoured: Sequence[str]) -> Iter
     For tools that compile and have another output than `bankwise-compile`.
     """
     usual = CompileSettings()
-    tables = (_OWN_VALUES, _OWN_SWITCHES, _PRINT_LISTS)
-    flags = {attribute: flag for table in tables for flag, attribute in table.items()}
-    for name in usual.__dataclass_fields__:
-        if (
-            name in flags
-            and name not in honoured
-            and getattr(settings, name) != getattr(usual, name)
-        ):
-            yield "-o" if name == "output" else f"--{flags[name]}"
+    for name, flag in flags_of_attributes().items():
+        if name not in honoured and getattr(settings, name) != getattr(usual, name):
+            yield flag

@@ -113,10 +113,11 @@ def in_pass(lines: Iterable[str]) -> str:
 
     That is the innermost one of a stack trace, else the last one that the IR was printed before.
     """
-    begun = ""
+    begun = innermost = ""
+    # All lines are read: a process that nobody listens to ends otherwise than it would.
     for line in lines:
-        if found := _PASS_IN_TRACE.search(line):
-            return f" in {found[1]}"
         if found := _PASS_BEFORE.match(line):
             begun = f" in {found[1]}"
-    return begun
+        elif not innermost and (found := _PASS_IN_TRACE.search(line)):
+            innermost = f" in {found[1]}"
+    return innermost or begun

@@ -17,6 +17,12 @@ def fail(program: str, message: str, code: int = 1) -> int:
     return code
 
 
+def warn(program: str, message: str) -> None:
+    """Prints a warning in one line."""
+    with contextlib.suppress(OSError):
+        print(f"{program}: warning: {message}", file=sys.stderr, flush=True)
+
+
 def file_error(error: OSError) -> str:
     """Returns what such a line says of an OSError: the file, if it names one, and what is wrong."""
     place = f"'{error.filename}': " if error.filename else ""

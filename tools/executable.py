@@ -22,6 +22,8 @@ from ..iree_plugin.compile_settings import (
     MITIGATIONS,
     RETILE,
     CompileSettings,
+    Mode,
+    without_effect,
 )
 from ..iree_plugin.executable_text import may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
@@ -57,13 +59,12 @@ ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may 
                        library in another program, and on systems other than Linux
 """
 
-_CHOICES = {
-    "BANKWISE_MITIGATION": MITIGATIONS,
-    "BANKWISE_LEVEL": LEVELS,
-    "BANKWISE_RETILE": RETILE,
-}
+_CHOICES = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
 _FLAGS = "BANKWISE_FLAGS"
-_VARIABLES = (*_CHOICES, "BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS)
+_VARIABLES = (
+    *("BANKWISE_MITIGATION", "BANKWISE_LEVEL", "BANKWISE_RETILE"),
+    *("BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -135,10 +136,11 @@ def _settings(
         if name.startswith("BANKWISE_") and name not in _VARIABLES:
             raise UsageError(f"unknown variable {name} (known: {', '.join(_VARIABLES)})")
     flags = parse_arguments(_outer_flags(environment, outer))
+    mode = _mode(environment)
     return CompileSettings(
-        mitigation=_choice(environment, "BANKWISE_MITIGATION", CompileSettings.mitigation),
-        level=_choice(environment, "BANKWISE_LEVEL", CompileSettings.level),
-        retile=_choice(environment, "BANKWISE_RETILE", CompileSettings.retile),
+        mitigation=mode.mitigation,
+        level=mode.level,
+        retile=mode.retile,
         compile_from=BEFORE_CONFIGURATION,
         remarks=switch_of(f"BANKWISE_REMARKS={environment.get('BANKWISE_REMARKS') or '0'}"),
         decisions=_decisions(environment.get("BANKWISE_DECISIONS", "")),
@@ -147,10 +149,22 @@ def _settings(
     )
 
 
-def _choice(environment: Mapping[str, str], name: str, usual: str) -> str:
-    value = environment.get(name) or usual
-    check_choice(name, value, _CHOICES[name])
-    return value
+def _mode(environment: Mapping[str, str]) -> Mode:
+    given: dict[str, str] = {}
+    for part, allowed in _CHOICES.items():
+        name = _variable(part)
+        if environment.get(name):
+            check_choice(name, environment[name], allowed)
+            given[part] = environment[name]
+    mode = Mode(**given)
+    ignored = without_effect(mode.mitigation, given.get("level"), mode.retile)
+    if ignored:
+        raise UsageError(f"{_variable(ignored.part)}={given[ignored.part]}: {ignored.reason}")
+    return mode
+
+
+def _variable(part: str) -> str:
+    return f"BANKWISE_{part.upper()}"
 
 
 def _outer_flags(environment: Mapping[str, str], outer: OuterCompile | None) -> Sequence[str]:

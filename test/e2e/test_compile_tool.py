@@ -297,3 +297,47 @@ def test_a_crash_of_the_compiler_is_one_line_that_says_whose_it_is(
         "Pass, and so does iree-compile without Bankwise (SIGSEGV, just tried)",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["one_key.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        (["-o", "attention.mlir"], "-o: 'attention.mlir' is the input too; name another file"),
+        (["-o", "o", "--bankwise-decisions=./o"], "--bankwise-decisions: './o' is what -o names"),
+        (["--bankwise-decisions=-"], "--bankwise-decisions: '-' is what -o names too"),
+        (
+            ["-o", "o", "--bankwise-decisions=d", "--bankwise-write-tuning-spec=d"],
+            "--bankwise-write-tuning-spec: 'd' is what --bankwise-decisions names too",
+        ),
+    ],
+)
+def test_no_output_goes_over_the_input_or_another_output(
+    tool: Tool, source: Path, tmp_path: Path, flags: list[str], error: str
+) -> None:
+    assert_fails_with_one_line(tool("bankwise-compile", source.name, *GFX942, *flags), error)
+    assert source.read_text() == ATTENTION
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_flags_that_nothing_comes_of_are_a_warning(
+    tool: Tool, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BANKWISE_LEVEL", "fast")
+    monkeypatch.setenv("BANKWISE_RETILE", "")
+    result = tool("bankwise-compile", source, "--compile-to=input", "--bankwise-level=fast")
+    assert result.returncode == 0
+    assert result.stderr.splitlines() == [
+        "bankwise-compile: warning: BANKWISE_LEVEL: read by bankwise-executable alone; give flags, "
+        "see --help",
+        "bankwise-compile: warning: --bankwise-level: without effect, because --compile-to=input "
+        "ends before the codegen for GPUs",
+    ]
+
+
+@pytest.mark.parametrize("phase", ["executable-targets", "end"])
+def test_conflicts_are_found_up_to_whatever_phase_code_is_compiled(
+    tool: Tool, source: Path, phase: str
+) -> None:
+    result = tool("bankwise-compile", source, *GFX942, "--bankwise-verify", f"--compile-to={phase}",
+                  "--bankwise-mitigation=none", "-o", "/dev/null")  # fmt: skip
+    assert_fails_with_one_line(result, "conflict cycles")

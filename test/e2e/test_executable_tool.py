@@ -256,6 +256,18 @@ def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path:
         ({"BANKWISE_FLAGS": "--no-such-flag"}, "Unknown command line argument '--no-such-flag'"),
         ({"BANKWISE_FLAGS": "'"}, "BANKWISE_FLAGS: No closing quotation"),
         ({"BANKWISE_DECISIONS": "-"}, "BANKWISE_DECISIONS: '-' is no file"),
+        (
+            {"BANKWISE_DECISIONS": "source.mlir"},
+            "BANKWISE_DECISIONS: cannot write 'source.mlir': the file is there and holds something",
+        ),
+        (
+            {"BANKWISE_MITIGATION": "pad", "BANKWISE_LEVEL": "fast"},
+            "BANKWISE_LEVEL=fast: the mitigation 'pad' has no levels; auto and swizzle have",
+        ),
+        (
+            {"BANKWISE_LEVEL": "layout", "BANKWISE_RETILE": "on"},
+            "BANKWISE_RETILE=on: the level 'layout' replaces no tiles; exact and fast do",
+        ),
         ({"BANKWISE_DECISIONS": "no/such/d.json"}, "cannot write 'no/such/d.json'"),
     ],
     ids=lambda value: next(iter(value.values())) if isinstance(value, dict) else "",

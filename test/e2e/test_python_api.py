@@ -51,6 +51,40 @@ def test_a_missing_file_is_an_os_error() -> None:
         bankwise.compile("none.mlir", GFX942)
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-o", "x"], ["-o=x"], ["--compile-to=flow"], ["--output-format=vm-asm"],
+        ["--bankwise-level=fast"], ["--bankwise-remarks"], ["--help"], ["--iree-list-plugins"],
+        ["other.mlir"], ["--iree-rocm-target=gfx942", "other.mlir"],
+    ],
+    ids=lambda flags: flags[-1],
+)  # fmt: skip
+def test_flags_that_cannot_be_honoured_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"^flags holds '{flags[-1] if len(flags) == 1 else ''}"):
+        bankwise.compile(ATTENTION, [*GFX942, *flags])
+    (tmp_path / "flags.txt").write_text("-o x")
+    with pytest.raises(ValueError, match="flags holds '-o'"):
+        bankwise.decisions(ATTENTION, [*GFX942, "@flags.txt"])
+    assert [path.name for path in tmp_path.iterdir()] == ["flags.txt"]
+
+
+def test_a_mode_that_nothing_comes_of_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="level is 'fast': the mitigation 'stock' has no levels"):
+        bankwise.compile(ATTENTION, GFX942, "stock/fast")
+
+
+def test_settings_of_the_hook_are_not_read_and_a_warning_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BANKWISE_LEVEL", "fast")
+    with pytest.warns(UserWarning, match="BANKWISE_LEVEL: read by bankwise-executable alone"):
+        bankwise.compile("func.func @f() {\n  return\n}\n", GFX942)
+
+
 def test_an_unknown_mitigation_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="mitigation is 'best'; it can be 'auto', 'swizzle'"):
         bankwise.compile(ATTENTION, GFX942, "best")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.tools.compile_arguments import parse_arguments
+from bankwise.iree_plugin.compile_settings import Mode, modes
+from bankwise.tools.compile_arguments import flags_without_codegen, parse_arguments
 from bankwise.tools.usage import UsageError
 
 
@@ -83,3 +84,66 @@ def test_a_response_file_with_an_open_quote_is_named(tmp_path: Path) -> None:
 def test_wrong_flags_are_named(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_arguments(words)
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        (
+            ["mitigation=stock", "level=fast"],
+            "--bankwise-level=fast: the mitigation 'stock' has no levels; auto and swizzle have",
+        ),
+        (["level=exact", "mitigation=pad"], "--bankwise-level=exact: the mitigation 'pad' has no"),
+        (["mitigation=none", "retile=on"], "--bankwise-retile=on: the mitigation 'none' replaces"),
+        (
+            ["level=layout", "retile=on"],
+            "--bankwise-retile=on: the level 'layout' replaces no tiles; exact and fast do",
+        ),
+        (["mitigation=pad", "write-tuning-spec=t"], "-spec: there is nothing to write: the mitig"),
+        (["level=layout", "write-tuning-spec=t"], "-spec: there is nothing to write: the level"),
+        (["retile=off", "write-tuning-spec=t"], "nothing to write: --bankwise-retile=off replaces"),
+    ],
+)
+def test_what_nothing_would_come_of_is_refused(flags: list[str], error: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_arguments(["a.mlir", *(f"--bankwise-{flag}" for flag in flags)])
+    assert error in str(caught.value)
+
+
+def test_every_mode_is_what_its_flags_ask_for() -> None:
+    for name in modes():
+        mode = Mode.parse(name)
+        assert parse_arguments(["a.mlir", *mode.flags()]).mode == mode
+
+
+@pytest.mark.parametrize("flag", ["mitigation=stock", "level=layout", "mitigation=pad"])
+def test_tiles_that_stay_anyway_may_be_asked_to_stay(flag: str) -> None:
+    settings = parse_arguments(["a.mlir", f"--bankwise-{flag}", "--bankwise-retile=off"])
+    assert settings.retile == "off"
+
+
+@pytest.mark.parametrize(
+    ("flags", "ignored"),
+    [
+        (["--compile-to=flow"], []),
+        (["--compile-to=flow", "--bankwise-level=fast"], ["--bankwise-level"]),
+        (
+            ["--compile-from=executable-targets", "--bankwise-remarks", "--bankwise-dump-ir=d"],
+            ["--bankwise-dump-ir", "--bankwise-remarks"],
+        ),
+        (["--compile-mode=vm", "--bankwise-retile=on"], ["--bankwise-retile"]),
+        (["--compile-to=executable-targets", "--bankwise-level=fast"], []),
+    ],
+)
+def test_flags_of_ours_are_named_where_no_gpu_code_is_generated(
+    flags: list[str], ignored: list[str]
+) -> None:
+    assert flags_without_codegen(parse_arguments(["a.mlir", *flags])) == ignored
+
+
+def test_a_check_that_is_not_made_is_not_passed() -> None:
+    settings = parse_arguments(["a.mlir", "--compile-to=hal", "--compile-from=hal"])
+    assert flags_without_codegen(settings) == []
+    settings = parse_arguments(["a.mlir", "--compile-to=executable-sources", "--bankwise-verify"])
+    with pytest.raises(UsageError, match="ends before the codegen for GPUs, so that nothing is v"):
+        flags_without_codegen(settings)

@@ -9,9 +9,10 @@ from importlib import import_module
 
 import pytest
 
+from bankwise.iree_plugin import program_flags
 from bankwise.report import formats as report_formats
 from bankwise.tiles import formats as tiles_formats
-from bankwise.tools import compile_arguments, opt, report_arguments
+from bankwise.tools import opt, report_arguments
 from bankwise.tools.completed_flags import (
     CompletedFlag,
     Takes,
@@ -103,10 +104,10 @@ def completed(module: str) -> dict[str, CompletedFlag]:
 def test_flags_that_compiles_read_are_completed_as_they_are_read() -> None:
     known = completed("compile_arguments")
     dashed = {name: f"--{name}" if len(name) > 1 else f"-{name}" for name in
-              (*compile_arguments._OWN_VALUES, *compile_arguments._OWN_SWITCHES)}  # fmt: skip
-    for name in compile_arguments._OWN_VALUES:
+              (*program_flags.VALUES, *program_flags.SWITCHES)}  # fmt: skip
+    for name in program_flags.VALUES:
         assert known[dashed[name]].takes is not Takes.NOTHING, name
-    for name in compile_arguments._OWN_SWITCHES:
+    for name in program_flags.SWITCHES:
         assert known[dashed[name]].takes is Takes.NOTHING, name
     assert known["--bankwise-level"].values == ("layout", "exact", "fast")
     assert known["--output-format"].values == ("vm-bytecode", "vm-asm", "vm-c")
