@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How text that is the user's, such as the name of a file, appears in messages and reports.
+
+The name of a file may hold any character: escape sequences that recolour a terminal or set its
+title, line breaks that forge a second message, bytes that are no text. Whatever a message shows of
+the user's passes through `shown_text` once. It lies in the lowest room, so that all rooms can ask.
+"""
+
+from __future__ import annotations
+
+_FIRST_LONE_BYTE, _LAST_LONE_BYTE = 0xDC80, 0xDCFF
+"""Characters in whose place Python holds the bytes 0x80 to 0xFF of a name that is no UTF-8."""
+
+
+def shown_text(text: str) -> str:
+    """Returns text in one line, with everything that does not print as Python would escape it.
+
+    Control characters, line breaks of all kinds, marks that change the direction of writing, and
+    bytes that are no text become escapes such as `\\n`, `\\x1b` and `\\u202e`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if _FIRST_LONE_BYTE <= code <= _LAST_LONE_BYTE:
+        return f"\\x{code & 0xFF:02x}"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Text of the user's stays in one line and gives the terminal no orders."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from bankwise.bank_model.shown_text import shown_text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("kernel.mlir", "kernel.mlir"),
+        ("Gruß 文件 a b\\c.mlir", "Gruß 文件 a b\\c.mlir"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("a\nb\rc\td\x00", "a\\nb\\rc\\td\\x00"),
+        ("line\u2028break\x85", "line\\u2028break\\x85"),
+        ("ltr\u202ertl", "ltr\\u202ertl"),
+        (os.fsdecode(b"no\xfftext"), "no\\xfftext"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_what_does_not_print_is_escaped(text: str, shown: str):
+    assert shown_text(text) == shown
+
+
+def test_every_character_prints_in_one_line_and_can_be_encoded():
+    shown = shown_text("".join(map(chr, range(sys.maxunicode + 1))))
+    assert shown.isprintable()
+    assert len(shown.splitlines()) == 1
+    assert shown.encode()
