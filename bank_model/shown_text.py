@@ -8,6 +8,9 @@ the user's passes through `shown_text` once. It lies in the lowest room, so that
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
+
 _FIRST_LONE_BYTE, _LAST_LONE_BYTE = 0xDC80, 0xDCFF
 """Characters in whose place Python holds the bytes 0x80 to 0xFF of a name that is no UTF-8."""
 
@@ -21,6 +24,20 @@ def shown_text(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def shown_command(words: Iterable[str]) -> str:
+    """Returns a command in one line that a shell takes as it is shown.
+
+    Words are quoted where it is needed. Those that do not print are quoted as bash and zsh do it,
+    such as $'a\\n'.
+    """
+    return " ".join(shlex.quote(w) if w.isprintable() else _ansi_quoted(w) for w in words)
+
+
+def _ansi_quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{shown_text(escaped)}'"
 
 
 def _escape(character: str) -> str:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import pytest
 
-from bankwise.bank_model.shown_text import shown_text
+from bankwise.bank_model.shown_text import shown_command, shown_text
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,11 @@ def test_every_character_prints_in_one_line_and_can_be_encoded():
     assert shown.isprintable()
     assert len(shown.splitlines()) == 1
     assert shown.encode()
+
+
+def test_a_shell_reads_a_shown_command_back():
+    words = ["plain", "a b", "it's", "\x1b[2J", "it's\n\\n", os.fsdecode(b"\xff")]
+    shown = shown_command(["printf", "%s\\0", *words])
+    assert shown.isprintable()
+    printed = subprocess.run(["bash", "-c", shown], capture_output=True, check=True).stdout
+    assert printed.split(b"\0")[:-1] == [os.fsencode(word) for word in words]
