@@ -15,6 +15,8 @@ from enum import Enum
 
 from iree.compiler import ir
 
+from ..bank_model.shown_text import shown_text
+
 
 class Severity(Enum):
     """The four severities of an MLIR diagnostic, spelled as MLIR prints them."""
@@ -75,7 +77,7 @@ class Diagnostic:
     location: SourceLocation | None = None
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
+        place = f"{shown_text(str(self.location))}: " if self.location else ""
         return f"{place}{self.severity.value}: {self.message}"
 
 

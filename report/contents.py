@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..bank_model.shown_text import shown_text
 from .conflict_report import LAYOUTS, AccessGroup, AllocationReport, FunctionReport
 from .sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
 
@@ -50,6 +51,11 @@ class ReportedFunction:
     file: str
     allocations: tuple[AllocationRow, ...]
 
+    @property
+    def title(self) -> str:
+        """Returns the function's symbol with its `@`, or what it is without one."""
+        return f"@{shown_text(self.report.name)}" if self.report.name else "unnamed function"
+
 
 @dataclass(frozen=True, eq=False)
 class Contents:
@@ -83,7 +89,8 @@ class Contents:
     @property
     def title(self) -> str:
         """Returns the inputs by their names alone."""
-        return ", ".join(Path(name).name if name != "-" else "<stdin>" for name in self.inputs)
+        names = (Path(name).name if name != "-" else "<stdin>" for name in self.inputs)
+        return ", ".join(map(shown_text, names))
 
 
 class SelectionError(ValueError):
@@ -208,7 +215,7 @@ def short_location(location: str, inputs: Sequence[str]) -> str:
     for name in inputs:
         if name != "-" and location.startswith(f"{name}:") and len(inputs) == 1:
             return location[len(name) + 1 :]
-    return f"{Path(file).name}:{rest}" if rest else location
+    return shown_text(f"{Path(file).name}:{rest}" if rest else location)
 
 
 def notes_of(allocation: AllocationReport, inputs: Sequence[str]) -> list[str]:

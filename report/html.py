@@ -6,11 +6,11 @@ Equal pictures are drawn once. All text that comes from the input is escaped.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from html import escape
 
 from .. import __version__
+from ..bank_model.shown_text import shown_command, shown_text
 from . import columns
 from .columns import shown_type
 from .contents import (
@@ -55,7 +55,7 @@ def _body(contents: Contents) -> Iterator[str]:
     if contents.is_empty:
         yield f"<p>{NO_ALLOCATIONS.capitalize()}.</p>"
     yield f"<footer><p>bankwise-report {escape(__version__)}, by the command</p>"
-    yield f"<p>{code(shlex.join(contents.command))}</p></footer>"
+    yield f"<p>{code(shown_command(contents.command))}</p></footer>"
 
 
 def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
@@ -88,7 +88,10 @@ def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
 
 def _facts(contents: Contents) -> Iterator[str]:
     chips = ", ".join(contents.archs) or "no target"
-    facts = [("chip", escape(chips)), ("source", escape(", ".join(contents.inputs)))]
+    facts = [
+        ("chip", escape(chips)),
+        ("source", escape(", ".join(map(shown_text, contents.inputs)))),
+    ]
     if contents.mitigation:
         facts.append(("compiled with", code(f"--bankwise-mitigation={contents.mitigation}")))
     yield "<dl>"
@@ -103,7 +106,7 @@ def _function(
     *,
     several: bool,
 ) -> Iterator[str]:
-    yield f"<h2>{code('@' + function.report.name)}</h2>"
+    yield f"<h2>{code(function.title)}</h2>"
     yield f"<p>{escape(function_heading(function))}</p>"
     if several:
         cycles, sizes = sums_lines(function)
@@ -118,11 +121,11 @@ def _without_allocations(contents: Contents) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for function in contents.functions:
         if not function.allocations:
-            names.setdefault(function_heading(function), []).append(function.report.name)
+            names.setdefault(function_heading(function), []).append(function.title)
     if names:
         yield "<h2>Other functions</h2><ul>"
         for heading, own in names.items():
-            shown = ", ".join(code("@" + name) for name in own)
+            shown = ", ".join(map(code, own))
             yield f"<li>{shown}: {escape(heading)}</li>"
         yield "</ul>"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from ..bank_model.shown_text import shown_text
 from . import columns
 from .bank_map_picture import bank_map_drawing, map_in_words
 from .conflict_report import shown_layout
@@ -72,7 +73,7 @@ def _places(access: AccessRow, sources: SourceLines) -> Iterator[str]:
 def source_line(location: str, sources: SourceLines) -> str:
     """Returns a location as `file:line:column`, and the text of its line if it can be read."""
     text = sources.line(location)
-    place = f'<span class="soft">{escape(location)}</span>'
+    place = f'<span class="soft">{escape(shown_text(location))}</span>'
     return f"{place} {code(text)}" if text else place
 
 

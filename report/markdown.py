@@ -45,10 +45,9 @@ def _lines(contents: Contents) -> Iterator[str]:
 
 
 def _function(function: ReportedFunction, maps: Mapping[int, AccessMaps]) -> Iterator[str]:
-    report = function.report
     details = function_heading(function)
     yield ""
-    yield f"**{inline_code('@' + report.name)}**" + (f": {escaped(details)}" if details else "")
+    yield f"**{inline_code(function.title)}**" + (f": {escaped(details)}" if details else "")
     if not function.allocations:
         return
     yield ""

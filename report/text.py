@@ -69,8 +69,7 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
 def _print_function(
     console: Console, function: ReportedFunction, maps: Mapping[int, AccessMaps]
 ) -> None:
-    report = function.report
-    title = Text(f"@{report.name}" if report.name else "unnamed function", style="bold")
+    title = Text(function.title, style="bold")
     details = function_heading(function)
     title.append(f": {details}" if details else "", style="not bold")
     console.print(title, soft_wrap=True)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import OutputError, check_output
 from ..runtime.module_run import PROGRAM
 from .assembly_arguments import AssemblySettings
@@ -41,7 +42,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         sizes = (settings.grid, settings.block, settings.shared)
         run = run_kernel(kernel, text, arguments, *sizes, settings.workgroups)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
-        print(f"EXEC @{kernel.name}")
+        print(f"EXEC @{shown_text(kernel.name)}")
         show_records(
             [run.record],
             {kernel.name: run.assembly},

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from ..bank_model.shown_text import shown_text
+
 
 def fail(program: str, message: str, code: int = 1) -> int:
-    """Prints an error in one line; returns the exit code."""
+    """Prints an error in one line, whatever names it holds; returns the exit code."""
     with contextlib.suppress(OSError):  # Where stderr takes nothing, the exit code says it.
-        print(f"{program}: error: {message}", file=sys.stderr, flush=True)
+        print(f"{program}: error: {shown_text(message)}", file=sys.stderr, flush=True)
     return code
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import OutputError, check_output
 from ..runtime.module_run import (
     EMULATED,
@@ -65,7 +66,7 @@ def _run(settings: RunSettings) -> int:
         device, reason = resolve_device(settings)
         print(f"device: {device}{f' ({reason})' if reason else ''}", file=sys.stderr)
         run = run_module(settings, device, inputs)
-        print(f"EXEC @{run.function}")
+        print(f"EXEC @{shown_text(run.function)}")
         show_records(
             run.records,
             run.assembly,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import write_output
 from ..runtime.module_run import counters_document
 
@@ -48,6 +49,7 @@ def show_records(
 def _print_counters(records: Sequence[DispatchRecord]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from ..emulator.counters import totals
 
@@ -59,7 +61,8 @@ def _print_counters(records: Sequence[DispatchRecord]) -> None:
             agree = {True: "agree", False: "differ", None: "are one"}[record.agree]
             note = f", a sample of {record.emulated}; the first's and the last's counters {agree}"
         table = Table(
-            title=f"{record.kernel.name}: {x}x{y}x{z} workgroups{note}", title_justify="left"
+            title=Text(f"{shown_text(record.kernel.name)}: {x}x{y}x{z} workgroups{note}"),
+            title_justify="left",
         )
         table.add_column("counter")
         table.add_column("value", justify="right")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import OutputError
 from ..sweep.result_files import SUFFIXES
 from .endings import fail, fail_with_file
@@ -76,17 +77,21 @@ def _measure(sweep: WholeSweep) -> _Stop | None:
     from ..sweep.engine import SweepError
     from ..sweep.progress import progress
 
-    path, unreadable, kept = sweep.file.path, sweep.file.unreadable, sweep.finished
+    unreadable, kept = sweep.file.unreadable, sweep.finished
+    path = shown_text(str(sweep.file.path))
     for count, what in ((sweep.outdated, "of other versions"), (unreadable, "that cannot be read")):
         if count:
             print(f"{path}: {count} rows {what} are left out", file=sys.stderr)
     if kept:
-        print(f"{path}: {kept} of {len(sweep.cases)} rows are finished", file=sys.stderr)
+        print(
+            f"{path}: {kept} of {len(sweep.cases)} rows are finished",
+            file=sys.stderr,
+        )
     with progress("sweep", len(sweep.cases), kept) as watch:
 
         def finished(row: Row) -> None:
             label = f"{row.kernel} {row.dtype} {row.target} {row.mitigation}"
-            watch.advance(label, row.failed)
+            watch.advance(shown_text(label), row.failed)
 
         try:
             with raised_signals():
@@ -107,7 +112,7 @@ def _finish(sweep: WholeSweep, command: Sequence[str], stopped: _Stop | None) ->
     failed = [row for row in rows if row.error]
     for row in failed[:_MOST_SHOWN]:
         what = f"{f'{row.kernel} {row.dtype}'.strip()} for {row.target}, {row.mitigation}"
-        print(f"{PROGRAM}: error: {what}: {row.error.splitlines()[0]}", file=sys.stderr)
+        fail(PROGRAM, f"{what}: {row.error.splitlines()[0]}")
     if stopped:
         left = total - len(rows) + len(failed)
         line = f"{stopped.reason}; {left} of {total} rows are open: {_AGAIN}"
@@ -121,7 +126,8 @@ def _print_sums(settings: SweepSettings, rows: Sequence[Row]) -> None:
     """Names the files that were written, and prints the sums, as wide as the terminal is."""
     from ..sweep.terminal_table import terminal_table
 
-    print(f"wrote {settings.output / settings.stem}.{{{','.join(SUFFIXES)}}}")
+    written = shown_text(str(settings.output / settings.stem))
+    print(f"wrote {written}.{{{','.join(SUFFIXES)}}}")
     # Where no terminal reads and COLUMNS names no width, the table is as wide as it comes.
     narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     print(terminal_table(rows, shutil.get_terminal_size((80, 24)).columns if narrow else 0))

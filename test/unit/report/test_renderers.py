@@ -39,6 +39,25 @@ def test_markdown_escapes_what_comes_from_the_input(evil: Contents) -> None:
     assert len(rows[0].replace("\\|", "").strip("|").split("|")) == 6
 
 
+def test_names_reach_no_format_with_control_characters(contents: Contents) -> None:
+    name = "dir/\x1b[2Jtwo\nlines\u202e.mlir"
+    (function,) = contents.functions
+    allocations = tuple(
+        replace(row, report=replace(row.report, location=f"{name}:1:2"), inputs=("other", name))
+        for row in function.allocations
+    )
+    report = replace(function.report, name="kernel\x1b[31m\n")
+    hostile = replace(function, report=report, file=name, allocations=allocations)
+    changed = replace(
+        contents, inputs=(name,), command=("bankwise-report", name), functions=(hostile,)
+    )
+    for render in (text_report, markdown_report, html_report, json_report):
+        shown = render(changed)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+        assert "\nlines" not in shown
+    assert json.loads(json_report(changed))["inputs"] == [name]
+
+
 def test_json_holds_the_numbers(contents: Contents) -> None:
     document = json.loads(json_report(contents))
     assert (document["version"], document["mode"], document["mitigation"]) == (1, "ir", None)

@@ -15,3 +15,12 @@ def test_files_are_named_where_they_are_known() -> None:
     assert file_error(FileNotFoundError(2, "No such file", "a")) == "'a': No such file"
     assert file_error(OSError(28, "No space left")) == "No space left"
     assert file_error(OSError("odd")) == "odd"
+
+
+def test_names_cannot_forge_a_line_or_recolour_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fail("tool", "cannot open 'a\ntool: error: forged\x1b[2J'")
+    assert capsys.readouterr().err == (
+        "tool: error: cannot open 'a\\ntool: error: forged\\x1b[2J'\n"
+    )
