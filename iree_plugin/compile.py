@@ -17,7 +17,7 @@ from .compile_settings import CompileSettings, Mode, unread_variables
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
 from .program_flags import check_python_flags
-from .stepped_compile import CompileError, SteppedCompile
+from .stepped_compile import CompileError, SteppedCompile, source_of_file
 from .temporary_files import temporary_directory
 
 
@@ -150,7 +150,7 @@ def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
         text = str(source).encode() + b"\0"
         return Source.wrap_buffer(session, text, buffer_name="<text>")
     _check_source(source)
-    return Source.open_file(session, os.fspath(source))
+    return source_of_file(session, os.fspath(source))
 
 
 def _compile_in_child(

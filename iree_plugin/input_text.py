@@ -13,6 +13,7 @@ from pathlib import Path
 
 from iree.compiler.api import Session, Source
 
+from ..bank_model.shown_text import shown_text
 from ..dialect_utils.diagnostics import Diagnostic
 from .embedding import bytecode_source
 
@@ -58,18 +59,19 @@ class InputText:
             return
         print(diagnostic, file=sys.stderr)
         lines = self.text.split(b"\n")
-        if location.file == self.file and 0 < location.line <= len(lines):
+        if location.file == shown_text(self.file) and 0 < location.line <= len(lines):
             line = lines[location.line - 1].decode(errors="replace").rstrip("\r")
             before = line[: max(location.column - 1, 0)]
             indent = "".join("\t" if character == "\t" else " " for character in before)
             print(f"{line}\n{indent}^", file=sys.stderr)
 
     def source(self, session: Session) -> Source:
-        """Returns what the compiler parses."""
+        """Returns what the compiler parses; its diagnostics show the file's name as text."""
+        name = shown_text(self.file)
         if self.is_bytecode:
-            return bytecode_source(session, self.text, self.file)
+            return bytecode_source(session, self.text, name)
         # Text is read up to a final zero.
-        return Source.wrap_buffer(session, self.text + b"\0", buffer_name=self.file)
+        return Source.wrap_buffer(session, self.text + b"\0", buffer_name=name)
 
 
 def split_text(text: bytes, marker: bytes) -> list[bytes]:

@@ -280,7 +280,20 @@ def open_file(session: Session, path: str) -> Source:
                 pass
         except OSError as error:
             raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
-    return Source.open_file(session, path)
+    return source_of_file(session, path)
+
+
+def source_of_file(session: Session, path: str) -> Source:
+    """Returns a file, which can be read, for the compiler; `-` is stdin.
+
+    The compiler prints names as they are. Where a name would reach the terminal with control
+    characters, the file is read here, and its name is shown as text.
+    """
+    if path.isprintable():
+        return Source.open_file(session, path)
+    from .input_text import InputText
+
+    return InputText.read(path).source(session)
 
 
 def check_phases(settings: CompileSettings) -> None:
