@@ -49,7 +49,8 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
     """Runs the device codegen of an executable; the process's flags have been set.
 
     Args:
-        executable: the text of a `hal.executable` at the end of phase `executable-sources`.
+        executable: the text of a `hal.executable` at the end of phase `executable-sources`, which
+            holds no resources.
         settings: how to compile. Of the paths only that of the decisions is used.
 
     Returns:
@@ -58,12 +59,9 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
 
     Raises:
         CompileError: the compiler, or a pass, has reported an error, which has been printed.
-        DriverError: the executable's text does not hold all of it.
         OutputError: the decisions cannot be written.
         PipelineEditError: an edit does not fit a pipeline.
     """
-    if b"dense_resource<" in executable:
-        raise DriverError("it refers to resources, which the compiler does not print with it")
     session = Session()
     with SteppedCompile(session, settings) as compilation:
         source = Source.wrap_buffer(session, executable + b"\0", buffer_name="<executable>")

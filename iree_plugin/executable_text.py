@@ -15,6 +15,11 @@ def may_change(executable: bytes) -> bool:
     return _GPU.search(executable) is not None
 
 
+def holds_resources(executable: bytes) -> bool:
+    """Returns whether a constant in the text is a resource, whose data the text does not hold."""
+    return b"dense_resource<" in executable
+
+
 def name_of(executable: bytes) -> str:
     """Returns the executable's symbol with its `@`, or words that stand for it."""
     name = _NAME.search(executable)

@@ -20,9 +20,9 @@ def fail(program: str, message: str, code: int = 1) -> int:
 
 
 def warn(program: str, message: str) -> None:
-    """Prints a warning in one line."""
+    """Prints a warning in one line, whatever names it holds."""
     with contextlib.suppress(OSError):
-        print(f"{program}: warning: {message}", file=sys.stderr, flush=True)
+        print(f"{program}: warning: {shown_text(message)}", file=sys.stderr, flush=True)
 
 
 def file_error(error: OSError) -> str:

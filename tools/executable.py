@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
+from ..bank_model.shown_text import shown_text
 from ..iree_plugin.compile_settings import (
+    BEFORE_CODEGEN,
     BEFORE_CONFIGURATION,
     LEVELS,
     MITIGATIONS,
@@ -25,7 +27,7 @@ from ..iree_plugin.compile_settings import (
     Mode,
     without_effect,
 )
-from ..iree_plugin.executable_text import may_change, name_of
+from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
 from .compile_arguments import parse_arguments
 from .usage import UsageError, check_choice, switch_of
@@ -61,6 +63,8 @@ ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may 
 
 _CHOICES = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
 _FLAGS = "BANKWISE_FLAGS"
+_TEXT_PHASES = (BEFORE_CONFIGURATION, BEFORE_CODEGEN)
+"""Phases after which executables are there, but code for GPUs has not been generated."""
 _VARIABLES = (
     *("BANKWISE_MITIGATION", "BANKWISE_LEVEL", "BANKWISE_RETILE"),
     *("BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS),
@@ -106,8 +110,24 @@ def _new_executable(
         settings = _settings(arguments, os.environ, outer)
     except UsageError as error:
         return _unchanged(executable, str(error))
+    if holds_resources(executable):
+        # The compiler cannot compile what it has printed so, whatever the tool is, and for any GPU
+        # or CPU.
+        _warn(
+            f"executable {name_of(executable)} holds a dense_resource constant, whose data "
+            'iree-compile gives to no tool, so that it ends with "resource does not exist"; keep '
+            "such constants out of executables by --iree-flow-inline-constants-max-byte-length=0, "
+            "or use bankwise-compile"
+        )
+        return executable
     if not may_change(executable):
         return executable
+    last = parse_arguments(_outer_flags(os.environ, outer)).compile_to
+    if last in _TEXT_PHASES:
+        _warn(
+            f"executable {name_of(executable)} is lowered already in what --compile-to={last} "
+            "writes; bankwise-compile writes it as it is in that phase"
+        )
     from ..iree_plugin.forked_work import run_forked
 
     if not hasattr(os, "fork"):
@@ -212,11 +232,13 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
 
 
 def _unchanged(executable: bytes, reason: str) -> bytes:
-    _say(
-        f"{PROGRAM}: warning: executable {name_of(executable)} is compiled as iree-compile would "
-        f"compile it: {reason}\n"
-    )
+    name = name_of(executable)
+    _warn(f"executable {name} is compiled as iree-compile would compile it: {reason}")
     return executable
+
+
+def _warn(message: str) -> None:
+    _say(f"{PROGRAM}: warning: {shown_text(message)}\n")
 
 
 def _reason(messages: str) -> str:
