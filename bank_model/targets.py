@@ -11,6 +11,7 @@ that set XORed with 4, 8, 12, 32, ...
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -333,6 +334,52 @@ def known_targets() -> tuple[str, ...]:
 
 def target(arch: str) -> Target:
     """Returns the LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
-    if arch not in _TARGETS:
+    if not isinstance(arch, str) or arch not in _TARGETS:
         raise UnknownTargetError("arch", repr(arch), ", ".join(_TARGETS))
     return _TARGETS[arch]
+
+
+_PRODUCTS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("mi355x", "mi350x", "cdna4"), "gfx950"),
+        **dict.fromkeys(("mi325x", "mi308x", "mi300x", "mi300a", "cdna3"), "gfx942"),
+        **dict.fromkeys(("mi250x", "mi250", "mi210", "cdna2"), "gfx90a"),
+        **dict.fromkeys(("gb300", "b300"), "sm_103"),
+        **dict.fromkeys(("gb200", "b200", "b100"), "sm_100"),
+        **dict.fromkeys(("gh200", "h200", "h100", "h800", "h20", "hopper"), "sm_90"),
+        **dict.fromkeys(("l40", "l40s", "l4", "ada"), "sm_89"),
+        **dict.fromkeys(("a100", "a800", "a30", "ampere"), "sm_80"),
+        **dict.fromkeys(("a40", "a10", "a10g", "a6000"), "sm_86"),
+    }
+)
+"""The architecture of each product or generation, as IREE's flags call them and as people do.
+
+Those of IREE are in its `KnownTargets.cpp`; the others are in AMD's table of accelerators of ROCm
+and in NVIDIA's list of compute capabilities.
+"""
+_SERIES: Mapping[str, str] = MappingProxyType(
+    {"rtx50": "sm_120", "rtx40": "sm_89", "rtx30": "sm_86", "rtx20": "sm_75"}
+)
+"""GeForce cards: a series is the first two digits of the model, as in rtx4090."""
+_MODEL = re.compile(r"(rtx\d\d)\d\d(?:ti|super|d)*")
+_ARCH = re.compile(r"(gfx[\da-f]+)(?::\w+[+-])+|(sm_\d+)[af]")
+"""With features, or with the letter for code that only one capability or its family runs."""
+
+
+def target_named(name: str) -> Target:
+    """Returns the LDS of a GPU by any name that compiles take, and some more.
+
+    It may be an architecture, with features (`gfx942:sramecc+:xnack-`) or a variant (`sm_90a`), or
+    a product (`mi300x`, `h100`, `rtx4090`), in letters of any size. None of these changes the LDS.
+
+    Raises:
+        UnknownTargetError: there is no such GPU, or its LDS is not known.
+    """
+    if not isinstance(name, str):
+        return target(name)
+    plain = name.strip().lower()
+    if model := _MODEL.fullmatch(plain):
+        return target(_SERIES.get(model[1], name))
+    if arch := _ARCH.fullmatch(plain):
+        return target(arch[1] or arch[2])
+    return target(_PRODUCTS.get(plain, plain if plain in _TARGETS else name))

@@ -10,6 +10,7 @@ from bankwise.bank_model.targets import (
     coset_phases,
     known_targets,
     target,
+    target_named,
 )
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
@@ -168,3 +169,36 @@ def test_bad_input_names_the_parameter_and_the_allowed_values():
         target("gfx942").legalize(READ, 0, 4)
     with pytest.raises(ValueError, match="basis"):
         coset_phases(64, (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        *((known, known) for known in known_targets()),
+        # What IREE 3.13 makes of these flags.
+        *((name, "gfx950") for name in ("mi355x", "mi350x")),
+        *((name, "gfx942") for name in ("mi325x", "mi308x", "mi300x", "mi300a", "MI300X")),
+        *((name, "gfx90a") for name in ("mi250x", "mi250", "mi210", "cdna2")),
+        *((name, "sm_80") for name in ("a100", "A100", "ampere")),
+        *((name, "sm_86") for name in ("rtx3090", "rtx3090ti", "rtx3070")),
+        *((name, "sm_89") for name in ("rtx4090", "rtx4080", "ada")),
+        # What the targets of LLVM and CUDA are called besides.
+        ("gfx942:xnack-", "gfx942"),
+        ("gfx90a:sramecc+:xnack-", "gfx90a"),
+        ("sm_90a", "sm_90"),
+        ("h100", "sm_90"),
+        ("H200", "sm_90"),
+        ("l40s", "sm_89"),
+    ],
+)
+def test_a_gpu_has_many_names(name: str, arch: str) -> None:
+    assert target_named(name) is target(arch)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "gfx94", "gfx942:", "gfx942:xnack", "gfx942a", "sm_90ab", "sm_", "rtx9990", "h", 942],
+)
+def test_other_names_are_refused(name) -> None:
+    with pytest.raises(UnknownTargetError, match="allowed: gfx90a, gfx942"):
+        target_named(name)
