@@ -40,7 +40,7 @@ def transaction_bytes(target: Target) -> tuple[int, int]:
 
     AMD CDNA: 64-byte requests to the L2; NVIDIA: 32-byte sectors of 128-byte L1 lines.
     """
-    return (32, 128) if target.arch.startswith("sm_") else (64, 64)
+    return target.transaction_bytes, target.line_bytes
 
 
 def coalescing(

@@ -99,17 +99,18 @@ def matrix_instructions(target: Target) -> dict[str, MatrixInstruction]:
     Names are those of the ISA without `v_`, `mfma_f32_16x16x16_f16`, and `mma.m16n8k16`, which
     takes several types.
     """
-    if target.arch.startswith("gfx"):
+    if target.compute_capability is None:
         shapes = mfma_shapes(target.arch).items()
         found = {name.removeprefix("v_"): shape for name, shape in shapes if shape.blocks == 1}
         return {
             name: MatrixInstruction(name, shape, _SOURCE_BITS.get(shape.source, (8,)), WAVE)
             for name, shape in found.items()
         }
-    capability = int(target.arch.removeprefix("sm_"))
     instructions: dict[str, MatrixInstruction] = {}
     for name, (since, bits) in _MMA.items():
-        known = tuple(b for b, first in zip(bits, since, strict=True) if first <= capability)
+        known = tuple(
+            b for b, first in zip(bits, since, strict=True) if first <= target.compute_capability
+        )
         match = re.fullmatch(r"mma\.m(\d+)n(\d+)k(\d+)", name)
         assert match is not None
         m, n, k = map(int, match.groups())

@@ -65,11 +65,17 @@ class LdsInstruction:
 
 @dataclass(frozen=True)
 class Target:
-    """The LDS of one GPU architecture.
+    """The LDS of one GPU architecture, and which instructions beside it passes may use.
 
     `lds_bytes` is the most that one workgroup may use. `instructions` holds one plain
     instruction per (kind, width); `special_instructions` those that only their name selects. Two
     accesses of `paired_bytes` may become one instruction (`ds_read2_b64`).
+
+    A global access moves transactions of `transaction_bytes` from lines of `line_bytes`.
+    `compute_capability` is NVIDIA's, such as 80 for 8.0, and None for other chips. `async_copies`
+    says whether there is `cp.async`, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`,
+    `native_exp2` whether there is `ex2.approx.f32`, and `byte_permutes` whether there is
+    `v_perm_b32`.
     """
 
     arch: str
@@ -79,6 +85,13 @@ class Target:
     special_instructions: tuple[LdsInstruction, ...] = ()
     bank_width_bytes: int = 4
     paired_bytes: tuple[int, ...] = ()
+    transaction_bytes: int = 64
+    line_bytes: int = 64
+    compute_capability: int | None = None
+    async_copies: bool = False
+    bf16_rounding: bool = False
+    native_exp2: bool = False
+    byte_permutes: bool = False
 
     def widths(self, kind: AccessKind) -> tuple[int, ...]:
         """Returns the bytes per lane that one instruction of `kind` can move, ascending."""
@@ -269,57 +282,123 @@ def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
     )
 
 
-def _nvidia_instructions() -> tuple[LdsInstruction, ...]:
-    """Returns instructions of 128 bytes a wavefront: a quarter warp moves 16 bytes a lane."""
+_NVIDIA_WIDTHS = (
+    # Bytes of a lane, the name, lanes of a phase, and the status where an H200 was measured.
+    (1, "b8", 32, Status.PUBLISHED),
+    (2, "b16", 32, Status.MEASURED),
+    (4, "b32", 32, Status.MEASURED),
+    (8, "v2.b32", 16, Status.MEASURED),
+    (16, "v4.b32", 8, Status.MEASURED),
+)
+_NVIDIA_GUIDE = "CUDA C++ Programming Guide, shared memory"
+_NVIDIA_COUNTED = "conflicts counted with ncu on an H200"
+_NVIDIA_ALIKE = f"as sm_80 code on an H200: {_NVIDIA_COUNTED}"
+_NVIDIA_MEASURED = (80, 90)
+"""Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""
+
+
+def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
+    """Returns instructions of 128 bytes a wavefront: a quarter warp moves 16 bytes a lane.
+
+    NVIDIA publishes 32 banks of 4 bytes for all of them, and that lanes conflict which access
+    different words of a bank. How a warp is split where lanes access more than a word is assumed of
+    chips that nobody has measured.
+    """
+    measured = capability in _NVIDIA_MEASURED
     rows: list[LdsInstruction] = []
     for kind, mnemonic in ((AccessKind.READ, "ld"), (AccessKind.WRITE, "st")):
-        for width, suffix, lanes, status in (
-            (1, "b8", 32, Status.PUBLISHED),
-            (2, "b16", 32, Status.MEASURED),
+        for width, suffix, lanes, known in _NVIDIA_WIDTHS:
+            status, source = known, _NVIDIA_COUNTED
             # Nobody has counted conflicts of 32-bit stores.
-            (4, "b32", 32, Status.MEASURED if kind is AccessKind.READ else Status.PUBLISHED),
-            (8, "v2.b32", 16, Status.MEASURED),
-            (16, "v4.b32", 8, Status.MEASURED),
-        ):
-            source = (
-                "conflicts counted with ncu on an H200"
-                if status is Status.MEASURED
-                else "CUDA C++ Programming Guide, shared memory"
-            )
+            if width == 4 and kind is AccessKind.WRITE:
+                status = Status.PUBLISHED
+            if not measured:
+                status = Status.PUBLISHED if width <= 4 else Status.ASSUMED
+                source = _NVIDIA_ALIKE
+            if status is Status.PUBLISHED:
+                source = _NVIDIA_GUIDE
             phases = coset_phases(32, _in_order(lanes))
             name = f"{mnemonic}.shared.{suffix}"
             rows.append(LdsInstruction(name, kind, width, 32, phases, source, status))
     return tuple(rows)
 
 
-def _all_targets() -> Mapping[str, Target]:
-    # NVIDIA's sizes are the largest dynamic shared memory of one block, by compute capability
-    # (CUDA C++ Programming Guide, technical specifications); 1 KiB less than the SM's.
-    nvidia = _nvidia_instructions()
+def _nvidia(capability: int, lds_kib: int) -> Target:
+    """Returns the target of a compute capability, whose blocks may have so much shared memory.
+
+    PTX ISA, target notes: `ldmatrix` needs 7.5; `cp.async` and the conversion of two numbers to
+    bf16 need 8.0.
+    """
+    measured = capability in _NVIDIA_MEASURED
     ldmatrix = LdsInstruction(
         "ldmatrix",
         AccessKind.READ,
         16,
         32,
         coset_phases(32, _in_order(8)),
-        "8 lanes give the rows of one matrix; conflicts counted with ncu on an H200",
-        Status.MEASURED,
+        "8 lanes give the rows of one matrix; " + (_NVIDIA_COUNTED if measured else _NVIDIA_ALIKE),
+        Status.MEASURED if measured else Status.ASSUMED,
     )
+    return Target(
+        f"sm_{capability}",
+        32,
+        lds_kib * 1024,
+        _nvidia_instructions(capability),
+        (ldmatrix,) if capability >= 75 else (),
+        transaction_bytes=32,
+        line_bytes=128,
+        compute_capability=capability,
+        async_copies=capability >= 80,
+        bf16_rounding=capability >= 80,
+        native_exp2=True,
+    )
+
+
+# The largest dynamic shared memory of one block in KiB, by compute capability (CUDA C++
+# Programming Guide, technical specifications); from 8.0 on 1 KiB less than the SM's. These are the
+# chips that IREE 3.13 compiles for, and 9.0, which runs code for 8.0.
+_NVIDIA_LDS_KIB: Mapping[int, int] = MappingProxyType(
+    {
+        60: 48,
+        61: 48,
+        62: 48,
+        70: 96,
+        72: 96,
+        75: 64,
+        80: 163,
+        86: 99,
+        87: 163,
+        89: 99,
+        90: 227,
+        120: 99,
+        121: 99,
+    }
+)
+
+
+def _cdna(
+    arch: str,
+    lds_kib: int,
+    instructions: tuple[LdsInstruction, ...],
+    special: tuple[LdsInstruction, ...] = (),
+) -> Target:
+    return Target(
+        arch,
+        64,
+        lds_kib * 1024,
+        instructions,
+        special,
+        paired_bytes=_AMD_PAIRED,
+        byte_permutes=True,
+    )
+
+
+def _all_targets() -> Mapping[str, Target]:
     targets = (
-        Target("gfx90a", 64, 65536, _gfx90a_instructions(), paired_bytes=_AMD_PAIRED),
-        Target("gfx942", 64, 65536, _gfx942_instructions(), paired_bytes=_AMD_PAIRED),
-        Target(
-            "gfx950",
-            64,
-            163840,
-            _gfx950_instructions(),
-            _gfx950_special_instructions(),
-            paired_bytes=_AMD_PAIRED,
-        ),
-        Target("sm_80", 32, 166912, nvidia, (ldmatrix,)),
-        Target("sm_86", 32, 101376, nvidia, (ldmatrix,)),
-        Target("sm_89", 32, 101376, nvidia, (ldmatrix,)),
-        Target("sm_90", 32, 232448, nvidia, (ldmatrix,)),
+        _cdna("gfx90a", 64, _gfx90a_instructions()),
+        _cdna("gfx942", 64, _gfx942_instructions()),
+        _cdna("gfx950", 160, _gfx950_instructions(), _gfx950_special_instructions()),
+        *(_nvidia(capability, kib) for capability, kib in _NVIDIA_LDS_KIB.items()),
     )
     return MappingProxyType({t.arch: t for t in targets})
 

@@ -15,11 +15,10 @@ from math import prod
 
 from iree.compiler import ir
 
-from ..bank_model.targets import Target, UnknownTargetError, target
+from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
-_COMPUTE_CAPABILITY = re.compile(r"sm_(\d+)[a-z]?$")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 _WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
 _SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
@@ -39,10 +38,12 @@ class GpuTargetInfo:
     """LDS that one workgroup may allocate."""
 
     @property
-    def compute_capability(self) -> int | None:
-        """Returns the number in NVIDIA's names, such as 80 for sm_80; None for other GPUs."""
-        match = _COMPUTE_CAPABILITY.match(self.arch)
-        return int(match[1]) if match else None
+    def chip(self) -> Target | None:
+        """Returns what is known of the GPU, that of `sm_90` for `sm_90a`; None if nothing is."""
+        try:
+            return target_named(self.arch)
+        except UnknownTargetError:
+            return None
 
     @staticmethod
     def parse(text: str) -> GpuTargetInfo | None:
@@ -116,6 +117,12 @@ _MOST_LANES = 1 << 14
 """Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
 
 
+def chip_of(function: ir.Operation | ir.OpView, test_target: str | None = None) -> Target | None:
+    """Returns what is known of the GPU that a function is compiled for; None if nothing is."""
+    info = gpu_target_of(function, test_target)
+    return None if info is None else info.chip
+
+
 def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch]:
     """Returns the bank model of the function's GPU and the function's launch.
 
@@ -127,10 +134,9 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
     info = gpu_target_of(function, test_target)
     if info is None:
         raise Refusal("the function has no GPU target")
-    try:
-        lds = target(info.arch)
-    except UnknownTargetError as error:
-        raise Refusal(f"the LDS of {info.arch} is not known") from error
+    lds = info.chip
+    if lds is None:
+        raise Refusal(f"the LDS of {info.arch} is not known")
     launch = launch_of(function)
     if launch is None:
         raise Refusal(
@@ -148,17 +154,16 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
 def lds_limit(function: ir.Operation, test_target: str | None) -> int:
     """Returns the bytes of LDS that a workgroup of the function may have.
 
-    It is `DEFAULT_LDS_BYTES` where nothing is known of the GPU.
+    It is `DEFAULT_LDS_BYTES` where nothing is known of the GPU. What the compiler says counts as
+    far as the chip has it: IREE 3.13 gives sm_86 the shared memory of sm_80.
     """
     info = gpu_target_of(function, test_target)
     if info is None:
         return DEFAULT_LDS_BYTES
-    if info.max_workgroup_memory_bytes is not None:
-        return info.max_workgroup_memory_bytes
-    try:
-        return target(info.arch).lds_bytes
-    except UnknownTargetError:
-        return DEFAULT_LDS_BYTES
+    chip, said = info.chip, info.max_workgroup_memory_bytes
+    if chip is None:
+        return DEFAULT_LDS_BYTES if said is None else said
+    return chip.lds_bytes if said is None else min(said, chip.lds_bytes)
 
 
 def _integers(text: str) -> tuple[int, ...]:

@@ -22,12 +22,11 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..dialect_utils.gpu_target import gpu_target_of
+from ..dialect_utils.gpu_target import chip_of
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.vectors.element_builder import ElementBuilder
 from .base import FunctionPass, PassContext
 
-_LEAST_CAPABILITY = 80
 _ROUNDING = "roundingmode"
 
 
@@ -56,8 +55,8 @@ class NativeBf16(FunctionPass):
 
 
 def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
-    info = gpu_target_of(function, test_target)
-    return info is not None and (info.compute_capability or 0) >= _LEAST_CAPABILITY
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.bf16_rounding
 
 
 def _roundings(function: ir.Operation) -> list[ir.Operation]:

@@ -48,7 +48,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ..dialect_utils.float_mode import flushes_subnormals
-from ..dialect_utils.gpu_target import gpu_target_of
+from ..dialect_utils.gpu_target import chip_of
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.vectors.element_builder import ElementBuilder
 from .base import FunctionPass, PassContext
@@ -72,12 +72,12 @@ class NativeExp2(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for an NVIDIA GPU and has exponentials of f32."""
-        return _is_for_nvidia(function, None) and bool(_exponentials(function))
+        return _has_instruction(function, None) and bool(_exponentials(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the exponentials; never fails."""
         function = function.operation
-        if not _is_for_nvidia(function, context.test_target):
+        if not _has_instruction(function, context.test_target):
             return
         instruction = _FLUSHING if flushes_subnormals(function) else _PRECISE
         count = 0
@@ -90,9 +90,9 @@ class NativeExp2(FunctionPass):
             context.sink.remark(function.location, f"{made} computed by {instruction}.f32")
 
 
-def _is_for_nvidia(function: ir.Operation, test_target: str | None) -> bool:
-    info = gpu_target_of(function, test_target)
-    return info is not None and info.compute_capability is not None
+def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.native_exp2
 
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:

@@ -24,7 +24,6 @@ where the slots do not fit the LDS.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,7 +31,7 @@ from iree.compiler import ir
 
 from ..bank_model.tile_cost import rotating_slots
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import gpu_target_of, lds_limit, lds_model
+from ..dialect_utils.gpu_target import chip_of, lds_limit, lds_model
 from ..dialect_utils.index.index_bits import IndexBits
 from ..dialect_utils.index.lane_values import LaneEvaluator
 from ..dialect_utils.memory.async_copies import COPY, AsyncCopies, check_copies, slots_bytes
@@ -44,8 +43,6 @@ from ..dialect_utils.memory.staged_copies import LOOP, StagingLoop, staging_loop
 from ..dialect_utils.operations import operations_in
 from .base import FunctionPass, PassContext
 from .decisions import Action
-
-_FIRST_WITH_ASYNC_COPIES = 80
 
 
 @dataclass(frozen=True)
@@ -151,6 +148,5 @@ def _loops_and_tiles(
 
 def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
     """Returns whether the function's GPU has `cp.async`."""
-    info = gpu_target_of(function, test_target)
-    version = re.fullmatch(r"sm_(\d+)\w*", info.arch) if info is not None else None
-    return version is not None and int(version[1]) >= _FIRST_WITH_ASYNC_COPIES
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.async_copies

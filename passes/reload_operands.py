@@ -49,7 +49,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import gpu_target_of, launch_of
+from ..dialect_utils.gpu_target import chip_of, launch_of
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.memory.mma_operands import MMA
@@ -96,8 +96,8 @@ class ReloadOperands(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves the reads of every loop that needs it; never fails."""
         function = function.operation
-        target, launch = gpu_target_of(function, context.test_target), launch_of(function)
-        if target is None or not target.arch.startswith("sm_") or launch is None:
+        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        if chip is None or chip.compute_capability is None or launch is None:
             return
         share = WORKGROUP_REGISTERS // launch.threads
         limit = min(self.most_registers, share - share % _REGISTER_STEP)

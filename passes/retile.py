@@ -87,6 +87,9 @@ class Retile(FunctionPass):
         target = gpu_target_of(function, context.test_target)
         circumstances = self.circumstances(function, context)
         if target is None or circumstances is None:
+            if target is not None and self.mode is RetileMode.ON:
+                reason = f"there is no prediction for {target.arch}"
+                context.sink.remark(function.location, f"the tile of a workgroup stays: {reason}")
             return
         try:
             choice = self._choice(function, circumstances)
@@ -105,12 +108,14 @@ class Retile(FunctionPass):
         processor = None if target is None else processor_of(target.arch)
         if target is None or processor is None:
             return None
-        nvidia = target.arch.startswith("sm_")
+        chip = target.chip
+        copies = chip is not None and chip.async_copies
+        nvidia = chip is not None and chip.compute_capability is not None
         return Circumstances(
             processor,
             lds_limit(function, context.test_target),
             other_keys=self.other_keys,
-            overlap=nvidia and self.overlap,
+            overlap=copies and self.overlap,
             reloads=nvidia and self.reloads,
             exponential=_POLYNOMIAL if nvidia and not self.native_exponentials else 1.0,
         )

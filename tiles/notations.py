@@ -120,8 +120,7 @@ def _ck_tile(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
 
 
 def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> str | NotExpressible:
-    family, _, capability = target.arch.partition("_")
-    if family != "sm" or int(capability) < _FIRST_TMA:
+    if (target.compute_capability or 0) < _FIRST_TMA:
         return NotExpressible(f"{target.arch} has no TMA")
     if tile.element_bits % 8 or not is_power_of_two(tile.element_bits):
         return NotExpressible(f"elements of {tile.element_bits} bits are no 1, 2, 4, ... bytes")

@@ -5,6 +5,7 @@ import pytest
 
 from bankwise.bank_model.targets import (
     AccessKind,
+    Status,
     UnknownInstructionError,
     UnknownTargetError,
     coset_phases,
@@ -33,6 +34,11 @@ CDNA4_B128_READ = [
     [32, 33, 34, 35, 44, 45, 46, 47, 52, 53, 54, 55, 56, 57, 58, 59],
     [36, 37, 38, 39, 40, 41, 42, 43, 48, 49, 50, 51, 60, 61, 62, 63],
 ]
+
+
+# Those that IREE 3.13 compiles for (its KnownTargets.cpp), and that of an H200.
+NVIDIA_CAPABILITIES = (60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 120, 121)
+NVIDIA = [f"sm_{capability}" for capability in NVIDIA_CAPABILITIES]
 
 
 def in_order(wave, lanes):
@@ -65,7 +71,7 @@ def rows():
         for w, lanes in ((1, 32), (2, 32), (4, 32), (8, 16), (16, 8))
     ]
     tables = {"gfx90a": cdna3, "gfx942": cdna3, "gfx950": cdna4}
-    tables |= dict.fromkeys(("sm_80", "sm_86", "sm_89", "sm_90"), nvidia)
+    tables |= dict.fromkeys(NVIDIA, nvidia)
     assert set(tables) == set(known_targets())
     return [(arch, *row) for arch, table in tables.items() for row in table]
 
@@ -109,11 +115,34 @@ def test_lds_limits():
         "gfx90a": 65536,
         "gfx942": 65536,
         "gfx950": 163840,
-        "sm_80": 166912,
-        "sm_86": 101376,
-        "sm_89": 101376,
-        "sm_90": 232448,
+        # CUDA C++ Programming Guide, technical specifications per compute capability.
+        **dict.fromkeys(("sm_60", "sm_61", "sm_62"), 48 * 1024),
+        **dict.fromkeys(("sm_70", "sm_72"), 96 * 1024),
+        "sm_75": 64 * 1024,
+        **dict.fromkeys(("sm_80", "sm_87"), 163 * 1024),
+        **dict.fromkeys(("sm_86", "sm_89", "sm_120", "sm_121"), 99 * 1024),
+        "sm_90": 227 * 1024,
     }
+
+
+@pytest.mark.parametrize("arch", NVIDIA)
+def test_instructions_come_with_the_capabilities_that_ptx_names(arch):
+    chip, capability = target(arch), int(arch.removeprefix("sm_"))
+    assert chip.compute_capability == capability
+    assert (chip.special_instructions != ()) == (capability >= 75)
+    assert chip.async_copies == chip.bf16_rounding == (capability >= 80)
+    assert chip.native_exp2 and not chip.byte_permutes
+    assert (chip.transaction_bytes, chip.line_bytes) == (32, 128)
+
+
+def test_only_what_an_h200_has_run_is_measured():
+    measured = {
+        arch
+        for arch in NVIDIA
+        for each in (*target(arch).instructions, *target(arch).special_instructions)
+        if each.status is Status.MEASURED
+    }
+    assert measured == {"sm_80", "sm_90"}
 
 
 @pytest.mark.parametrize(

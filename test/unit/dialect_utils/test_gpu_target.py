@@ -160,7 +160,13 @@ def test_last_wave_may_be_partial() -> None:
 
 @pytest.mark.parametrize(
     ("arch", "number"),
-    [("sm_80", 80), ("sm_90a", 90), ("sm_100f", 100), ("gfx942", None), ("sm_x", None)],
+    [("sm_80", 80), ("sm_90a", 90), ("sm_121", 121), ("gfx942", None)],
 )
-def test_compute_capabilities(arch: str, number: int | None) -> None:
-    assert GpuTargetInfo(arch).compute_capability == number
+def test_a_variant_is_the_chip_that_runs_it(arch: str, number: int | None) -> None:
+    chip = GpuTargetInfo(arch).chip
+    assert chip is not None and chip.compute_capability == number
+
+
+@pytest.mark.parametrize("arch", ["sm_x", "sm_100f", "gfx1100", "sm_80ab", ""])
+def test_nothing_is_known_of_another_gpu(arch: str) -> None:
+    assert GpuTargetInfo(arch).chip is None
