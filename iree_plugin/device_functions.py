@@ -16,6 +16,9 @@ from .recording import RecordingKey, pipeline_options
 
 TRANSLATION_INFO = "translation_info"
 GPU_BACKENDS = ("rocm", "cuda")
+"""The backends whose pipelines are known here."""
+CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
+"""Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
 
 _PIPELINE = re.compile(r"pipeline = #iree_gpu\.pipeline<(\w+)>")
 _NO_PIPELINE = "pipeline = #iree_codegen.no_pipeline"

@@ -101,9 +101,8 @@ class SteppedCompile:
         if not has_codegen(settings.compile_from, settings.compile_to):
             return first
         module = self._module_of(first)
-        if settings.compile_to == "end" and self._is_empty(module):
-            module.location.emit_error("the module is empty: there is nothing to compile")
-            raise self._failure()
+        if settings.compile_to == "end":
+            self.refuse_empty(module)
         self.replay(module)
         start = BEFORE_CODEGEN
         result = None
@@ -140,6 +139,18 @@ class SteppedCompile:
             CompileError: the compiler has reported an error.
         """
         return self._module_of(self._first_phases(source))
+
+    def refuse_empty(self, module: ir.Operation) -> None:
+        """Reports an error where a configured module has nothing that could run.
+
+        Raises:
+            CompileError: it is so.
+        """
+        from ..dialect_utils.operations import children
+
+        if all(op.name == "util.global" for op in children(module)):
+            module.location.emit_error("the module is empty: there is nothing to compile")
+            raise self._failure()
 
     def replay(self, module: ir.Operation) -> set[str]:
         """Runs the edited pipelines of the GPU functions of a configured module.
@@ -251,11 +262,6 @@ class SteppedCompile:
         module = self._module_of(lowered)
         self._check(report_unverified_lds(module, self._replays[-1].replayed))
         return module
-
-    def _is_empty(self, module: ir.Operation) -> bool:
-        from ..dialect_utils.operations import children
-
-        return all(op.name == "util.global" for op in children(module))
 
     def _dropped_hints(self) -> bool:
         """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""

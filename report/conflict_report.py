@@ -178,6 +178,8 @@ class FunctionReport:
     """Why the function was not read; empty when it was."""
     unread: bool = False
     """Whether the function may use LDS that is not listed, as `note` says."""
+    on_cpu: bool = False
+    """Whether the function was compiled for a CPU, which has no LDS."""
     uncompiled: bool = False
     """Whether the function computes on tensors that no compile has distributed to lanes yet."""
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..bank_model.shown_text import shown_text
 from .conflict_report import LAYOUTS, AccessGroup, AllocationReport, FunctionReport
-from .sources import ASK_FOR_A_COMPILE, how_to_name_the_gpu
 
 NO_ALLOCATIONS = "no workgroup allocations"
 
@@ -169,38 +168,6 @@ class Sums:
             all(not a.unknown and a.lds_bytes is not None for a in allocations),
             bool(allocations) and all(a.before is None for a in allocations),
         )
-
-
-def why_failed(reports: Sequence[FunctionReport], *, compiled: bool) -> str:
-    """Returns what `--fail-on-conflicts` objects to, in one line; empty if to nothing.
-
-    IR without a single kernel is objected to unless it was compiled: nothing has been counted.
-    """
-    if not compiled and not any(report.is_device_code for report in reports):
-        return f"nothing was compiled and the input holds no kernel; {ASK_FOR_A_COMPILE}"
-    allocations = [each for report in reports for each in report.allocations]
-    cycles = Sums.of(allocations).of_layouts["standing"][0]
-    nameless = [report for report in reports if report.allocations and not report.arch]
-    unknown = sum(bool(a.unknown) for report in reports if report.arch for a in report.allocations)
-    unread = sum(report.unread for report in reports)
-    uncompiled = sum(report.uncompiled for report in reports)
-    parts: list[str] = []
-    if cycles:
-        parts.append(f"{cycles:,} conflict cycles in the code as it stands")
-    if nameless:
-        count = _plural(len(nameless), "function")
-        parts.append(f"{count} with LDS but no GPU; {how_to_name_the_gpu(nameless[0])}")
-    if unknown:
-        parts.append(f"{_plural(unknown, 'allocation')} with uses that are not known")
-    if unread:
-        parts.append(f"{_plural(unread, 'function')} with LDS that is not read")
-    if uncompiled:
-        parts.append(f"{_plural(uncompiled, 'function')} not compiled; {ASK_FOR_A_COMPILE}")
-    return "; ".join(parts)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 # Words that all formats share.

@@ -19,9 +19,9 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.operations import parents_of, symbol_of
+from ..dialect_utils.operations import operations_in, parents_of, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
-from ..iree_plugin.device_functions import GPU_BACKENDS, backend_of, device_functions
+from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
@@ -36,6 +36,7 @@ from .conflict_report import (
     functions_in,
     report_function,
 )
+from .sources import A_DEVICE
 
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
 _FOLD_VIEWS = "iree-codegen-fold-memref-alias-ops"
@@ -103,13 +104,15 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
     source = open_file(session, settings.input)
     with SteppedCompile(session, settings, observing_edits(observer), log) as compilation:
         module = compilation.configured_module(source)
-        replayed = {each.op for each in device_functions(module)}
-        others = [_Other.of(each) for each in _variant_functions(module) if each not in replayed]
+        compilation.refuse_empty(module)
+        functions = {_path(each): _Other.of(each) for each in _variant_functions(module)}
+        prebuilt = [_prebuilt(each) for each in _variants_without_functions(module)]
         compilation.replay(module)
         seen = [with_decisions(report, log) for report in observer.seen.values()]
+        others = [each for path, each in functions.items() if path not in observer.seen]
         if any(other.may_use_lds for other in others):
             compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
-        return [*seen, *(other.report() for other in others)]
+        return [*seen, *(other.report() for other in others), *prebuilt]
 
 
 # Functions whose pipelines are not replayed.
@@ -118,6 +121,31 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
 def _variant_functions(module: ir.Operation) -> list[ir.Operation]:
     """Returns the device functions of all executable variants."""
     return [function for function in functions_in(module) if _variant_of(function) is not None]
+
+
+def _variants_without_functions(module: ir.Operation) -> list[ir.Operation]:
+    """Returns the executable variants, and the finished executables, that hold no code as IR."""
+    operations = operations_in(module, "hal.executable.variant", "hal.executable.binary")
+    return [each for each in operations if not functions_in(each)]
+
+
+def _prebuilt(variant: ir.Operation) -> FunctionReport:
+    """Returns the report on code that the user brings as an object file."""
+    exports = operations_in(variant, "hal.executable.export")
+    name, location = symbol_of(exports[0] if exports else variant), function_location(variant)
+    backend = backend_of(variant) if "target" in variant.attributes else ""
+    if backend in CPU_BACKENDS:
+        return _for_cpu(name, location, backend)
+    note = (
+        "its code is an object file, which is not read; if that was made of assembly for gfx942 or "
+        "gfx950, bankwise-run --assembly counts its conflicts"
+    )
+    return FunctionReport(name, location, note=note, unread=True)
+
+
+def _for_cpu(name: str, location: str, backend: str) -> FunctionReport:
+    note = f"not a GPU dispatch (backend {backend})"
+    return FunctionReport(name, location, note=note, on_cpu=True)
 
 
 def _variant_of(operation: ir.Operation) -> ir.Operation | None:
@@ -155,14 +183,19 @@ class _Other:
 
     @property
     def may_use_lds(self) -> bool:
-        """Returns whether the function runs on a GPU."""
+        """Returns whether the function runs on a GPU whose code can be read."""
         return self.backend in GPU_BACKENDS
 
     def report(self) -> FunctionReport:
         """Returns what is known of it after stock has lowered it to the LLVM dialect."""
+        if self.backend in CPU_BACKENDS:
+            return _for_cpu(self.name, self.location, self.backend)
         if not self.may_use_lds:
-            note = f"not a GPU dispatch (backend {self.backend or 'unknown'})"
-            return FunctionReport(self.name, self.location, note=note)
+            note = (
+                f"compiled for the backend {self.backend or 'of a plugin'}, and only the code of "
+                f"{' and '.join(GPU_BACKENDS)} is read; compile for one of these, {A_DEVICE}"
+            )
+            return FunctionReport(self.name, self.location, note=note, unread=True)
         pipeline = f"pipeline {self.pipeline}" if self.pipeline else "its pipeline"
         count = lds_arrays(self.variant)
         if not count:

@@ -10,6 +10,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
+from ..dialect_utils.memory.unread_lds import unread_lds
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
@@ -20,9 +21,8 @@ from .conflict_report import (
     report_function,
 )
 
-ASK_FOR_A_COMPILE = (
-    "to compile it, name the device, such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
-)
+A_DEVICE = "such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
+ASK_FOR_A_COMPILE = f"to compile it, name the device, {A_DEVICE}"
 
 
 def report_files(
@@ -75,6 +75,9 @@ def _report(function: ir.Operation, arch: str | None) -> FunctionReport:
         return replace(
             report, note=f"not counted, because it names no GPU; {how_to_name_the_gpu(report)}"
         )
+    unread = unread_lds(function)
+    if unread is not None:
+        return replace(report, note=unread.reason, unread=True)
     if report.is_device_code or not computes_on_tensors(function):
         return report
     note = f"not compiled, so that its LDS is not known; {ASK_FOR_A_COMPILE}"

@@ -14,15 +14,18 @@ from ..bank_model.shown_text import shown_text
 
 def fail(program: str, message: str, code: int = 1) -> int:
     """Prints an error in one line, whatever names it holds; returns the exit code."""
-    with contextlib.suppress(OSError):  # Where stderr takes nothing, the exit code says it.
-        print(f"{program}: error: {shown_text(message)}", file=sys.stderr, flush=True)
+    _say(f"{program}: error: {shown_text(message)}")
     return code
 
 
 def warn(program: str, message: str) -> None:
     """Prints a warning in one line, whatever names it holds."""
-    with contextlib.suppress(OSError):
-        print(f"{program}: warning: {shown_text(message)}", file=sys.stderr, flush=True)
+    _say(f"{program}: warning: {shown_text(message)}")
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):  # Where stderr takes nothing, the exit code says it.
+        print(line, file=sys.stderr, flush=True)
 
 
 def file_error(error: OSError) -> str:

@@ -13,7 +13,7 @@ from .. import __version__
 from ..bank_model.targets import UnknownTargetError, target
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from ..report.formats import rendered
-from .endings import fail
+from .endings import fail, warn
 from .report_arguments import ReportSettings, help_text, parse_report_arguments
 from .usage import UsageError
 
@@ -52,7 +52,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
 
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
-    from ..report.contents import Contents, SelectionError, number_report, why_failed
+    from ..report.contents import Contents, SelectionError, number_report
 
     try:
         reports = _reports(settings)
@@ -81,10 +81,20 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
         reason = why_not_proven(found)
         if reason:
             return fail(PROGRAM, f"--check-proofs: {reason}")
-    if settings.fail_on_conflicts:
-        reason = why_failed(found, compiled=settings.compile is not None)
-        if reason:
-            return fail(PROGRAM, f"--fail-on-conflicts: {reason}")
+    return _verdict(settings, reports) if settings.fail_on_conflicts else 0
+
+
+def _verdict(settings: ReportSettings, reports: list[tuple[str, FunctionReport]]) -> int:
+    """Says what `--fail-on-conflicts` objects to; returns the exit code."""
+    from ..report.verdict import warning, why_failed
+
+    compiled = settings.compile is not None
+    reason = why_failed(reports, settings.inputs, compiled=compiled)
+    if reason:
+        return fail(PROGRAM, f"--fail-on-conflicts: {reason}")
+    notice = warning(reports, compiled=compiled)
+    if notice:
+        warn(PROGRAM, f"--fail-on-conflicts: {notice}")
     return 0
 
 

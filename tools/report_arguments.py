@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..bank_model.targets import known_targets
-from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
+from ..iree_plugin.compile_settings import (
+    BEFORE_CODEGEN,
+    LEVELS,
+    MITIGATIONS,
+    RETILE,
+    CompileSettings,
+    has_codegen,
+)
 from ..report.formats import FORMATS
 from .compile_arguments import flags_of_compile, parse_arguments, unhonoured_flags
 from .completed_flags import SHELLS, CompletedFlag, flags_of_help, with_values
@@ -177,4 +184,25 @@ def _with_compile(line: _CommandLine) -> ReportSettings:
         raise UsageError(f"{flag} has no meaning for a report")
     if compiled.input is None:
         raise UsageError("no input file; name one, or `-` for stdin")
+    if not has_codegen(compiled.compile_from, "end"):
+        raise UsageError(
+            f"--compile-from={compiled.compile_from}: the code of the GPU is made before this "
+            f"phase, and nothing can be observed; begin at {BEFORE_CODEGEN} or before"
+        )
+    model = _execution_model(compiled.process_flags)
+    if model and not model.startswith("async-"):
+        raise UsageError(
+            f"--iree-execution-model={model} has no phase of codegen that can be observed; leave "
+            "it out for the report"
+        )
     return replace(settings, inputs=(compiled.input,), compile=compiled)
+
+
+def _execution_model(flags: Sequence[str]) -> str:
+    """Returns the last value of IREE's flag; empty without one."""
+    given = ""
+    words = iter(flags)
+    for word in words:
+        if flag_of(word).lstrip("-") == "iree-execution-model":
+            given = value_of(word, words)
+    return given

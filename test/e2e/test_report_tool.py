@@ -107,7 +107,55 @@ def test_every_dispatch_is_listed(tool: Tool, tmp_path: Path) -> None:
     local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
     host = tool("bankwise-report", "two.mlir", *local, "--fail-on-conflicts")
     assert host.returncode == 0, host.stderr
+    assert "warning: --fail-on-conflicts: the program has no GPU code" in host.stderr
     assert host.stdout.count("not a GPU dispatch (backend llvm-cpu)") == 2
+
+
+EXTERNAL = """
+module attributes {hal.device.targets = [#hal.device.target<"hip", [
+    #hal.executable.target<"rocm", "rocm-hsaco-fb", {target_arch = "gfx942"}>]> : !hal.device]} {
+  func.func @f(%a: tensor<64xf32>) -> tensor<64xf32> {
+    %c1 = arith.constant 1 : index
+    %0 = hal.dispatch.extern "theirs"[%c1](%a) : (tensor<64xf32>) -> tensor<64xf32>
+      count(%device: !hal.device, %w: index) -> (index, index, index) {
+        %c = arith.constant 1 : index
+        hal.return %c, %c, %c : index, index, index
+      }
+      layout(#hal.pipeline.layout<constants = 0, bindings = [
+        #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>]>)
+      objects({#hal.executable.target<"rocm", "rocm-hsaco-fb", {target_arch = "gfx942"}> ordinal(0)
+        = [#hal.executable.object<{path = "theirs.hsaco"}>]})
+    return %0 : tensor<64xf32>
+  }
+}
+"""
+
+
+def test_gpu_code_that_is_not_read_is_no_pass(tool: Tool, tmp_path: Path) -> None:
+    exp = "func.func @g(%a: tensor<64xf32>) -> tensor<64xf32> {\n" \
+          "  %b = math.exp %a : tensor<64xf32>\n  return %b : tensor<64xf32>\n}\n"  # fmt: skip
+    sources = {
+        "exp.mlir": exp,
+        "private.mlir": exp.replace("@g", "private @g"),
+        "host.mlir": "func.func @h() {\n  return\n}\n",
+        "external.mlir": EXTERNAL,
+    }
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+
+    def verdict(name: str, *flags: str) -> tuple[int, str]:
+        result = tool("bankwise-report", name, *flags, "--fail-on-conflicts", "-o=r.txt")
+        assert len(result.stderr.splitlines()) == 1
+        return result.returncode, result.stderr
+
+    code, error = verdict("exp.mlir", "--iree-hal-target-device=vulkan")
+    assert (code, "backend vulkan-spirv, and only the code of rocm" in error) == (1, True)
+    code, error = verdict("external.mlir", *GFX942)
+    assert (code, "(@theirs): its code is an object file" in error) == (1, True)
+    code, error = verdict("private.mlir", *GFX942)
+    assert (code, "error: the module is empty" in error) == (1, True)
+    code, error = verdict("host.mlir", *GFX942)
+    assert (code, "warning: --fail-on-conflicts: the program has no GPU code" in error) == (0, True)
 
 
 def test_bad_compiles_are_located_and_leave_no_output(tool: Tool, tmp_path: Path) -> None:

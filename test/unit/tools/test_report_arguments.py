@@ -58,6 +58,9 @@ def test_numbers_add_up() -> None:
         (["a.mlir", "--bankwise-remarks"], "--bankwise-remarks has no meaning"),
         (["a.mlir", "--compile", "--compile-to=hal"], "--compile-to has no meaning"),
         (["a.mlir", "b.mlir", "--compile"], "several input files"),
+        (["a.mlir", "--compile", "--compile-from=hal"], "code of the GPU is made before this"),
+        (["a.mlir", "--iree-execution-model=inline-dynamic"], "no phase of codegen"),
+        (["a.mlir", "--iree-execution-model", "host-only"], "--iree-execution-model=host-only has"),
     ],
 )
 def test_wrong_flags_are_named(words: list[str], message: str) -> None:
