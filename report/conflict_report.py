@@ -80,6 +80,10 @@ class AccessGroup:
         """Returns the weighted conflict cycles of all members under a counted layout."""
         return self.weight * sum(cost.conflict_cycles for cost in self.costs(count))
 
+    def lds_cycles(self, count: LayoutCount) -> int:
+        """Returns the weighted LDS cycles of all members, conflict cycles included."""
+        return self.weight * sum(cost.wavefronts for cost in self.costs(count))
+
 
 @dataclass(frozen=True)
 class CheckedProof:

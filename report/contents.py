@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..bank_model.shown_text import shown_text
 from .conflict_report import LAYOUTS, AccessGroup, AllocationReport, FunctionReport
+from .measured.comparison import Measurements
 
 NO_ALLOCATIONS = "no workgroup allocations"
 
@@ -60,7 +61,8 @@ class ReportedFunction:
 class Contents:
     """A whole report.
 
-    `mitigation` is the compile's, or empty where IR was read; `command` is the command line.
+    `mitigation` is the compile's, or empty where IR was read; `command` is the command line;
+    `measured` are a profiler's counters, where files of it were given.
     """
 
     inputs: tuple[str, ...]
@@ -68,6 +70,7 @@ class Contents:
     mitigation: str
     functions: tuple[ReportedFunction, ...]
     bank_maps: bool
+    measured: Measurements | None = None
 
     @property
     def allocations(self) -> Iterator[AllocationRow]:

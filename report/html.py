@@ -26,6 +26,7 @@ from .contents import (
 from .headline import Headline
 from .html_accesses import access_section, source_line
 from .html_legend import legend
+from .html_measured import measured_section
 from .html_page import html_page
 from .html_tables import access_table, allocation_table, code, cost, words_of
 from .shown_maps import AccessMaps, shown_maps
@@ -44,6 +45,8 @@ def _body(contents: Contents) -> Iterator[str]:
     if headline is not None:
         yield from _headline(headline, contents)
     yield from _facts(contents)
+    if contents.measured is not None:
+        yield from measured_section(contents.measured)
     maps = shown_maps(contents.allocations)
     if maps:
         yield from legend(contents)

@@ -17,6 +17,7 @@ from .columns import Column, Row
 from .conflict_report import AccessGroup
 from .contents import AccessRow, AllocationRow, Contents, ReportedFunction, Sums
 from .headline import Headline
+from .measured.words import measured_data
 
 SCHEMA_VERSION = 1
 
@@ -32,6 +33,7 @@ def json_report(contents: Contents) -> str:
         "headline": _headline(Headline.of(contents)),
         "functions": [_function(each, contents) for each in contents.functions],
         "totals": _sums(Sums.of([each.report for each in contents.allocations])),
+        "measured": measured_data(contents.measured) if contents.measured else None,
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -112,10 +114,9 @@ def _access(row: AccessRow, bank_maps: bool) -> dict[str, object]:
     for name, count in allocation.layouts.items():
         data[name] = None
         if count is not None:
-            costs = group.costs(count)
             data[name] = {
                 "conflict_cycles": group.conflict_cycles(count),
-                "wavefronts": group.weight * sum(cost.wavefronts for cost in costs),
+                "wavefronts": group.lds_cycles(count),
                 "instructions": dict(allocation.instructions(group, count.layout)),
             }
     if bank_maps:

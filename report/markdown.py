@@ -19,6 +19,8 @@ from .contents import (
 )
 from .headline import Headline
 from .markdown_text import escaped, inline_code
+from .measured import words
+from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
 
 
@@ -42,6 +44,23 @@ def _lines(contents: Contents) -> Iterator[str]:
         yield from _function(function, maps)
     if contents.is_empty:
         yield from ("", f"{NO_ALLOCATIONS.capitalize()}.")
+    if contents.measured is not None:
+        yield from _measured(contents.measured)
+
+
+def _measured(measurements: Measurements) -> Iterator[str]:
+    yield from ("", f"**{escaped(words.section_title(measurements))}**")
+    for kernel in measurements.kernels:
+        yield from ("", escaped(words.kernel_title(kernel)), "")
+        yield f"| {' | '.join(words.TITLES)} |"
+        yield "| --- | --: | --: | --: |"
+        for counter in kernel.counters:
+            name, *figures = words.cells(counter, kernel)
+            yield f"| {' | '.join((inline_code(name), *figures))} |"
+        for reason in words.unpredicted(kernel):
+            yield from ("", escaped(reason))
+    if measurements.notes:
+        yield from ("", *(f"* {escaped(note)}" for note in measurements.notes))
 
 
 def _function(function: ReportedFunction, maps: Mapping[int, AccessMaps]) -> Iterator[str]:

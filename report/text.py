@@ -36,6 +36,8 @@ from .contents import (
     sums_lines,
 )
 from .headline import Headline
+from .measured import words
+from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
 
 PLAIN_WIDTH = 100
@@ -61,6 +63,8 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
         _print_function(console, function, maps)
     if contents.is_empty:
         console.print(f"{contents.title}: {NO_ALLOCATIONS}")
+    if contents.measured is not None:
+        _print_measured(console, contents.measured)
     lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
     kept = [line for line, after in pairwise([*lines, ""]) if line or after]
     return "\n".join(kept) + "\n"
@@ -147,6 +151,25 @@ def _figure(column: Column[AccessRow], row: AccessRow) -> Text:
     value = column.value(row)
     costs = column.unit is Unit.CONFLICT_CYCLES
     return Text(shown_value(value), style=("red" if value else "green") if costs else "")
+
+
+def _print_measured(console: Console, measurements: Measurements) -> None:
+    console.print(Text(words.section_title(measurements), style="bold"), soft_wrap=True)
+    for kernel in measurements.kernels:
+        console.print(f"\n  {words.kernel_title(kernel)}", soft_wrap=True)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+        for number, title in enumerate(words.TITLES):
+            table.add_column(title, justify="right" if number else "left", overflow="fold")
+        for counter in kernel.counters:
+            style = "green" if words.is_exact(counter) else ""
+            name, *figures = words.cells(counter, kernel)
+            table.add_row(name, *(Text(each, style=style) for each in figures))
+        if kernel.counters:
+            console.print(Padding(table, _INDENT))
+        for reason in words.unpredicted(kernel):
+            console.print(Padding(Text(reason, style="dim"), _INDENT))
+    for note in measurements.notes:
+        console.print(Padding(Text(note, style="yellow"), _INDENT))
 
 
 def _print_bank_maps(console: Console, shown: AccessMaps) -> None:

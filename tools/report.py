@@ -20,6 +20,7 @@ from .usage import UsageError
 if TYPE_CHECKING:
     from ..report.conflict_report import FunctionReport
     from ..report.contents import Contents
+    from ..report.measured.comparison import Measurements
 
 PROGRAM = "bankwise-report"
 
@@ -53,6 +54,7 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from ..report.contents import Contents, SelectionError, number_report
+    from ..report.measured.dispatches import MeasuredFileError
 
     try:
         reports = _reports(settings)
@@ -68,11 +70,12 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
                 reports, settings.inputs, settings.allocations, settings.accesses
             ),
             bank_maps=settings.bank_map,
+            measured=_measured(settings, [report for _, report in reports]),
         )
         write_output(settings.output, _rendered(contents, settings).encode(errors="replace"))
     except CompileError:
         return 1
-    except (DriverError, PipelineEditError, SelectionError) as error:
+    except (DriverError, MeasuredFileError, PipelineEditError, SelectionError) as error:
         return fail(PROGRAM, str(error))
     found = [report for _, report in reports]
     if settings.check_proofs:
@@ -107,6 +110,14 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
     from ..report.observed_compile import observe_compile
 
     return [(settings.inputs[0], report) for report in observe_compile(settings.compile)]
+
+
+def _measured(settings: ReportSettings, reports: list[FunctionReport]) -> Measurements | None:
+    if not settings.measured:
+        return None
+    from ..report.measured.comparison import compare
+
+    return compare(settings.measured, reports)
 
 
 def _rendered(contents: Contents, settings: ReportSettings) -> str:

@@ -42,6 +42,8 @@ OPTIONS:
                                 has conflict cycles or accesses that cannot be read
   --check-proofs                Count every layout again by the definition, and search again where
                                 no better one is claimed to exist; exit with 1 if a claim is wrong
+  --measured=<file>             Put what rocprofv3, rocprof or ncu has measured (CSV, or rocprofv3's
+                                directory) beside the predicted counters; may be repeated
   --split-input-file            Read the parts between '// -----' separately
   --compile                     Compile, also without a compiler flag
   --bankwise-mitigation=<value> What to compile with: {modes}
@@ -97,6 +99,7 @@ class ReportSettings:
     accesses: frozenset[int] = frozenset()
     fail_on_conflicts: bool = False
     check_proofs: bool = False
+    measured: tuple[str, ...] = ()
     split_input: bool = False
     compile: CompileSettings | None = None
 
@@ -110,6 +113,7 @@ _SWITCHES = {
 _VALUES = {"o": "output", "output": "output", "format": "format", "target": "target"}
 _NUMBERS = {"allocation": "allocations", "access": "accesses"}
 _COMPILE = "compile"
+_MEASURED = "measured"
 # Flags of bankwise-compile that a report can honour; the others change or name its outputs.
 _HONOURED = ("input", "mitigation", "level", "retile", "compile_from", "verify", "process_flags")
 
@@ -133,7 +137,7 @@ def parse_report_arguments(argv: Sequence[str]) -> ReportSettings:
         name = flag_of(word).lstrip("-")
         if not word.startswith("-") or word == "-":
             line.rest.append(word)
-        elif name in _VALUES or name in _NUMBERS:
+        elif name in _VALUES or name in _NUMBERS or name == _MEASURED:
             _read_value(line, name, value_of(word, words))
         elif name in _SWITCHES or name == _COMPILE:
             on = switch_of(word)
@@ -153,6 +157,9 @@ def _read_value(line: _CommandLine, name: str, value: str) -> None:
             raise UsageError(f"--{name} expects a number from a report's table, got '{value}'")
         known: frozenset[int] = getattr(line.settings, _NUMBERS[name])
         line.settings = replace(line.settings, **{_NUMBERS[name]: known | {int(value)}})
+        return
+    if name == _MEASURED:
+        line.settings = replace(line.settings, measured=(*line.settings.measured, value))
         return
     if name == "format":
         check_choice("--format", value, FORMATS)

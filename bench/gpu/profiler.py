@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .record import Figures
+
+if TYPE_CHECKING or __package__.startswith("bankwise."):
+    from ...report.measured.ncu_table import Cell, read_ncu_table
+else:
+    # As `python -m bench...` in the root of the repository, where nothing is installed.
+    from report.measured.ncu_table import Cell, read_ncu_table
 
 LAUNCHES = 5
 """How many launches are measured of each kernel; their medians count."""
@@ -74,30 +79,29 @@ def read_launches(output: str) -> list[Launch]:
     Raises:
         ValueError: a value is missing, or is in an unknown unit.
     """
-    table = csv.DictReader(line for line in output.splitlines() if line.startswith('"'))
-    launches: dict[str, Launch] = {}
-    for row in table:
-        workgroups = math.prod(map(int, re.findall(r"\d+", row["Grid Size"])))
-        launch = launches.setdefault(row["ID"], Launch(row["Kernel Name"], workgroups))
-        launch.metrics[row["Metric Name"]] = _value(row)
-    return list(launches.values())
+    return [
+        Launch(
+            launch.kernel,
+            launch.workgroups or 0,
+            {metric: _value(metric, cell) for metric, cell in launch.metrics.items()},
+        )
+        for launch in read_ncu_table(output)
+    ]
 
 
-def _value(row: dict[str, str]) -> float:
-    """Returns the value in a line of ncu's table, times in nanoseconds."""
-    text, metric = row["Metric Value"], row["Metric Name"]
+def _value(metric: str, cell: Cell) -> float:
+    """Returns the value of a metric in ncu's table, times in nanoseconds."""
     try:
-        value = float(text.replace(",", ""))
+        value = float(cell.text.replace(",", ""))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"ncu could not measure {metric}: its value is {text!r}")
+        raise ValueError(f"ncu could not measure {metric}: its value is {cell.text!r}")
     if metric != TIME:
         return value
-    unit = row["Metric Unit"]
-    if unit not in _NANOSECONDS:
-        raise ValueError(f"ncu gives {metric} in an unknown unit, {unit!r}")
-    return value * _NANOSECONDS[unit]
+    if cell.unit not in _NANOSECONDS:
+        raise ValueError(f"ncu gives {metric} in an unknown unit, {cell.unit!r}")
+    return value * _NANOSECONDS[cell.unit]
 
 
 def figures_of(launches: Sequence[Launch]) -> Figures:

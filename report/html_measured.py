@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A profiler's counters in the HTML report, beside the predicted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from .html_tables import code
+from .measured import words
+from .measured.comparison import MeasuredKernel, Measurements
+
+
+def measured_section(measurements: Measurements) -> Iterator[str]:
+    """Yields a table for each kernel, and below them what could not be compared."""
+    yield f"<h2>{escape(words.section_title(measurements))}</h2>"
+    for kernel in measurements.kernels:
+        yield f"<p>{escape(words.kernel_title(kernel))}</p>"
+        yield from _table(kernel)
+        yield from (f'<p class="soft">{escape(reason)}</p>' for reason in words.unpredicted(kernel))
+    if measurements.notes:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in measurements.notes)
+        yield f"<ul>{notes}</ul>"
+
+
+def _table(kernel: MeasuredKernel) -> Iterator[str]:
+    first, *others = words.TITLES
+    yield '<div class="wide" tabindex="0" role="region" aria-label="measured counters"><table>'
+    heads = "".join(f'<th scope="col" class="n">{title}</th>' for title in others)
+    yield f'<thead><tr><th scope="col">{first}</th>{heads}</tr></thead><tbody>'
+    for counter in kernel.counters:
+        name, *figures = words.cells(counter, kernel)
+        grade = " good" if words.is_exact(counter) else ""
+        cells = "".join(f'<td class="n{grade}">{escape(each)}</td>' for each in figures)
+        yield f'<tr><th scope="row">{code(name)}</th>{cells}</tr>'
+    yield "</tbody></table></div>"

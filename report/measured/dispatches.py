@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Dispatches of kernels as a profiler has measured them, whatever profiler it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_DECORATIONS = re.compile(r"(?:\.kd| ?\[clone \.kd\]| ?\(\.kd\)|\(.*\))+$")
+_DOTTED_THOUSANDS = re.compile(r"-?\d{1,3}(?:\.\d{3})+")
+
+
+class MeasuredFileError(ValueError):
+    """A file of a profiler that cannot be read or compared; the message names it and says why."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One dispatch of a kernel.
+
+    Attributes:
+        kernel: the kernel's symbol.
+        workgroups: how many the grid has; None where the file does not say it.
+        threads: the lanes of a workgroup; None where the file does not say it.
+        counters: what was counted, by the profiler's names; the texts are the file's.
+    """
+
+    kernel: str
+    workgroups: int | None
+    threads: int | None
+    counters: Mapping[str, str]
+
+
+def kernel_symbol(name: str) -> str:
+    """Returns the symbol of a kernel from the name that a profiler shows for it.
+
+    AMD's profilers append `.kd`, ` [clone .kd]` or ` (.kd)`, and all of them a list of parameters
+    where the symbol could be demangled.
+    """
+    return _DECORATIONS.sub("", name.strip())
+
+
+def whole_number(text: str) -> int:
+    """Returns a count such as `3670016`, `3,670,016` or `3670016.000000`.
+
+    Raises:
+        ValueError: it is no whole number, or a dot may separate its thousands: `3.670` is no count
+            where the dot is that of a fraction.
+    """
+    plain = text.strip().replace(",", "")
+    if _DOTTED_THOUSANDS.fullmatch(plain):
+        raise ValueError(
+            f"'{text}' may have dots between its thousands; have the profiler run with LC_ALL=C"
+        )
+    value = float(plain)
+    if not value.is_integer():
+        raise ValueError(f"'{text}' is no whole number")
+    return int(value)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is read of the files of profilers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bankwise.report.measured.dispatches import (
+    Dispatch,
+    MeasuredFileError,
+    kernel_symbol,
+    whole_number,
+)
+from bankwise.report.measured.reading import read_measured
+
+from .profiler_files import ncu_details, ncu_raw, rocprof, rocprofv2, rocprofv3
+
+CONFLICTS, LDS = "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS"
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str | bytes], list[Dispatch]]:
+    def read_text(text: str | bytes) -> list[Dispatch]:
+        path = tmp_path / "file.csv"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_measured(str(path))
+
+    return read_text
+
+
+Read = Callable[[str | bytes], list[Dispatch]]
+
+
+def test_counters_of_a_dispatch_come_together(read: Read):
+    dispatches = read(
+        rocprofv3(
+            (1, "k", 8, CONFLICTS, "448.000000"),
+            (1, "k", 8, LDS, "36"),
+            (2, "f(float*, int)", 2, LDS, "5.000000"),
+        )
+    )
+    assert dispatches == [
+        Dispatch("k", 8, 256, {CONFLICTS: "448.000000", LDS: "36"}),
+        Dispatch("f", 2, 256, {LDS: "5.000000"}),
+    ]
+
+
+def test_units_of_the_chip_that_have_a_row_each_are_added_up(read: Read):
+    rows = [(1, "k", 8, CONFLICTS, f"{count}.000000") for count in (400, 40, 8)]
+    (dispatch,) = read(rocprofv3(*rows))
+    assert dispatch.counters == {CONFLICTS: "448"}
+
+
+@pytest.mark.parametrize("table", [rocprof, rocprofv2])
+@pytest.mark.parametrize("suffix", ["", ".kd", " [clone .kd]", " (.kd)"])
+def test_tables_with_a_column_for_each_counter(read: Read, table: Callable[..., str], suffix: str):
+    (dispatch,) = read(table(f"k{suffix}", {CONFLICTS: "448.0000000000", LDS: "36.0"}, 8))
+    assert (dispatch.kernel, dispatch.workgroups, dispatch.threads) == ("k", 8, 256)
+    assert whole_number(dispatch.counters[CONFLICTS]) == 448
+    assert whole_number(dispatch.counters[LDS]) == 36
+
+
+@pytest.mark.parametrize("page", [ncu_details, ncu_raw])
+def test_both_pages_of_ncu_say_the_same(read: Read, page: Callable[..., str]):
+    metrics = {"l1tex__a.sum": "24,576", "l1tex__b.sum": "n/a"}
+    first, second = read(page(["k", "void f<int>(int, T1)"], metrics))
+    assert first == Dispatch("k", 128, 256, metrics)
+    assert second.kernel == "void f<int>"
+
+
+def test_ncu_without_the_grid_in_the_head(read: Read):
+    text = (
+        '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+        '"0","k","launch__grid_size","","1,024"\n"0","k","launch__block_size","","256"\n'
+    )
+    (dispatch,) = read(text)
+    assert (dispatch.workgroups, dispatch.threads) == (1024, 256)
+
+
+def test_a_directory_of_several_passes(tmp_path: Path):
+    for number, counter in enumerate((CONFLICTS, LDS), 1):
+        folder = tmp_path / f"pass_{number}" / "host"
+        folder.mkdir(parents=True)
+        text = rocprofv3((1, "k", 8, counter, "7"))
+        (folder / "12_counter_collection.csv").write_text(text)
+        (folder / "12_agent_info.csv").write_text("Node_Id\n1\n")
+    assert [[*each.counters] for each in read_measured(str(tmp_path))] == [[CONFLICTS], [LDS]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it has no table of counters; it takes the CSV of rocprofv3 --pmc"),
+        (b"Kind,Kernel_Name,Grid_Size_X\nDISPATCH,k,8\n", "it has no table of counters"),
+        (rocprofv3(), "its table has no dispatch"),
+        (b"SQLite format 3\0...", "have it write --output-format csv"),
+        (b'{"rocprofiler-sdk-tool": []}', "have rocprofv3 write --output-format csv"),
+        (b"NVR\0\1", "ncu --import FILE --page raw --csv"),
+        (bytes(range(256)) * 20, "it has no table of counters"),
+        (b'"' + b"x" * 200_000 + b'"\n', "it is no CSV"),
+        (rocprofv3((1, "k", 8, CONFLICTS, "7")).encode("utf-16"), "no table of counters"),
+    ],
+)
+def test_what_is_no_file_of_counters(read: Read, content: str | bytes, message: str):
+    with pytest.raises(MeasuredFileError) as caught:
+        read(content)
+    assert message in str(caught.value)
+    assert "file.csv" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_that_are_not_there(tmp_path: Path):
+    with pytest.raises(MeasuredFileError, match=r"cannot open '.*none.csv': No such file"):
+        read_measured(str(tmp_path / "none.csv"))
+    with pytest.raises(MeasuredFileError, match=r"holds no \*counter_collection.csv"):
+        read_measured(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        ("matmul_dispatch_0_f16xf32", "matmul_dispatch_0_f16xf32"),
+        ("k.kd", "k"),
+        ("k(float const*, int) [clone .kd]", "k"),
+        ("k$async.kd", "k$async"),
+    ],
+)
+def test_symbols_of_shown_names(name: str, symbol: str):
+    assert kernel_symbol(name) == symbol
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0", 0), ("3,670,016", 3670016), ("3670016.000000", 3670016), ("3.670016e+06", 3670016)],
+)
+def test_whole_numbers(text: str, value: int):
+    assert whole_number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "n/a", "0.5", "24.576", "27.595.520", "3 (1; 2)"])
+def test_what_is_no_whole_number(text: str):
+    with pytest.raises(ValueError, match=r".+"):
+        whole_number(text)
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "1e999"])
+def test_what_is_no_number_at_all(text: str):
+    with pytest.raises((ValueError, OverflowError)):
+        whole_number(text)
