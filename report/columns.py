@@ -22,6 +22,7 @@ class Unit(Enum):
 
     COUNT = "a number"
     BYTES = "a number of bytes"
+    CYCLES = "a number of LDS cycles"
     CONFLICT_CYCLES = "a number of conflict cycles, marked where it is not 0"
     WORDS = "words"
     CODE = "something of the IR or the assembly"
@@ -41,6 +42,23 @@ class Place(Enum):
     LINE = "on a line of its own, without its title"
     TITLED_LINE = "on a line of its own, behind its title"
     NOWHERE = "not at all: other words say it"
+
+
+@dataclass(frozen=True)
+class OfIdeal:
+    """LDS cycles of an allocation as it stands, beside the fewest.
+
+    Attributes:
+        figures: the two, empty where they are not known.
+        least: whether they are lower bounds.
+    """
+
+    figures: Sequence[int]
+    least: bool = False
+
+    def __str__(self) -> str:
+        shown = " / ".join(f"{figure:,}" for figure in self.figures)
+        return f"{'at least ' if self.least else ''}{shown}" if shown else "not known"
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,7 @@ class PerLayout:
 
 
 Row = TypeVar("Row", AllocationRow, AccessRow)
-Value = int | str | PerLayout
+Value = int | str | PerLayout | OfIdeal
 
 
 def _no_data(_row: object) -> dict[str, object]:
@@ -124,9 +142,15 @@ def chosen_word(allocation: AllocationReport) -> str:
     return "proposed" if allocation.is_proposed else "chosen"
 
 
-def layout_words(allocation: AllocationReport) -> tuple[str, str, str]:
-    """Returns the headings of the three figures of a `PerLayout`."""
+def figure_words(value: PerLayout | OfIdeal, allocation: AllocationReport) -> tuple[str, ...]:
+    """Returns the headings of the figures of a value."""
+    if isinstance(value, OfIdeal):
+        return IDEAL_WORDS
     return "before", "padded", chosen_word(allocation)
+
+
+IDEAL_WORDS = ("as it stands", "ideal")
+"""The headings of the figures of an `OfIdeal`."""
 
 
 # The columns of an allocation.
@@ -168,6 +192,19 @@ def _sizes(row: AllocationRow) -> PerLayout:
     return PerLayout(sizes, "not known" if size is None else f"{size:,}")
 
 
+def _lds_cycles(row: AllocationRow) -> OfIdeal:
+    report = row.report
+    if report.standing is None:
+        return OfIdeal(())
+    cycles = report.lds_cycles(report.standing), report.ideal_cycles
+    return OfIdeal(cycles, least=bool(report.unknown))
+
+
+def _lds_cycles_data(row: AllocationRow) -> dict[str, object]:
+    known = row.report.standing is not None
+    return {"ideal_lds_cycles": row.report.ideal_cycles if known else None}
+
+
 ALLOCATION_COLUMNS: tuple[Column[AllocationRow], ...] = (
     Column(
         "",
@@ -190,6 +227,7 @@ ALLOCATION_COLUMNS: tuple[Column[AllocationRow], ...] = (
         place=Place.SIDE,
     ),
     Column("conflict cycles", _cycles, Unit.CONFLICT_CYCLES, place=Place.NOWHERE),
+    Column("LDS cycles", _lds_cycles, Unit.CYCLES, _lds_cycles_data),
     Column("LDS bytes", _sizes, Unit.BYTES, lambda row: {"lds_bytes": row.report.lds_bytes}),
     Column(
         "decision",
@@ -260,6 +298,11 @@ def _conflicts(count_of: Callable[[AllocationReport], LayoutCount | None]) -> Ca
     return cycles
 
 
+def _cycles_as_it_stands(row: AccessRow) -> int:
+    standing = row.allocation.standing
+    return 0 if standing is None else row.group.lds_cycles(standing)
+
+
 ACCESS_COLUMNS: tuple[Column[AccessRow], ...] = (
     Column(
         "",
@@ -292,4 +335,11 @@ ACCESS_COLUMNS: tuple[Column[AccessRow], ...] = (
     Column("before", _conflicts(lambda a: a.before), Unit.CONFLICT_CYCLES),
     Column("padded", _conflicts(lambda a: a.padded), Unit.CONFLICT_CYCLES),
     Column("{chosen}", _conflicts(lambda a: a.chosen), Unit.CONFLICT_CYCLES),
+    Column("cycles", _cycles_as_it_stands, Unit.CYCLES),
+    Column(
+        "ideal",
+        lambda row: row.group.ideal_cycles,
+        Unit.CYCLES,
+        lambda row: {"ideal_lds_cycles": row.group.ideal_cycles},
+    ),
 )

@@ -34,6 +34,7 @@ from ..bank_model.layouts import (
     PlainLayout,
     SwizzledLayout,
 )
+from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
@@ -66,6 +67,8 @@ class AccessGroup:
     locations: tuple[str, ...]
     """Distinct source locations, in the order of the program."""
     pattern: LanePattern
+    least_cycles: int
+    """The fewest LDS cycles that one of the accesses takes in any layout, without its weight."""
 
     @property
     def runs(self) -> int:
@@ -83,6 +86,11 @@ class AccessGroup:
     def lds_cycles(self, count: LayoutCount) -> int:
         """Returns the weighted LDS cycles of all members, conflict cycles included."""
         return self.weight * sum(cost.wavefronts for cost in self.costs(count))
+
+    @property
+    def ideal_cycles(self) -> int:
+        """Returns the fewest weighted LDS cycles of all members in any layout."""
+        return self.weight * len(self.members) * self.least_cycles
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,15 @@ class AllocationReport:
     def is_proposed(self) -> bool:
         """Returns whether `chosen` is only a proposal."""
         return self.undecided and self.proposal is not None
+
+    def lds_cycles(self, count: LayoutCount) -> int:
+        """Returns the LDS cycles of all accesses that are known, under a counted layout."""
+        return sum(group.lds_cycles(count) for group in self.groups)
+
+    @property
+    def ideal_cycles(self) -> int:
+        """Returns the fewest LDS cycles of all known accesses, each in its own best layout."""
+        return sum(group.ideal_cycles for group in self.groups)
 
     @property
     def has_conflicts(self) -> bool:
@@ -373,7 +390,7 @@ def _counted(
     if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
         choice = _proposed(read, tile, chip, refusal, padded[read])
         proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
-    groups = group_accesses(tile, accesses, launch)
+    groups = group_accesses(chip, tile, accesses, launch)
     report = AllocationReport(
         read.type,
         read.location,
@@ -410,7 +427,7 @@ def _proposed(
 
 
 def group_accesses(
-    tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
+    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
 ) -> tuple[AccessGroup, ...]:
     """Groups accesses by kind, width, weight and pattern, in the order of the groups' first."""
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -439,6 +456,7 @@ def group_accesses(
                 members=tuple(members),
                 locations=tuple(dict.fromkeys(accesses[i].location for i in program_order)),
                 pattern=lane_pattern(tile, chosen, issue_name),
+                least_cycles=least_cycles(chip, tile, first),
             )
         )
     return tuple(groups)

@@ -148,11 +148,15 @@ class Sums:
 
     Attributes:
         of_layouts: (conflict cycles, LDS bytes) by the names of `AllocationReport.layouts`.
+        lds_cycles: the LDS cycles as the code stands.
+        ideal_cycles: the fewest LDS cycles, each access in the layout that is best for it.
         complete: False where something is not known and the sums are lower bounds.
         nothing_known: whether no allocation could be counted.
     """
 
     of_layouts: Mapping[str, tuple[int, int]]
+    lds_cycles: int
+    ideal_cycles: int
     complete: bool
     nothing_known: bool
 
@@ -168,6 +172,8 @@ class Sums:
 
         return Sums(
             {layout: total(layout) for layout in LAYOUTS},
+            sum(a.lds_cycles(a.standing) for a in allocations if a.standing is not None),
+            sum(a.ideal_cycles for a in allocations),
             all(not a.unknown and a.lds_bytes is not None for a in allocations),
             bool(allocations) and all(a.before is None for a in allocations),
         )
@@ -224,8 +230,8 @@ def heading(contents: Contents) -> str:
     return f"Bank conflicts of {contents.title}{how}"
 
 
-def sums_lines(function: ReportedFunction) -> tuple[str, str]:
-    """Returns conflict cycles and LDS bytes of its allocations in a line each."""
+def sums_lines(function: ReportedFunction) -> tuple[str, ...]:
+    """Returns conflict cycles, LDS cycles and LDS bytes of its allocations in a line each."""
     sums = Sums.of([each.report for each in function.allocations])
     shown = {name: sums.of_layouts[name] for name in ("before", "padded", "chosen")}
     if sums.nothing_known:
@@ -236,4 +242,14 @@ def sums_lines(function: ReportedFunction) -> tuple[str, str]:
         shown["proposed"] = shown.pop("chosen")
     cycles = ", ".join(f"{count:,} {name}" for name, (count, _) in shown.items())
     sizes = ", ".join(f"{size:,} {name}" for name, (_, size) in shown.items())
-    return f"conflict cycles of a workgroup: {least}{cycles}", f"LDS bytes: {sizes}"
+    return (
+        f"conflict cycles of a workgroup: {least}{cycles}",
+        f"LDS cycles: {least}{sums.lds_cycles:,} as it stands, {sums.ideal_cycles:,} ideal",
+        f"LDS bytes: {sizes}",
+    )
+
+
+def sums_sentence(function: ReportedFunction) -> str:
+    """Returns the sums of its allocations in one sentence."""
+    first, *others = sums_lines(function)
+    return f"{'; '.join((first[0].upper() + first[1:], *others))}."

@@ -21,7 +21,7 @@ from .contents import (
     Sums,
     function_heading,
     notes_of,
-    sums_lines,
+    sums_sentence,
 )
 from .headline import Headline
 from .html_accesses import access_section, source_line
@@ -112,8 +112,7 @@ def _function(
     yield f"<h2>{code(function.title)}</h2>"
     yield f"<p>{escape(function_heading(function))}</p>"
     if several:
-        cycles, sizes = sums_lines(function)
-        yield f"<p>{escape(cycles.capitalize())}; {escape(sizes)}.</p>"
+        yield f"<p>{escape(sums_sentence(function))}</p>"
     yield from allocation_table(function.allocations)
     for row in function.allocations:
         yield from _allocation(row, maps, sources)

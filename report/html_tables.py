@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from . import columns
-from .columns import Column, PerLayout, Place, Row, Unit, shown_value
+from .columns import IDEAL_WORDS, Column, PerLayout, Place, Row, Unit, shown_value
 from .contents import AllocationRow
+
+_BELOW_TITLE = {Unit.BYTES: ("before", "padded", "chosen"), Unit.CYCLES: IDEAL_WORDS}
+"""What the figures of an allocation are, where a cell has several of them."""
 
 
 def code(text: str) -> str:
@@ -31,8 +34,9 @@ def allocation_table(rows: Sequence[AllocationRow]) -> Iterator[str]:
             below += (_head(word) for word in ("before", "padded", "chosen"))
         else:
             title = escape(column.title)
-            if column.unit is Unit.BYTES:
-                title += '<br><span class="soft">before / padded / chosen</span>'
+            words = _BELOW_TITLE.get(column.unit)
+            if words:
+                title += f'<br><span class="soft">{" / ".join(words)}</span>'
             heads.append(f'<th scope="col" class="n" rowspan="2">{title}</th>')
     yield from _opening("allocations")
     yield f'<tr><th scope="col" rowspan="2">allocation</th>{"".join(heads)}</tr>'

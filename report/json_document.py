@@ -14,16 +14,18 @@ from . import columns
 from .bank_map_data import bank_map_data
 from .bank_map_text import folding_caption
 from .columns import Column, Row
-from .conflict_report import AccessGroup
+from .conflict_report import AccessGroup, AllocationReport
 from .contents import AccessRow, AllocationRow, Contents, ReportedFunction, Sums
 from .headline import Headline
 from .measured.words import measured_data
+from .source_lines import SourceLines
 
 SCHEMA_VERSION = 1
 
 
 def json_report(contents: Contents) -> str:
     """Returns the whole document."""
+    sources = SourceLines()
     document = {
         "version": SCHEMA_VERSION,
         "tool": f"bankwise-report {__version__}",
@@ -31,7 +33,7 @@ def json_report(contents: Contents) -> str:
         "mode": "compile" if contents.mitigation else "ir",
         "mitigation": contents.mitigation or None,
         "headline": _headline(Headline.of(contents)),
-        "functions": [_function(each, contents) for each in contents.functions],
+        "functions": [_function(each, contents, sources) for each in contents.functions],
         "totals": _sums(Sums.of([each.report for each in contents.allocations])),
         "measured": measured_data(contents.measured) if contents.measured else None,
     }
@@ -50,7 +52,9 @@ def _headline(headline: Headline | None) -> dict[str, object] | None:
     }
 
 
-def _function(function: ReportedFunction, contents: Contents) -> dict[str, object]:
+def _function(
+    function: ReportedFunction, contents: Contents, sources: SourceLines
+) -> dict[str, object]:
     report = function.report
     launch = report.launch
     return {
@@ -62,7 +66,9 @@ def _function(function: ReportedFunction, contents: Contents) -> dict[str, objec
         "subgroup_size": launch.subgroup_size if launch else None,
         "note": report.note or None,
         "has_conflicts": report.has_conflicts,
-        "allocations": [_allocation(row, contents.bank_maps) for row in function.allocations],
+        "allocations": [
+            _allocation(row, contents.bank_maps, sources) for row in function.allocations
+        ],
     }
 
 
@@ -70,17 +76,18 @@ def _data(table: Sequence[Column[Row]], row: Row) -> dict[str, object]:
     return {key: value for column in table for key, value in column.data(row).items()}
 
 
-def _allocation(row: AllocationRow, bank_maps: bool) -> dict[str, object]:
+def _allocation(row: AllocationRow, bank_maps: bool, sources: SourceLines) -> dict[str, object]:
     report = row.report
     return {
         **_data(columns.ALLOCATION_COLUMNS, row),
+        "source_line": sources.line(report.location),
         "proposed": report.is_proposed,
         "has_conflicts": report.has_conflicts,
         "layouts": {
-            **{name: _layout(count) for name, count in report.layouts.items()},
-            "proposal": _layout(report.proposal),
+            **{name: _layout(report, count) for name, count in report.layouts.items()},
+            "proposal": _layout(report, report.proposal),
         },
-        "accesses": [_access(each, bank_maps) for each in row.accesses],
+        "accesses": [_access(each, bank_maps, sources) for each in row.accesses],
         "unknown": [{"reason": u.reason, "location": u.location} for u in report.unknown],
         "assumptions": list(report.assumptions),
         "remarks": list(report.remarks),
@@ -88,7 +95,7 @@ def _allocation(row: AllocationRow, bank_maps: bool) -> dict[str, object]:
     }
 
 
-def _layout(count: LayoutCount | None) -> dict[str, object] | None:
+def _layout(report: AllocationReport, count: LayoutCount | None) -> dict[str, object] | None:
     if count is None:
         return None
     return {
@@ -96,6 +103,7 @@ def _layout(count: LayoutCount | None) -> dict[str, object] | None:
         **_layout_data(count.layout),
         "lds_bytes": count.lds_bytes,
         "conflict_cycles": count.conflict_cycles,
+        "lds_cycles": report.lds_cycles(count),
     }
 
 
@@ -108,9 +116,10 @@ def _layout_data(layout: Layout) -> dict[str, object]:
     return {"swizzles": swizzles, "padding_elements": layout.padding_elements}
 
 
-def _access(row: AccessRow, bank_maps: bool) -> dict[str, object]:
+def _access(row: AccessRow, bank_maps: bool, sources: SourceLines) -> dict[str, object]:
     group, allocation = row.group, row.allocation
     data = _data(columns.ACCESS_COLUMNS, row)
+    data["source_lines"] = [sources.line(each) for each in group.locations]
     for name, count in allocation.layouts.items():
         data[name] = None
         if count is not None:
@@ -149,4 +158,9 @@ def _sums(sums: Sums) -> dict[str, object]:
         name: {"conflict_cycles": cycles, "lds_bytes": size}
         for name, (cycles, size) in sums.of_layouts.items()
     }
-    return data | {"complete": sums.complete}
+    return {
+        **data,
+        "lds_cycles": sums.lds_cycles,
+        "ideal_lds_cycles": sums.ideal_cycles,
+        "complete": sums.complete,
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from . import columns
 from .bank_map_text import LEGEND, map_text
-from .columns import Column, Row, Unit, shown_type
+from .columns import IDEAL_WORDS, Column, Row, Unit, shown_type
 from .contents import (
     NO_ALLOCATIONS,
     AllocationRow,
@@ -15,13 +15,14 @@ from .contents import (
     ReportedFunction,
     function_heading,
     notes_of,
-    sums_lines,
+    sums_sentence,
 )
 from .headline import Headline
 from .markdown_text import escaped, inline_code
 from .measured import words
 from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
+from .source_lines import SourceLines, first_lines
 
 
 def markdown_report(contents: Contents) -> str:
@@ -40,12 +41,20 @@ def _lines(contents: Contents) -> Iterator[str]:
         if contents.bank_maps and headline.known:
             yield from ("", escaped(LEGEND))
     maps = shown_maps(contents.allocations) if contents.bank_maps else {}
+    sources = SourceLines()
     for function in contents.functions:
         yield from _function(function, maps)
+        yield from _sources(first_lines(function, sources))
     if contents.is_empty:
         yield from ("", f"{NO_ALLOCATIONS.capitalize()}.")
     if contents.measured is not None:
         yield from _measured(contents.measured)
+
+
+def _sources(lines: Mapping[str, str]) -> Iterator[str]:
+    if lines:
+        yield from ("", "| at | source |", "| --- | --- |")
+        yield from (f"| {escaped(place)} | {inline_code(text)} |" for place, text in lines.items())
 
 
 def _measured(measurements: Measurements) -> Iterator[str]:
@@ -70,8 +79,7 @@ def _function(function: ReportedFunction, maps: Mapping[int, AccessMaps]) -> Ite
     if not function.allocations:
         return
     yield ""
-    cycles, sizes = sums_lines(function)
-    yield f"{cycles.capitalize()}; {sizes}."
+    yield sums_sentence(function)
     yield ""
     rows = function.allocations
     titles = [_allocation_title(column) for column in columns.ALLOCATION_COLUMNS]
@@ -81,8 +89,11 @@ def _function(function: ReportedFunction, maps: Mapping[int, AccessMaps]) -> Ite
 
 
 def _allocation_title(column: Column[AllocationRow]) -> str:
-    cycles = column.unit is Unit.CONFLICT_CYCLES
-    return f"{column.title} before / padded / chosen" if cycles else column.title
+    if column.unit is Unit.CONFLICT_CYCLES:
+        return f"{column.title} before / padded / chosen"
+    if column.unit is Unit.CYCLES:
+        return f"{column.title} {' / '.join(IDEAL_WORDS)}"
+    return column.title
 
 
 def _table(

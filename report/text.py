@@ -16,11 +16,12 @@ from . import columns
 from .bank_map_text import LEGEND, map_text
 from .columns import (
     Column,
+    OfIdeal,
     PerLayout,
     Place,
     Row,
     Unit,
-    layout_words,
+    figure_words,
     shown_value,
 )
 from .consoles import text_console
@@ -39,6 +40,7 @@ from .headline import Headline
 from .measured import words
 from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
+from .source_lines import SourceLines, first_lines
 
 PLAIN_WIDTH = 100
 """Columns where the output is not a terminal."""
@@ -59,8 +61,10 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
                 console.print(Text(LEGEND, style="dim"))
         console.print()
     maps = shown_maps(contents.allocations) if contents.bank_maps else {}
+    sources = SourceLines()
     for function in contents.functions:
         _print_function(console, function, maps)
+        _print_sources(console, first_lines(function, sources))
     if contents.is_empty:
         console.print(f"{contents.title}: {NO_ALLOCATIONS}")
     if contents.measured is not None:
@@ -85,6 +89,17 @@ def _print_function(
     for row in function.allocations:
         console.print()
         _print_allocation(console, row, maps)
+    console.print()
+
+
+def _print_sources(console: Console, lines: Mapping[str, str]) -> None:
+    """Prints source lines behind their places, each in one line however long it is."""
+    if not lines:
+        return
+    width = max(map(len, lines))
+    console.print("  source")
+    for place, text in lines.items():
+        console.print(Text(f"   {place:<{width}}  {text}"), soft_wrap=True)
     console.print()
 
 
@@ -119,17 +134,20 @@ def _lines(table: Sequence[Column[Row]], row: Row, place: Place) -> Iterator[tup
     allocation = row.allocation
     for column in table:
         value = column.value(row)
-        if column.place is not place or (isinstance(value, PerLayout) and not value.figures):
+        several = isinstance(value, PerLayout | OfIdeal)
+        if column.place is not place or (several and not value.figures):
             continue
         title = column.heading(allocation)
-        if isinstance(value, PerLayout):
-            title += f" {' / '.join(layout_words(allocation))}"
+        if several:
+            title += f" {' / '.join(figure_words(value, allocation))}"
         yield title, column.brief(row) if column.brief else shown_value(value)
 
 
 def _access_table(row: AllocationRow) -> Table:
     """Returns a table with all words in one wide column, and a column for each figure."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=True)
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True, expand=True
+    )
     figures = [column for column in columns.ACCESS_COLUMNS if column.unit.is_number]
     words = [column for column in columns.ACCESS_COLUMNS if not column.unit.is_number]
     for position, column in enumerate(figures):

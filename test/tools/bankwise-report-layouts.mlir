@@ -14,8 +14,9 @@
 // CHECK-LABEL: @hinted:
 // CHECK:       memref<2048xf32> as 64x32
 // CHECK-NEXT:  swizzled with xor_shuffle<32, 1, 32, 1>: 62 -> 0 conflict cycles
+// CHECK-NEXT:  LDS cycles as it stands / ideal: 2 / 2
 // CHECK-NEXT:  LDS bytes before / padded / chosen: 8,192 / 8,704 / 8,192
-// CHECK:       read: 1 ds_read_b32 {{.*}} 1 62 2 0
+// CHECK:       read: 1 ds_read_b32 {{.*}} 1 62 2 0 2 2
 // CHECK-NEXT:  row = lane, column = 0
 func.func @hinted() -> f32 attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -32,6 +33,7 @@ func.func @hinted() -> f32 attributes {translation_info = #info} {
 // CHECK-LABEL: @padded:
 // CHECK:       memref<64x33xf32> as 64x32
 // CHECK-NEXT:  padded by 4 bytes a row: 62 -> 0 conflict cycles
+// CHECK-NEXT:  LDS cycles as it stands / ideal: 2 / 2
 // CHECK-NEXT:  LDS bytes before / padded / chosen: 8,192 / 8,704 / 8,448
 // CHECK:       row = lane, column = 0
 func.func @padded() -> f32 attributes {translation_info = #info} {

@@ -14,28 +14,31 @@
 // CHECK:      Bank conflicts of bankwise-report.mlir
 // CHECK:      @k_tile: gfx942, 256 lanes in 4 waves of 64
 // CHECK-NEXT: conflict cycles of a workgroup: 1,536 before, 128 padded, 0 proposed
+// CHECK-NEXT: LDS cycles: 2,176 as it stands, 640 ideal
 // CHECK-NEXT: LDS bytes: 16,384 before, 16,896 padded, 16,384 proposed
-// CHECK:      1. tensor<64x128xf16>  65:8
+// CHECK:      1. tensor<64x128xf16>  68:8
 // CHECK-NEXT: proposed: swizzled with xor_shuffle<64, 16, 128, 1>: 1,536 -> 0 conflict cycles
-// CHECK:      LDS bytes before / padded / proposed: 16,384 / 16,896 / 16,384
-// CHECK:      access {{ +}} runs {{ +}} before {{ +}} padded {{ +}} proposed
-// CHECK:      1 write x 4: 4 ds_write_b128 66:8 {{ +}} 4 {{ +}} 0 {{ +}} 128 {{ +}} 0
-// CHECK-NEXT: row = 16*i + 4*wave + lane/16, column = 8*(lane%16)
-// CHECK-NEXT: 2 read x 16: 16 ds_read_b128 68:8 {{ +}} 4 {{ +}} 1,536 {{ +}} 0 {{ +}} 0
-// CHECK-NEXT: row = 16*(i/4) + lane%16, column = 32*(i%4) +
+// CHECK:      LDS cycles as it stands / ideal: 2,176 / 640
+// CHECK-NEXT: LDS bytes before / padded / proposed: 16,384 / 16,896 / 16,384
+// CHECK:      access runs before padded proposed cycles ideal
+// CHECK:      1 write x 4: 4 ds_write_b128 69:8 4 0 128 0 128 128
+// CHECK-NEXT: row = 16*i + 4*wave + lane/16, column =
+// CHECK-NEXT: 8*(lane%16)
+// CHECK-NEXT: 2 read x 16: 16 ds_read_b128 71:8 4 1,536 0 0 2,048 512
+// CHECK-NEXT: row = 16*(i/4) + lane%16, column =
 // CHECK:      @nothing_here: no workgroup allocations
 
 // MD:      ### Bank conflicts of `bankwise-report.mlir`
 // MD:      **`@k_tile`**: gfx942, 256 lanes in 4 waves of 64
-// MD:      | 1 | `tensor<64x128xf16>` | 65:8 | 1,536 / 128 / 0 (proposed) | 16,384 / 16,896 / 16,384 | proposed: swizzled with xor\_shuffle\<64, 16, 128, 1\>:
-// MD:      | 2 | read x 16 | 68:8 | `16 ds_read_b128` | `row = 16*(i/4) + lane%16, column = 32*(i%4) + 8*(lane/16); i = 0..15` | 4 | 1,536 | 0 | 0 |
+// MD:      | 1 | `tensor<64x128xf16>` | 68:8 | 1,536 / 128 / 0 (proposed) | 2,176 / 640 | 16,384 / 16,896 / 16,384 | proposed: swizzled with xor\_shuffle\<64, 16, 128, 1\>:
+// MD:      | 2 | read x 16 | 71:8 | `16 ds_read_b128` | `row = 16*(i/4) + lane%16, column = 32*(i%4) + 8*(lane/16); i = 0..15` | 4 | 1,536 | 0 | 0 | 2,048 | 512 |
 
 // JSON:      "version": 1,
 // JSON:      "mode": "ir",
 // JSON:      "name": "k_tile",
 // JSON:      "file": "-",
 // JSON:      "type": "tensor<64x128xf16>",
-// JSON:      "location": "<stdin>:65:8",
+// JSON:      "location": "<stdin>:68:8",
 // JSON:      "proposed": true,
 // JSON:      "chosen": {
 // JSON:      "swizzles": [

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,8 +36,8 @@ def test_markdown_escapes_what_comes_from_the_input(evil: Contents) -> None:
     outside_code = "".join(text.split("``")[::2])
     assert "<script>" not in outside_code
     rows = [line for line in text.splitlines() if line.startswith("| 1 |")]
-    # Six columns whatever bars the names contain.
-    assert len(rows[0].replace("\\|", "").strip("|").split("|")) == 6
+    # Seven columns whatever bars the names contain.
+    assert len(rows[0].replace("\\|", "").strip("|").split("|")) == 7
 
 
 def test_names_reach_no_format_with_control_characters(contents: Contents) -> None:
@@ -73,6 +74,12 @@ def test_json_holds_the_numbers(contents: Contents) -> None:
         "wavefronts": 64,
         "instructions": {"ds_read_b32": 1},
     }
+    # Each of the 64 lanes wants a word of its own, and 32 banks deliver them in 2 cycles.
+    assert access["ideal_lds_cycles"] == 2
+    assert (first["layouts"]["standing"]["lds_cycles"], first["ideal_lds_cycles"]) == (64, 2)
+    sums = sum(allocation["ideal_lds_cycles"] for allocation in (first, second))
+    assert document["totals"]["ideal_lds_cycles"] == sums
+    assert access["source_lines"] == ["" for _ in access["locations"]]
     worst = access["bank_maps"]["before"]
     assert [word["lanes"] for word in worst["banks"][0]] == [[lane] for lane in range(32)]
     assert document["totals"]["before"]["conflict_cycles"] == 124
@@ -183,12 +190,12 @@ def test_a_new_column_is_one_entry_and_in_every_format(
     monkeypatch.setattr(columns, "ACCESS_COLUMNS", accesses)
     monkeypatch.setattr(columns, "ALLOCATION_COLUMNS", (*columns.ALLOCATION_COLUMNS, rows))
     text = text_report(contents)
-    assert "proposed   lanes" in text
+    assert "ideal  lanes" in text
     assert "1,234" in text
     assert "owner: a wave" in text
     assert "   rows: 5,678" in text
     markdown = markdown_report(contents)
-    assert "| proposed | lanes | owner |" in markdown
+    assert "| ideal | lanes | owner |" in markdown
     assert "| 1,234 | a wave |" in markdown
     assert "| decision | rows |" in markdown
     page = html_report(contents)
@@ -201,3 +208,17 @@ def test_a_new_column_is_one_entry_and_in_every_format(
     assert allocation["row_count"] == 5678
     assert allocation["accesses"][0]["lanes_used"] == 1234
     assert allocation["accesses"][0]["owner"] == "a wave"
+
+
+def test_source_lines_are_shown_whole_in_every_format(contents: Contents, tmp_path: Path) -> None:
+    line = f"%v = memref.load %m[%x, %c0] {{{'x' * 300}}}"
+    path = tmp_path / "kernel.mlir"
+    path.write_text(f"\n  {line}\n")
+    (function,) = contents.functions
+    first, *others = function.allocations
+    (access,) = first.accesses
+    group = replace(access.group, locations=(f"{path}:2:3",))
+    row = replace(first, accesses=(replace(access, group=group),), inputs=[str(path)])
+    changed = replace(contents, functions=(replace(function, allocations=(row, *others)),))
+    for render in (text_report, markdown_report, html_report, json_report):
+        assert line in re.sub(r"\n *", "", render(changed))

@@ -20,10 +20,12 @@ def test_a_line_is_read_once_and_without_indentation(tmp_path: Path) -> None:
     assert lines.line(f"{path}:9:1") == lines.line(f"{path}:0:1") == ""
 
 
-def test_long_lines_are_cut_off(tmp_path: Path) -> None:
+def test_lines_are_whole_unless_nobody_has_written_them(tmp_path: Path) -> None:
     path = tmp_path / "a.mlir"
-    path.write_text("x" * 1000)
-    assert SourceLines().line(f"{path}:1:1") == "x" * 240 + " ..."
+    path.write_text("\n".join(["x" * 9_999, "y" * 12_345, "\ta\tb \x1b[2J"]))
+    assert SourceLines().line(f"{path}:1:1") == "x" * 9_999
+    assert SourceLines().line(f"{path}:2:1") == f"{'y' * 10_000} ... and 2,345 more characters"
+    assert SourceLines().line(f"{path}:3:1") == "a b \\x1b[2J"
 
 
 @pytest.mark.parametrize("place", ["", "-:1:1", "none.mlir:1:1", "a.mlir", "a.mlir:x:1", "/:1:1"])
