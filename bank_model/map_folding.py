@@ -42,6 +42,7 @@ class FoldedMap:
 
     Attributes:
         shown: the map of that phase.
+        instruction: the number of the machine instruction that it is a phase of.
         instructions: how many machine instructions the accesses are.
         phases: how many phases have an active lane, in all instructions and issues together.
         same: the (instruction, issue, phase) that have the same map, the shown one among them.
@@ -50,6 +51,7 @@ class FoldedMap:
     """
 
     shown: BankMap
+    instruction: int
     instructions: int
     phases: int
     same: tuple[Place, ...]
@@ -76,10 +78,26 @@ def folded_map(
 
     Returns None where no lane is ever active. Raises what `machine_accesses` raises.
     """
-    machines = [
+    machines = _machines(target, tile, layout, accesses)
+    return fold_maps(machines, target.bank_width_bytes)
+
+
+def instruction_of(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess], number: int
+) -> MachineAccess:
+    """Returns the machine instruction of accesses under `layout` that has a number in their maps.
+
+    Raises what `machine_accesses` raises.
+    """
+    return _machines(target, tile, layout, accesses)[number]
+
+
+def _machines(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+) -> list[MachineAccess]:
+    return [
         machine for access in accesses for machine in machine_accesses(target, tile, layout, access)
     ]
-    return fold_maps(machines, target.bank_width_bytes)
 
 
 def fold_maps(machines: Sequence[MachineAccess], bank_width_bytes: int = 4) -> FoldedMap | None:
@@ -108,7 +126,7 @@ def fold_maps(machines: Sequence[MachineAccess], bank_width_bytes: int = 4) -> F
             others += [found.cycles] * len(places)
     phases = len(same) + moved + len(others)
     cycles = (min(others), max(others)) if others else None
-    return FoldedMap(shown, len(machines), phases, tuple(sorted(same)), moved, cycles)
+    return FoldedMap(shown, worst[0], len(machines), phases, tuple(sorted(same)), moved, cycles)
 
 
 def _distinct_maps(

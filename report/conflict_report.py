@@ -30,12 +30,13 @@ from ..bank_model.layouts import (
     MAX_USEFUL_ALIGNMENT,
     AccessCost,
     Layout,
+    MachineAccess,
     PaddedLayout,
     PlainLayout,
     SwizzledLayout,
 )
 from ..bank_model.least_cycles import least_cycles
-from ..bank_model.map_folding import FoldedMap, folded_map
+from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
 from ..bank_model.targets import AccessKind, Target, target
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
@@ -175,6 +176,12 @@ class AllocationReport:
         assert self.target is not None
         assert self.tile is not None
         return folded_map(self.target, self.tile, layout, group.accesses)
+
+    def machine_access(self, group: AccessGroup, layout: Layout, number: int) -> MachineAccess:
+        """Returns the machine instruction of the group that has a number in its maps."""
+        assert self.target is not None
+        assert self.tile is not None
+        return instruction_of(self.target, self.tile, layout, group.accesses, number)
 
     def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
         """Returns the machine instructions of the group under `layout`.

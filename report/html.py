@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from .. import __version__
+from ..bank_model.layouts import PlainLayout
 from ..bank_model.shown_text import shown_command, shown_text
 from . import columns
 from .columns import shown_type
@@ -28,8 +29,10 @@ from .html_accesses import access_section, source_line
 from .html_legend import legend
 from .html_measured import measured_section
 from .html_page import html_page
+from .html_script import copy_button
 from .html_tables import access_table, allocation_table, code, cost, words_of
-from .shown_maps import AccessMaps, shown_maps
+from .markdown import markdown_report
+from .shown_maps import AccessMaps, Choices, all_phase_choices, shown_maps
 from .source_lines import SourceLines
 
 
@@ -45,15 +48,18 @@ def _body(contents: Contents) -> Iterator[str]:
     if headline is not None:
         yield from _headline(headline, contents)
     yield from _facts(contents)
+    yield '<p class="copies">' + copy_button(markdown_report(contents), "as Markdown, for an issue")
+    yield copy_button(shown_command(contents.command), "the command") + "</p>"
     if contents.measured is not None:
         yield from measured_section(contents.measured)
     maps = shown_maps(contents.allocations)
+    choices = all_phase_choices(maps.values())
     if maps:
         yield from legend(contents)
     sources = SourceLines()
     shown = [function for function in contents.functions if function.allocations]
     for function in shown:
-        yield from _function(function, maps, sources, several=len(shown) > 1)
+        yield from _function(function, maps, choices, sources, several=len(shown) > 1)
     yield from _without_allocations(contents)
     if contents.is_empty:
         yield f"<p>{NO_ALLOCATIONS.capitalize()}.</p>"
@@ -105,6 +111,7 @@ def _facts(contents: Contents) -> Iterator[str]:
 def _function(
     function: ReportedFunction,
     maps: Mapping[int, AccessMaps],
+    choices: Choices,
     sources: SourceLines,
     *,
     several: bool,
@@ -115,7 +122,7 @@ def _function(
         yield f"<p>{escape(sums_sentence(function))}</p>"
     yield from allocation_table(function.allocations)
     for row in function.allocations:
-        yield from _allocation(row, maps, sources)
+        yield from _allocation(row, maps, choices, sources)
 
 
 def _without_allocations(contents: Contents) -> Iterator[str]:
@@ -133,17 +140,22 @@ def _without_allocations(contents: Contents) -> Iterator[str]:
 
 
 def _allocation(
-    row: AllocationRow, maps: Mapping[int, AccessMaps], sources: SourceLines
+    row: AllocationRow,
+    maps: Mapping[int, AccessMaps],
+    choices: Choices,
+    sources: SourceLines,
 ) -> Iterator[str]:
     report = row.report
     yield f'<h3 id="allocation-{row.number}">{row.number}. {code(shown_type(report))}</h3>'
     if report.location:
         yield f"<p>{source_line(report.location, sources)}</p>"
     yield from words_of(columns.ALLOCATION_COLUMNS, row)
+    if report.chosen is not None and not isinstance(report.chosen.layout, PlainLayout):
+        yield f"<p>{copy_button(str(report.chosen.layout), 'the layout')}</p>"
     if row.accesses:
         yield from access_table(row)
     notes = notes_of(report, row.inputs)
     if notes:
         yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
     for access in row.accesses:
-        yield from access_section(maps[access.number], sources)
+        yield from access_section(maps[access.number], choices.get(access.number, ()), sources)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from ..bank_model.shown_text import shown_text
@@ -11,19 +11,26 @@ from . import columns
 from .bank_map_picture import bank_map_drawing, map_in_words
 from .conflict_report import shown_layout
 from .contents import AccessRow
+from .html_script import copy_button, picture_choice
 from .html_tables import code, words_of
-from .shown_maps import AccessMaps, ShownMap
+from .shown_maps import AccessMaps, PhaseChoice, ShownMap
 from .source_lines import SourceLines
 from .stripes import Drawing, stripes
 from .tile_picture import TilePicture, tile_picture
 
 
-def access_section(maps: AccessMaps, sources: SourceLines) -> Iterator[str]:
-    """Yields what is shown of an access; closed where it has conflicts in neither layout."""
+def access_section(
+    maps: AccessMaps, choices: Sequence[PhaseChoice], sources: SourceLines
+) -> Iterator[str]:
+    """Yields what is shown of an access; closed where it has conflicts in neither layout.
+
+    `choices` are the other phases that a reader may look at.
+    """
     access = maps.access
     state = " open" if any(_cycles(access)) else ""
     yield f'<details id="access-{access.number}"{state}><summary>{_summary(access)}</summary>'
     yield from words_of(columns.ACCESS_COLUMNS, access)
+    yield f"<p>{copy_button(str(access.group.pattern), 'the formula')}</p>"
     yield from _places(access, sources)
     if maps.same_as is not None:
         number = maps.same_as.number
@@ -33,10 +40,18 @@ def access_section(maps: AccessMaps, sources: SourceLines) -> Iterator[str]:
     elif not maps.maps:
         yield "<p>No lane is ever active.</p>"
     else:
+        if len(choices) > 1:
+            yield _choice(maps, choices)
         yield '<div class="pair">'
-        yield from _figures(maps)
+        yield from _figures(maps.maps, access)
         yield "</div>"
     yield "</details>"
+
+
+def _choice(maps: AccessMaps, choices: Sequence[PhaseChoice]) -> str:
+    pictures = ("\n".join(_figures(each.maps, maps.access)) for each in choices)
+    worst = "the worst phase" if len(maps.maps) == 1 else "the worst phase of each layout"
+    return picture_choice("shown:", [worst, *(each.words for each in choices)], pictures)
 
 
 def _cycles(access: AccessRow) -> tuple[int, int]:
@@ -77,19 +92,18 @@ def source_line(location: str, sources: SourceLines) -> str:
     return f"{place} {code(text)}" if text else place
 
 
-def _figures(maps: AccessMaps) -> Iterator[str]:
+def _figures(maps: Sequence[ShownMap], access: AccessRow) -> Iterator[str]:
     """Yields the map before beside the chosen one, each above where its words lie in memory.
 
     Maps that are equal are one, beside where the words lie.
     """
-    access = maps.access
-    first, *others = maps.maps
+    first, *others = maps
     if not others:
         yield from ("<figure>", *_bank_map(first, access), "</figure>")
         for lies in _tile_pictures(first, access):
             yield from ("<figure>", *_lies(lies, access), "</figure>")
         return
-    for shown in maps.maps:
+    for shown in maps:
         (lies,) = _tile_pictures(shown, access)
         yield from ("<figure>", *_bank_map(shown, access), *_lies(lies, access), "</figure>")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from html import escape
 
+from .html_script import SCRIPT
 from .stripes import STRIPE_STYLE
 
 COLOURS = """\
@@ -68,6 +69,12 @@ figure p { font-size: .9em; color: var(--soft); }
   .legend dl { grid-template-columns: max-content minmax(0, 1fr); } }
 @media (min-width: 1100px) {
   .legend dl { grid-template-columns: repeat(2, max-content minmax(0, 1fr)); } }
+button { font: inherit; font-size: .8rem; color: var(--ink); background: var(--head);
+  border: 1px solid var(--line); border-radius: 6px; padding: .1rem .5rem; cursor: pointer; }
+.choice { display: block; margin: .5rem 0; } .choice[hidden] { display: none; }
+select { font: inherit; font-size: .9rem; color: var(--ink); background: var(--paper);
+  border: 1px solid var(--line); border-radius: 6px; padding: .1rem .3rem; max-width: 100%; }
+.copies { display: flex; flex-wrap: wrap; gap: .4rem; }
 footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 """
     + STRIPE_STYLE
@@ -88,6 +95,8 @@ def html_page(title: str, body: str) -> str:
 </head>
 <body>
 {body}
+<script>
+{SCRIPT}</script>
 </body>
 </html>
 """

@@ -6,14 +6,17 @@ Every format walks `shown_maps`. An access whose maps are those of an earlier on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
-from ..bank_model.bank_map import BankMap
+from ..bank_model.bank_map import BankMap, bank_map
 from ..bank_model.layout_counts import LayoutCount
+from ..bank_model.layouts import MachineAccess
 from ..bank_model.map_folding import FoldedMap
 from .bank_map_text import folding_caption, phase_caption
 from .columns import chosen_word
+from .conflict_report import AccessGroup
 from .contents import AccessRow, AllocationRow
 
 
@@ -97,12 +100,8 @@ def _maps(access: AccessRow) -> Iterator[ShownMap]:
     chosen = _shown(word, allocation.chosen, access)
     if chosen is None:
         yield before
-    elif chosen.looks == before.looks:
-        folding = _joined({"before": before.folding, word: chosen.folding})
-        both = before.by_layout + chosen.by_layout
-        yield ShownMap(f"before and {word}", both, before.caption, folding)
     else:
-        yield from (before, chosen)
+        yield from _joined_maps((before, chosen))
 
 
 def _shown(layouts: str, count: LayoutCount | None, access: AccessRow) -> ShownMap | None:
@@ -111,10 +110,119 @@ def _shown(layouts: str, count: LayoutCount | None, access: AccessRow) -> ShownM
     folded = access.allocation.folded_map(group, count.layout)
     if folded is None:
         return None
-    issue = f"{group.issue_name} {folded.shown.issue}" if group.issues > 1 else ""
-    folding = folding_caption(folded, group.issue_name)
-    caption = phase_caption(folded.shown, issue)
-    return ShownMap(layouts, ((count, folded),), caption, folding)
+    return _of_phase(layouts, count, folded, group, folding_caption(folded, group.issue_name))
+
+
+def _of_phase(
+    layouts: str, count: LayoutCount, folded: FoldedMap, group: AccessGroup, folding: str
+) -> ShownMap:
+    issue = issue_words(group, folded.shown.issue)
+    return ShownMap(layouts, ((count, folded),), phase_caption(folded.shown, issue), folding)
+
+
+def issue_words(group: AccessGroup, issue: int) -> str:
+    """Returns which wave or issue it is, such as `wave 2`; empty where there is only one."""
+    return f"{group.issue_name} {issue}" if group.issues > 1 else ""
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseChoice:
+    """Another phase of an access that a reader may look at.
+
+    Attributes:
+        words: which phase it is, and how many cycles it takes under each layout.
+        maps: its maps, as those of `AccessMaps`.
+    """
+
+    words: str
+    maps: tuple[ShownMap, ...]
+
+
+def phase_choices(shown: AccessMaps, most: int) -> list[PhaseChoice]:
+    """Returns the phases of the instruction whose worst phase is shown, at most `most` of them.
+
+    Those of the wave that is shown come first. A layout that splits the access into other
+    instructions shows the phase in which the first lane is served.
+    """
+    if not shown.maps:
+        return []
+    drawn = {each.layouts: each.by_layout for each in shown.maps}
+    before, *others = (pair for pairs in drawn.values() for pair in pairs)
+    allocation, group = shown.access.allocation, shown.access.group
+    layouts = [("before", before), *((chosen_word(allocation), pair) for pair in others)]
+    worst = before[1]
+    machines = [
+        allocation.machine_access(
+            group,
+            count.layout,
+            (worst if folded.instructions == worst.instructions else folded).instruction,
+        )
+        for _, (count, folded) in layouts
+    ]
+    first = worst.shown.issue
+    issues = [first, *(issue for issue in range(len(machines[0].addresses)) if issue != first)]
+    found: list[PhaseChoice] = []
+    for issue, phase in product(issues, range(len(machines[0].instruction.phases))):
+        if len(found) == most:
+            break
+        maps = [
+            bank_map(machine, issue, _phase_with(machine, machines[0].instruction.phases[phase][0]))
+            for machine in machines
+        ]
+        if all(each.cycles for each in maps):
+            found.append(_choice(group, layouts, maps))
+    return found
+
+
+Choices = Mapping[int, Sequence[PhaseChoice]]
+"""The phases that a reader may choose, by the numbers of accesses."""
+_MOST_OF_AN_ACCESS, _MOST_OF_A_REPORT = 8, 400
+"""A wave's accesses of 16 bytes have 8 phases on AMD, 4 on NVIDIA; 400 choices take a second."""
+
+
+def all_phase_choices(shown: Iterable[AccessMaps]) -> Choices:
+    """Returns the phases that a report offers, until it offers so many as fit into a page."""
+    found: dict[int, Sequence[PhaseChoice]] = {}
+    left = _MOST_OF_A_REPORT
+    for each in shown:
+        if each.same_as is None:
+            choices = phase_choices(each, min(left, _MOST_OF_AN_ACCESS))
+            found[each.access.number] = choices
+            left -= len(choices)
+    return found
+
+
+def _phase_with(machine: MachineAccess, lane: int) -> int:
+    return next(number for number, lanes in enumerate(machine.instruction.phases) if lane in lanes)
+
+
+def _choice(
+    group: AccessGroup,
+    layouts: Sequence[tuple[str, tuple[LayoutCount, FoldedMap]]],
+    maps: Sequence[BankMap],
+) -> PhaseChoice:
+    shown = [
+        _of_phase(word, count, replace(folded, shown=found), group, "")
+        for (word, (count, folded)), found in zip(layouts, maps, strict=True)
+    ]
+    phases = len(maps[0].instruction.phases)
+    place = f"phase {maps[0].phase + 1} of {phases}"
+    cycles = " → ".join(str(found.cycles) for found in maps)
+    noun = "cycle" if cycles == "1" else "cycles"
+    wave = issue_words(group, maps[0].issue)
+    words = f"{', '.join(part for part in (wave, place) if part)}: {cycles} {noun}"
+    return PhaseChoice(words, tuple(_joined_maps(shown)))
+
+
+def _joined_maps(maps: Sequence[ShownMap]) -> Iterator[ShownMap]:
+    """Yields the maps under several layouts, as one where they look alike."""
+    first, *others = maps
+    if not others or any(each.looks != first.looks for each in others):
+        yield from maps
+        return
+    foldings = {each.layouts: each.folding for each in maps}
+    both = tuple(pair for each in maps for pair in each.by_layout)
+    yield ShownMap(" and ".join(foldings), both, first.caption, _joined(foldings))
 
 
 def _joined(foldings: Mapping[str, str]) -> str:
