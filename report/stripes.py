@@ -50,6 +50,7 @@ class Cell:
         lane: the lane whose colour it has.
         lines: its text, one line or two.
         title: what a reader sees who points at it.
+        width: how many columns it takes; all of them are in one stripe.
     """
 
     bank: int
@@ -58,6 +59,7 @@ class Cell:
     lane: int
     lines: tuple[str, ...]
     title: str
+    width: int = 1
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Drawing:
         labels: all other text.
         heading: what the labels on the left or the numbers on top are, in the corner.
         idle: what is said in the place of a stripe without cells.
+        step: by how much the numbers above the columns grow.
     """
 
     banks: int
@@ -104,6 +107,7 @@ class Drawing:
     labels: tuple[Label, ...]
     heading: str = "bank"
     idle: str = "no lane wants these banks"
+    step: int = 1
 
 
 def stripes(drawing: Drawing) -> Iterator[str]:
@@ -134,15 +138,15 @@ def standalone(drawing: Drawing, colours: str) -> Iterator[str]:
 
 
 def _idle_stripe(drawing: Drawing, shown: range) -> Iterator[str]:
-    yield from _bank_numbers(shown)
+    yield from _column_numbers(drawing, shown)
     yield _bed(shown, TOP, _IDLE_ROW)
     middle = f'x="{LEFT + len(shown) * CELL_WIDTH // 2}" y="{TOP + _IDLE_ROW // 2 + _BASELINE}"'
     yield f'<text class="soft" {middle}>{escape(drawing.idle)}</text>'
 
 
-def _bank_numbers(shown: range) -> Iterator[str]:
+def _column_numbers(drawing: Drawing, shown: range) -> Iterator[str]:
     for bank in shown:
-        yield _text(str(bank), _middle(bank, shown), TOP - 4, "soft")
+        yield _text(str(bank * drawing.step), _middle(bank, shown), TOP - 4, "soft")
 
 
 def _bed(shown: range, top: int, height: int) -> str:
@@ -154,7 +158,7 @@ def _stripe(drawing: Drawing, shown: range) -> Iterator[str]:
     if not shown.start:
         place = f'x="{LEFT - 4}" y="{TOP - 4}" textLength="{LEFT - 6}"'
         yield f'<text class="soft left" {place} {_NARROWER}>{escape(drawing.heading)}</text>'
-    yield from _bank_numbers(shown)
+    yield from _column_numbers(drawing, shown)
     for top, height in drawing.beds:
         yield _bed(shown, top, height)
     for cell in drawing.cells:
@@ -182,14 +186,14 @@ def _label(label: Label) -> str:
 
 def _cell(cell: Cell, shown: range, wave_size: int) -> str:
     colour = lane_colour(cell.lane, wave_size)
-    x = _left(cell.bank, shown)
+    x, width = _left(cell.bank, shown), cell.width * CELL_WIDTH
     rectangle = (
-        f'<rect class="cell" x="{x}" y="{cell.top}" width="{CELL_WIDTH}" height="{cell.height}" '
+        f'<rect class="cell" x="{x}" y="{cell.top}" width="{width}" height="{cell.height}" '
         f'fill="{colour.fill}"/>'
     )
     ink = "on-dark" if colour.is_dark else "on-light"
     texts = "".join(
-        _text(line, _middle(cell.bank, shown), y, ink)
+        _text(line, x + width / 2, y, ink, cell.width)
         for line, y in zip(cell.lines, _baselines(cell), strict=True)
     )
     return f"<g><title>{escape(cell.title)}</title>{rectangle}{texts}</g>"
@@ -202,9 +206,9 @@ def _baselines(cell: Cell) -> Iterator[int]:
         yield round(first + number * _LINE_PITCH)
 
 
-def _text(text: str, x: float, y: int, style: str) -> str:
+def _text(text: str, x: float, y: int, style: str, columns: int = 1) -> str:
     narrow = ""
-    if len(text) > _CHARACTERS:
+    if len(text) > _CHARACTERS * columns:
         narrow = f' textLength="{_WIDEST_TEXT}" {_NARROWER}'
     return f'<text class="{style}" x="{x:g}" y="{y}"{narrow}>{escape(text)}</text>'
 
