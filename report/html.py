@@ -31,6 +31,7 @@ from .html_measured import measured_section
 from .html_page import html_page
 from .html_script import copy_button
 from .html_tables import access_table, allocation_table, code, cost, words_of
+from .html_whole_tile import whole_tile_section
 from .markdown import markdown_report
 from .shown_maps import AccessMaps, Choices, all_phase_choices, shown_maps
 from .source_lines import SourceLines
@@ -149,13 +150,15 @@ def _allocation(
     yield f'<h3 id="allocation-{row.number}">{row.number}. {code(shown_type(report))}</h3>'
     if report.location:
         yield f"<p>{source_line(report.location, sources)}</p>"
-    yield from words_of(columns.ALLOCATION_COLUMNS, row)
-    if report.chosen is not None and not isinstance(report.chosen.layout, PlainLayout):
-        yield f"<p>{copy_button(str(report.chosen.layout), 'the layout')}</p>"
+    chosen, button = report.chosen, ""
+    if chosen is not None and not isinstance(chosen.layout, PlainLayout):
+        button = copy_button(str(chosen.layout), "the layout")
+    yield from words_of(columns.ALLOCATION_COLUMNS, row, button)
     if row.accesses:
         yield from access_table(row)
     notes = notes_of(report, row.inputs)
     if notes:
         yield "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+    yield from whole_tile_section(row)
     for access in row.accesses:
         yield from access_section(maps[access.number], choices.get(access.number, ()), sources)

@@ -12,10 +12,9 @@ from .bank_map_picture import bank_map_drawing, map_in_words
 from .conflict_report import shown_layout
 from .contents import AccessRow
 from .html_script import copy_button, picture_choice
-from .html_tables import code, words_of
+from .html_tables import code, svg_map, words_of
 from .shown_maps import AccessMaps, PhaseChoice, ShownMap
 from .source_lines import SourceLines
-from .stripes import Drawing, stripes
 from .tile_picture import TilePicture, tile_picture
 
 
@@ -29,8 +28,8 @@ def access_section(
     access = maps.access
     state = " open" if any(_cycles(access)) else ""
     yield f'<details id="access-{access.number}"{state}><summary>{_summary(access)}</summary>'
-    yield from words_of(columns.ACCESS_COLUMNS, access)
-    yield f"<p>{copy_button(str(access.group.pattern), 'the formula')}</p>"
+    button = copy_button(str(access.group.pattern), "the formula")
+    yield from words_of(columns.ACCESS_COLUMNS, access, button)
     yield from _places(access, sources)
     if maps.same_as is not None:
         number = maps.same_as.number
@@ -116,7 +115,7 @@ def _bank_map(shown: ShownMap, access: AccessRow) -> Iterator[str]:
     yield f'<span class="soft">{escape(shown.caption)}</span></figcaption>'
     title = f"bank map of access {access.number} {shown.layouts}, {shown.caption}"
     label = f"{title}: {map_in_words(shown.drawn)}"
-    yield _picture(bank_map_drawing(shown.drawn), label)
+    yield svg_map(bank_map_drawing(shown.drawn), label)
     if shown.folding:
         yield f"<p>{escape(shown.folding[0].upper() + shown.folding[1:])}.</p>"
 
@@ -135,9 +134,4 @@ def _tile_pictures(shown: ShownMap, access: AccessRow) -> list[TilePicture]:
 
 def _lies(lies: TilePicture, access: AccessRow) -> Iterator[str]:
     yield f"<p>{escape(lies.caption)}.</p>"
-    yield _picture(lies.drawing, f"where the words of access {access.number} lie in memory")
-
-
-def _picture(drawing: Drawing, label: str) -> str:
-    inside = "".join(stripes(drawing))
-    return f'<div class="map" role="img" aria-label="{escape(label)}">{inside}</div>'
+    yield svg_map(lies.drawing, f"where the words of access {access.number} lie in memory")

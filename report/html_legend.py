@@ -25,11 +25,17 @@ _TERMS = (
         "the plain row-major layout; stock IREE's 64 bits behind every row; what the IR has or the "
         "compile chose, or <em>proposed</em> where nothing is chosen yet.",
     ),
+    (
+        "cycles, ideal",
+        "the LDS cycles of the code as it stands, conflict cycles among them; and the fewest in "
+        "which the LDS could deliver what the lanes want, in any layout.",
+    ),
     ("runs", "how often a workgroup issues one of the accesses, all waves together."),
     (
         "bank map",
         "one phase: lanes that the LDS serves together. A column is a bank, a row a cycle. The "
-        "worst phase is shown; the line below it says which others look the same.",
+        "worst phase is shown; the line below it says which others look the same. Others of its "
+        "instruction can be chosen above it.",
     ),
     (
         "cell",

@@ -74,6 +74,8 @@ button { font: inherit; font-size: .8rem; color: var(--ink); background: var(--h
 .choice { display: block; margin: .5rem 0; } .choice[hidden] { display: none; }
 select { font: inherit; font-size: .9rem; color: var(--ink); background: var(--paper);
   border: 1px solid var(--line); border-radius: 6px; padding: .1rem .3rem; max-width: 100%; }
+.counters code { overflow-wrap: normal; }
+section.measured { margin: 2.2rem 0; }
 .copies { display: flex; flex-wrap: wrap; gap: .4rem; }
 footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 """

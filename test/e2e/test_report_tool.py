@@ -81,7 +81,8 @@ def test_html_of_a_compile_is_small(tool: Tool, attention: Path) -> None:
     result = tool("bankwise-report", attention, *GFX942, "--format=html", "-o=r.html")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     page = (attention.parent / "r.html").read_text()
-    assert len(page) < 300_000
+    # Some 0.35 MB of it are pictures that wait to be chosen.
+    assert len(page) < 650_000
     # Eight accesses: some have the same map before and after, two have the maps of earlier ones.
     assert page.count('"bank map of access') == 9
     assert page.count("The bank maps are those of") == 2

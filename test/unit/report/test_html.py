@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +17,10 @@ from bankwise.report.contents import Contents, number_report
 from bankwise.report.headline import Headline
 from bankwise.report.html import html_report
 from bankwise.report.html_page import COLOURS
+from bankwise.report.html_script import SCRIPT
 from bankwise.report.lane_colours import contrast
+from bankwise.report.markdown import markdown_report
+from bankwise.report.shown_maps import all_phase_choices, shown_maps
 from bankwise.report.sources import report_files
 
 
@@ -58,8 +64,10 @@ def test_html_is_one_file_without_anything_from_outside(contents: Contents) -> N
     page = Page(text)
     assert page.references
     assert {*page.references} <= {f"#{name}" for name in page.ids}
-    for outside in ("http", "url(", "@import", "<script", "<link", "<img"):
+    for outside in ("http", "url(", "@import", "<link", "<img", "fetch(", "import("):
         assert outside not in text
+    assert page.tags.count("script") == 1
+    assert f"<script>\n{SCRIPT}</script>" in text
     assert len(page.ids) == len({*page.ids})
     for fact in ("gfx942", "dir/a.mlir", "bankwise-report dir/a.mlir", "row = lane, column = 0"):
         assert fact in page.text
@@ -131,8 +139,9 @@ def test_pictures_and_tables_can_be_read_without_eyes(contents: Contents) -> Non
 
 
 def test_html_escapes_what_comes_from_the_input(evil: Contents, evil_text: str) -> None:
-    page = Page(html_report(evil))
-    assert "script" not in page.tags
+    text = html_report(evil)
+    page = Page(text)
+    assert page.tags.count("script") == text.count("<script") == 1
     assert page.text.count(evil_text) >= 4
 
 
@@ -143,8 +152,9 @@ def test_source_lines_are_shown_and_escaped(
     path.write_text("".join(f"{line} // {evil_text}\n" for line in kernel_text.splitlines()))
     functions = number_report(report_files([str(path)], "gfx942"), [str(path)])
     contents = Contents((str(path),), ("bankwise-report",), "", functions, False)
-    page = Page(html_report(contents))
-    assert "script" not in page.tags
+    text = html_report(contents)
+    page = Page(text)
+    assert page.tags.count("script") == text.count("<script") == 1
     for operation in ("memref.alloc", "memref.load %m", "memref.store %v", "memref.load %n"):
         lines = path.read_text().splitlines()
         number = next(n for n, line in enumerate(lines, 1) if operation in line)
@@ -152,6 +162,66 @@ def test_source_lines_are_shown_and_escaped(
         assert lines[number - 1].strip() in page.text
     path.unlink()
     assert evil_text not in Page(html_report(contents)).text
+
+
+def pictures(page: Page) -> list[list[str]]:
+    """Returns the pictures of each choice, which the script unpacks."""
+    packed = [each["data-pictures"] for each in page.attributes if "data-pictures" in each]
+    return [json.loads(zlib.decompress(base64.b64decode(each or ""))) for each in packed]
+
+
+def test_all_phases_of_an_instruction_can_be_chosen(contents: Contents) -> None:
+    text = html_report(contents)
+    _, chosen = pictures(Page(text))[:2]
+    options = re.findall(r"<option>(.*?)</option>", text)
+    assert [each for each in options if "→" in each][:2] == [
+        "phase 1 of 2: 32 → 1 cycles",
+        "phase 2 of 2: 32 → 1 cycles",
+    ]
+    assert len(chosen) == 2
+    for number, picture in enumerate(chosen, 1):
+        assert f"phase {number} of 2: 32 cycles" in picture
+        assert f"phase {number} of 2: 1 cycle" in picture
+        assert picture.count('role="img"') == 4
+    # The first phase is the worst one: its pictures are those that the page shows.
+    assert re.sub(r"<p>The same for.*?</p>\n", "", section_of(text, 1)) == chosen[0]
+
+
+def section_of(text: str, access: int) -> str:
+    """Returns the pictures that the page shows of an access."""
+    begin = text.index('<div class="pair">\n', text.index(f'id="access-{access}"'))
+    return text[begin : text.index("\n</div>\n</details>", begin)].partition("\n")[2]
+
+
+def test_the_whole_tile_can_be_chosen(contents: Contents) -> None:
+    (by_bank, by_lane), *_ = pictures(Page(html_report(contents)))
+    assert "The bank of each element: the first 24 of 64 rows" in by_bank
+    assert "The lane of each word: the first 24 of 64 lines" in by_lane
+    assert by_bank.count("<figure>") == by_lane.count("<figure>") == 2
+
+
+def test_what_is_pasted_can_be_copied(contents: Contents) -> None:
+    page = Page(html_report(contents))
+    copied = [each["data-copy"] for each in page.attributes if "data-copy" in each]
+    assert copied[:2] == [markdown_report(contents), "bankwise-report dir/a.mlir"]
+    (function,) = contents.functions
+    chosen = function.allocations[0].report.chosen
+    assert chosen is not None
+    assert copied[2:4] == [str(chosen.layout), "row = lane, column = 0"]
+    # Without the script no button and no choice is seen.
+    for tag, attributes in zip(page.tags, page.attributes, strict=True):
+        if tag in ("button", "label"):
+            assert "hidden" in attributes
+
+
+def test_a_report_offers_so_many_phases_as_fit_into_a_page(contents: Contents) -> None:
+    shown = shown_maps(contents.allocations)
+    first = shown[1]
+    many = [replace(first, access=replace(first.access, number=n)) for n in range(500)]
+    offered = all_phase_choices(many)
+    assert sum(map(len, offered.values())) == 400
+    assert len(offered[0]) == 2
+    assert [*offered[499]] == []
 
 
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
