@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from html import escape
 
-from .html_script import SCRIPT
 from .stripes import STRIPE_STYLE
 
 COLOURS = """\
@@ -83,8 +82,9 @@ footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 )
 
 
-def html_page(title: str, body: str) -> str:
+def html_page(title: str, body: str, script: str = "") -> str:
     """Returns a document with the style of all pages; `body` is HTML, `title` is text."""
+    program = f"<script>\n{script}</script>\n" if script else ""
     return f"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -97,8 +97,6 @@ def html_page(title: str, body: str) -> str:
 </head>
 <body>
 {body}
-<script>
-{SCRIPT}</script>
-</body>
+{program}</body>
 </html>
 """

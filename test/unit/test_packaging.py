@@ -39,6 +39,7 @@ def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
         ("bankwise", "examples/attention_f16.mlir"),
         ("bankwise", "examples/transpose/row_major.mlir"),
         ("bankwise", "examples/assembly/transpose.s"),
+        ("bankwise", "docs/schemas/report.schema.json"),
         ("bankwise.sweep", "attention_shapes.json"),
     ],
 )
