@@ -26,6 +26,9 @@ class LdsTile:
             raise InvalidParameterError("shape", self.shape, "at least one dimension")
         for size in self.shape:
             require_positive("shape", size)
+        # The product of NumPy's integers would wrap around.
+        object.__setattr__(self, "shape", tuple(map(int, self.shape)))
+        object.__setattr__(self, "element_bits", int(self.element_bits))
 
     @property
     def elements(self) -> int:
@@ -70,7 +73,10 @@ class LdsAccess:
         require_positive("alignment", self.alignment)
         if self.weight < 0:
             raise InvalidParameterError("weight", self.weight, "integers >= 0")
-        elements = np.asarray(self.elements, dtype=np.int64)
+        given = np.asarray(self.elements)
+        if given.size and given.dtype.kind not in "iu":
+            raise InvalidParameterError("elements", given.dtype, "whole numbers of at most 64 bits")
+        elements = given.astype(np.int64, copy=False)
         if elements.ndim == 1:
             elements = elements[None]
         if elements.ndim != 2:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 
 class InvalidParameterError(ValueError):
     """A parameter has a value that the model cannot give a meaning to."""
@@ -18,9 +20,21 @@ class ProofError(ValueError):
     """A claim of a proof does not hold; the message names it."""
 
 
+def require_integer(parameter: str, value: object, allowed: str = "integers") -> int:
+    """Returns `value` as a number without limits, whatever integer it was.
+
+    Raises:
+        InvalidParameterError: it is no integer; `allowed` says what would be.
+    """
+    try:
+        return index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise InvalidParameterError(parameter, value, allowed) from None
+
+
 def require_positive(parameter: str, value: int) -> None:
     """Raises `InvalidParameterError` unless `value` is an integer of at least 1."""
-    if value < 1:
+    if require_integer(parameter, value, "integers >= 1") < 1:
         raise InvalidParameterError(parameter, value, "integers >= 1")
 
 
@@ -31,5 +45,5 @@ def is_power_of_two(value: int) -> bool:
 
 def require_power_of_two(parameter: str, value: int) -> None:
     """Raises `InvalidParameterError` unless `value` is 1, 2, 4, 8, ..."""
-    if not is_power_of_two(value):
+    if not is_power_of_two(require_integer(parameter, value, "powers of two")):
         raise InvalidParameterError(parameter, value, "powers of two")

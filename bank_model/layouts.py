@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
-from .errors import InvalidParameterError
+from .errors import InvalidParameterError, require_integer
+from .strided_layout import StridedLayout
 from .swizzles import Swizzle
 from .targets import LdsInstruction, Target
 
@@ -28,6 +29,10 @@ IntArray = npt.NDArray[np.integer]
 
 # LLVM never needs more for an LDS access, and allocations of vectors are aligned to it.
 MAX_USEFUL_ALIGNMENT = 16
+
+
+MOST_BYTES = 1 << 31
+"""What a layout may take to be counted, far beyond any LDS; addresses are counted in 32 bits."""
 
 
 class SubByteAccessError(InvalidParameterError):
@@ -69,6 +74,14 @@ class PlainInGroups(PlainLayout):
         return self.group
 
 
+def _check_padding(layout: PaddedLayout | SwizzledLayout, padding: int) -> None:
+    """Makes a padding a number without limits; raises InvalidParameterError for a negative one."""
+    whole = require_integer("padding_elements", padding, "integers >= 0")
+    if whole < 0:
+        raise InvalidParameterError("padding_elements", padding, "integers >= 0")
+    object.__setattr__(layout, "padding_elements", whole)
+
+
 @dataclass(frozen=True)
 class PaddedLayout:
     """Rows (the innermost dimension) followed by `padding_elements` unused elements each."""
@@ -76,8 +89,7 @@ class PaddedLayout:
     padding_elements: int
 
     def __post_init__(self) -> None:
-        if self.padding_elements < 0:
-            raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
+        _check_padding(self, self.padding_elements)
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
         """Returns physical element offsets of logical `elements` (any shape)."""
@@ -115,8 +127,7 @@ class SwizzledLayout:
     def __post_init__(self) -> None:
         if not self.swizzles:
             raise InvalidParameterError("swizzles", self.swizzles, "at least one swizzle")
-        if self.padding_elements < 0:
-            raise InvalidParameterError("padding_elements", self.padding_elements, "integers >= 0")
+        _check_padding(self, self.padding_elements)
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
         """Returns physical element offsets of logical `elements` (any shape)."""
@@ -153,7 +164,7 @@ class SwizzledLayout:
         return f"{chain}, padded by {self.padding_elements}" if self.padding_elements else chain
 
 
-Layout = PlainLayout | PaddedLayout | SwizzledLayout
+Layout = PlainLayout | PaddedLayout | SwizzledLayout | StridedLayout
 
 
 class LayoutKind(IntEnum):
@@ -172,11 +183,16 @@ ALL_KINDS = frozenset(LayoutKind)
 
 
 def layout_kind(layout: Layout) -> LayoutKind:
-    """Returns the family that `layout` belongs to."""
+    """Returns the family that `layout` belongs to.
+
+    Raises InvalidParameterError for strides of one's own, which no search finds.
+    """
     if isinstance(layout, PlainLayout):
         return LayoutKind.PLAIN
     if isinstance(layout, PaddedLayout):
         return LayoutKind.PADDING
+    if isinstance(layout, StridedLayout):
+        raise InvalidParameterError("layout", layout, "rows, padded or swizzled")
     if layout.padding_elements:
         return LayoutKind.SWIZZLE_AND_PADDING
     if not all(swizzle.IS_OWN_INVERSE for swizzle in layout.swizzles):
@@ -243,8 +259,9 @@ def machine_accesses(
     alike in all lanes, within the access's own aligned block; the alignment of a run is the
     largest power of two that divides all its byte addresses; the target splits it accordingly.
 
-    Raises InvalidParameterError for a wave of another size than the target's or elements outside
-    the tile, SubByteAccessError where a run of sub-byte elements starts or ends inside a byte.
+    Raises InvalidParameterError for a wave of another size than the target's, elements outside
+    the tile or more than `MOST_BYTES` of it, SubByteAccessError where a run of sub-byte elements
+    starts or ends inside a byte.
     """
     return tuple(
         MachineAccess(m.instruction, m.addresses[0], None if m.active is None else m.active[0])
@@ -260,6 +277,9 @@ def machine_batches(
     Returns pairs (machine access with addresses [members, issues, wave_size], index of each
     member's access in `accesses`). It raises what `machine_accesses` raises.
     """
+    size = layout.size_bytes(tile)
+    if size > MOST_BYTES:
+        raise InvalidParameterError("bytes of the tile", size, f"1 to {MOST_BYTES}")
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, access in enumerate(accesses):
         if access.elements.shape[1] != target.wave_size:
@@ -294,10 +314,11 @@ def _batches_of_alike(
     starts, active = _stacked([accesses[index] for index in members])
     if starts.size == 0:
         return []
-    if starts.min() < 0 or starts.max() + access.count > tile.elements:
+    first, last = int(starts.min()), int(starts.max()) + access.count - 1
+    if first < 0 or last >= tile.elements:
         raise InvalidParameterError(
             "elements",
-            f"{starts.min()} .. {starts.max() + access.count - 1}",
+            f"{first} .. {last}",
             f"0 .. {tile.elements - 1}, the elements of the tile",
         )
     batches: list[Batch] = []
@@ -342,7 +363,8 @@ def _pieces(
         whole = len(chosen) == len(starts)
         part, part_owners = (starts, owners) if whole else (starts[chosen], owners[chosen])
         cut = [(layout.offsets(tile, part + k), length, part_owners) for k, length in runs]
-        if isinstance(layout, SwizzledLayout) and runs == aligned and len(runs) > 1:
+        permutes = not isinstance(layout, PlainLayout | PaddedLayout)
+        if permutes and runs == aligned and len(runs) > 1:
             cut = _rejoined(cut, count)
         pieces += cut
     return pieces

@@ -29,6 +29,10 @@ from .errors import InvalidParameterError, is_power_of_two
 IntArray = npt.NDArray[np.integer]
 
 
+_HIGHEST_BIT = 62
+"""Of an offset in a NumPy array."""
+
+
 @dataclass(frozen=True)
 class NotExpressible:
     """The answer that a notation cannot describe a layout, and why."""
@@ -52,6 +56,8 @@ class LinearSwizzle:
 
     def __post_init__(self) -> None:
         for source, targets in self.columns:
+            if source > _HIGHEST_BIT:
+                raise InvalidParameterError("columns", source, f"bits 1 to {_HIGHEST_BIT}")
             if not 0 < targets < 1 << source:
                 raise InvalidParameterError(
                     "columns", (source, targets), f"target masks 1 .. 2**{source} - 1"

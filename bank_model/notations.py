@@ -28,6 +28,9 @@ from .layouts import Layout
 from .linear_swizzle import LinearSwizzle, NotExpressible
 from .swizzles import Swizzle
 
+_MOST_BITS = 31
+"""Of an offset; no memory that lanes share has more."""
+
 
 @dataclass(frozen=True)
 class CuteSwizzle:
@@ -48,6 +51,9 @@ class CuteSwizzle:
             raise InvalidParameterError("base", self.base, "integers >= 0")
         if self.shift < self.bits:
             raise InvalidParameterError("shift", self.shift, f"integers >= bits ({self.bits})")
+        if self.base + self.shift + self.bits > _MOST_BITS:
+            last = self.base + self.shift + self.bits
+            raise InvalidParameterError("base + shift + bits", last, f"integers up to {_MOST_BITS}")
 
     def linear(self) -> LinearSwizzle:
         """Returns the swizzle in the units of the CuTe layout."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
-from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PlainLayout, SwizzledLayout
+from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PaddedLayout, PlainLayout
 from .targets import AccessKind, LdsInstruction, Target
 
 
@@ -76,7 +76,9 @@ def _only_reorders(
     tile: LdsTile, layout: Layout, starts: list[int], count: int, runs: list[tuple[int, int]]
 ) -> bool:
     """Returns whether a swizzle reorders the elements of an access in its block, alike for all."""
-    if not isinstance(layout, SwizzledLayout) or len(runs) < 2 or len({n for _, n in runs}) > 1:
+    if isinstance(layout, PlainLayout | PaddedLayout):
+        return False
+    if len(runs) < 2 or len({n for _, n in runs}) > 1:
         return False
     orders: set[tuple[int, ...]] = set()
     for start in starts:
