@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.targets import AccessKind, Target
-from .errors import AccessError, TileArgumentError
+from .errors import AccessError, TileArgumentError, shortened
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
 from .lanes import IntArray, Lanes
 from .patterns import named_accesses
@@ -30,7 +30,7 @@ IndexFunction = Callable[..., Any]
 AccessArgument = str | IndexFunction | LdsAccess
 """A pattern or formula, a function of `lane` and the like, or an access of the bank model."""
 
-_BITS = re.compile(r"(.*\S)\s*:\s*(\d+)\s*", re.DOTALL)
+_BITS = re.compile(r"(.*\S)\s*:\s*(\d{1,9})\s*", re.DOTALL)
 _FORMULA = re.compile(r"[(\d]|.*\b(lane|wave|thread|reg|for)\b", re.DOTALL)
 
 
@@ -44,6 +44,9 @@ class TileAccesses:
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.text}"
+
+    def __repr__(self) -> str:
+        return f"<TileAccesses {self}: {len(self.accesses)} accesses>"
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class AccessReader:
         if not isinstance(given, str):
             raise TileArgumentError(
                 kind.value,
-                f"{given!r} is neither text, such as 'rows:128', nor a function of lane and reg, "
-                "nor an LdsAccess",
+                f"{shortened(repr(given))} is neither text, such as 'rows:128', nor a function of "
+                "lane and reg, nor an LdsAccess",
             )
         text = " ".join(given.split())
         try:
@@ -109,13 +112,13 @@ class AccessReader:
             )
         used = access.elements if access.active is None else access.elements[access.active]
         size = self.named.tile.elements
-        if used.size and (used.min() < 0 or used.max() + access.count > size):
+        if used.size and (used.min() < 0 or int(used.max()) + access.count > size):
             raise self._wrong(kind, text, f"it leaves the tile's elements 0 to {size - 1}")
         return TileAccesses(kind, text, (access,))
 
     @staticmethod
     def _wrong(kind: AccessKind, text: str, reason: str) -> TileArgumentError:
-        return TileArgumentError(kind.value, f"'{text}': {reason}")
+        return TileArgumentError(kind.value, f"'{shortened(text)}': {reason}")
 
     # -- formulas and functions --------------------------------------------------------------
 
@@ -129,7 +132,10 @@ class AccessReader:
         return self._vectors(kind, self._elements(indices, active), active, bits)
 
     def _of_function(self, kind: AccessKind, function: IndexFunction) -> tuple[LdsAccess, ...]:
-        names = list(inspect.signature(function).parameters)
+        try:
+            names = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            raise AccessError("its parameters cannot be read; write a lambda") from None
         for name in names:
             if name not in (*LANE_NAMES, REGISTER):
                 raise AccessError(
@@ -145,7 +151,10 @@ class AccessReader:
         parts = found if isinstance(found, tuple) else (found,)
         if any(np.asarray(part).dtype.kind not in "iub" for part in parts):
             raise AccessError("it returns what is no whole number; divide by `//`")
-        indices = tuple(np.broadcast_to(part, reg.shape).astype(np.int64) for part in parts)
+        try:
+            indices = tuple(np.broadcast_to(part, reg.shape).astype(np.int64) for part in parts)
+        except ValueError:
+            raise AccessError("it returns arrays of another shape than those that it got") from None
         active = np.ones(reg.shape, dtype=bool)
         return self._vectors(kind, self._elements(indices, active), active, None)
 

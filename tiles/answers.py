@@ -45,6 +45,9 @@ class Question:
             f"{self.lanes.wave_size}"
         )
 
+    def __repr__(self) -> str:
+        return f"<Question {self}>"
+
 
 @dataclass(frozen=True, eq=False)
 class AccessCount:
@@ -65,6 +68,9 @@ class AccessCount:
     costs: tuple[AccessCost, ...]
     instructions: tuple[tuple[str, int], ...]
     plain_instructions: tuple[tuple[str, int], ...]
+
+    def __repr__(self) -> str:
+        return f"<AccessCount {self.accesses}: {self.conflict_cycles:,} conflict cycles>"
 
     @property
     def conflict_cycles(self) -> int:
@@ -182,6 +188,12 @@ class TileCount:
 
         return count_text(self)
 
+    def __repr__(self) -> str:
+        return (
+            f"<TileCount of {self.question}: {self.layout}, {self.conflict_cycles:,} conflict "
+            f"cycles, {self.lds_bytes:,} bytes>"
+        )
+
     def _repr_html_(self) -> str:
         from .html import count_html
 
@@ -252,6 +264,13 @@ class TileSolution:
         from .text import solution_text
 
         return solution_text(self)
+
+    def __repr__(self) -> str:
+        before, best = self.plain.conflict_cycles, self.best
+        return (
+            f"<TileSolution of {self.question}: {best.layout}, {before:,} -> "
+            f"{best.conflict_cycles:,} conflict cycles; print() shows all of it>"
+        )
 
     def _repr_html_(self) -> str:
         from .html import solution_html

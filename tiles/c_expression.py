@@ -13,12 +13,15 @@ numbers that are not negative, so that Python's value, with `//` for `/`, is C's
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
+from ..bank_model.strided_layout import Mode, StridedLayout
 from ..bank_model.swizzles import XorShuffle, linear_chain
 
 OFFSET = "o"
@@ -56,6 +59,8 @@ class CCode:
 
 def c_code(layout: Layout, tile: LdsTile) -> CCode:
     """Returns `layout` in C."""
+    if isinstance(layout, StridedLayout):
+        return _strided(layout, tile)
     padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
     pitch = tile.row_elements + padding
     indices = _indices(len(tile.shape))
@@ -74,6 +79,31 @@ def c_code(layout: Layout, tile: LdsTile) -> CCode:
     elif len(indices) == 2:
         subscript = indices[-1]
     return CCode(indices, _offset(indices, tile, pitch), place, subscript, pitch)
+
+
+def _strided(layout: StridedLayout, tile: LdsTile) -> CCode:
+    indices = _indices(len(tile.shape))
+    terms = [
+        term
+        for index, modes in zip(indices, layout.dimensions, strict=True)
+        for term in _digits(index, modes)
+    ]
+    if layout.base or not terms:
+        terms.append(str(layout.base))
+    linear = LinearSwizzle() if layout.step is None else layout.step.linear
+    return CCode(indices, " + ".join(terms), _linear(linear), "", tile.row_elements)
+
+
+def _digits(index: str, modes: Sequence[Mode]) -> Iterator[str]:
+    """Yields what each digit of an index adds to the offset."""
+    below = 1
+    size = prod(mode.size for mode in modes)
+    for mode in modes:
+        text = index if below == 1 else f"{index} / {below}"
+        below *= mode.size
+        text = text if below == size else f"{text} % {mode.size}"
+        if mode.size > 1 and mode.stride:
+            yield text if mode.stride == 1 else f"{text} * {mode.stride}"
 
 
 def _indices(rank: int) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 
 class TileArgumentError(ValueError):
     """An argument that cannot be used; the message names it, and says what can be used.
@@ -20,3 +22,30 @@ class TileArgumentError(ValueError):
 
 class AccessError(ValueError):
     """What is wrong with an access, in a few words; whoever knows the argument names it."""
+
+
+class LayoutTextError(ValueError):
+    """What is wrong with the text of a layout, in a few words."""
+
+
+def whole_number(argument: str, value: object) -> int:
+    """Returns an argument that has to be a whole number; truths are none.
+
+    Raises:
+        TileArgumentError: it is none; the message names the argument.
+    """
+    try:
+        if not isinstance(value, bool):
+            return index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        pass
+    raise TileArgumentError(argument, f"{shortened(repr(value))} is no whole number")
+
+
+_SHOWN = 80
+
+
+def shortened(text: str) -> str:
+    """Returns a user's text as an error shows it: in one line, and not more than its beginning."""
+    line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."

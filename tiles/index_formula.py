@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import AccessError
+from .errors import AccessError, shortened
 
 IntArray = npt.NDArray[np.int64]
 
@@ -168,7 +169,10 @@ def _parsed(text: str) -> ast.expr:
     # Only in brackets are loops an expression.
     for written in (text, f"({text})"):
         try:
-            body = ast.parse(written.strip(), mode="eval").body
+            with warnings.catch_warnings():
+                # Python warns of what is no formula anyway, such as `1if`.
+                warnings.simplefilter("ignore")
+                body = ast.parse(written.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         if written == text or isinstance(body, ast.GeneratorExp):
@@ -230,17 +234,22 @@ def _check(expression: ast.expr, known: set[str]) -> None:
     for node in ast.walk(expression):
         if isinstance(node, ast.Name) and node.id not in known:
             raise AccessError(
-                f"`{node.id}` is not known; there are {', '.join(LANE_NAMES)}, {REGISTER}, and "
-                "what a loop behind the formula counts, as in `for reg in range(4)`"
+                f"`{shortened(node.id)}` is not known; there are {', '.join(LANE_NAMES)}, "
+                f"{REGISTER}, and what a loop behind the formula counts, as in `for reg in "
+                "range(4)`"
             )
         if isinstance(node, ast.Constant) and type(node.value) is not int:
-            raise AccessError(f"{node.value!r} is no whole number")
+            raise AccessError(f"{shortened(repr(node.value))} is no whole number")
         if not isinstance(node, _ALLOWED):
             raise AccessError(
-                f"`{ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__}` is "
+                f"`{_shown(node) if isinstance(node, ast.expr) else type(node).__name__}` is "
                 "not understood; write whole numbers, + - * // % & | ^ << >>, comparisons, and `a "
                 "if condition else b`"
             )
+
+
+def _shown(node: ast.expr) -> str:
+    return shortened(ast.unparse(node))
 
 
 def _evaluated(node: ast.expr, names: Mapping[str, IntArray]) -> IntArray:
@@ -248,7 +257,7 @@ def _evaluated(node: ast.expr, names: Mapping[str, IntArray]) -> IntArray:
     overflows."""
     value = np.asarray(_value(node, names), dtype=np.int64)
     if value.size and max(int(value.max()), -int(value.min())) > _LARGEST:
-        raise AccessError(f"`{ast.unparse(node)}` is beyond 2^31")
+        raise AccessError(f"`{_shown(node)}` is beyond 2^31")
     return value
 
 
@@ -288,8 +297,8 @@ def _binary(node: ast.BinOp, left: IntArray, right: IntArray) -> IntArray:
         if (right <= 0).any() or (left < 0).any():
             # C and Python disagree about what is negative.
             raise AccessError(
-                f"`{ast.unparse(node)}` divides what is negative, or by what is not positive"
+                f"`{_shown(node)}` divides what is negative, or by what is not positive"
             )
     elif isinstance(node.op, _SHIFTS) and ((right < 0) | (right > 31)).any():
-        raise AccessError(f"`{ast.unparse(node)}` shifts by less than 0 or more than 31")
+        raise AccessError(f"`{_shown(node)}` shifts by less than 0 or more than 31")
     return _BINARY[type(node.op)](left, right)

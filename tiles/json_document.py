@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..report.bank_map_data import bank_map_data
 from .answers import AccessCount, TileCount, TileSolution
 from .contents import notes, swizzle_of
@@ -74,7 +74,8 @@ def _count(count: TileCount, maps: bool) -> dict[str, object]:
 
 def _layout(layout: Layout) -> dict[str, object]:
     padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
-    swizzles = layout.swizzles if isinstance(layout, SwizzledLayout) else ()
+    in_rows = isinstance(layout, PlainLayout | PaddedLayout)
+    swizzles = () if in_rows else layout.swizzles
     return {"swizzles": [str(each) for each in swizzles], "padding_elements": padding}
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.targets import AccessKind, Target
-from .errors import TileArgumentError
+from .errors import TileArgumentError, whole_number
 
 IntArray = npt.NDArray[np.int64]
 MOST_THREADS = 1024
@@ -31,7 +31,7 @@ class Lanes:
             TileArgumentError: they are no whole waves, or too many.
         """
         size = target.wave_size
-        threads = size if threads is None else threads
+        threads = size if threads is None else whole_number("threads", threads)
         if threads < 1 or threads % size or threads > MOST_THREADS:
             raise TileArgumentError(
                 "threads",

@@ -1,5 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts as text: `plain`, `padded:8`, `xor_shuffle<64, 8>`, `Swizzle<3, 3, 3>`, and chains."""
+"""Layouts as text: all that the answers print, and what other frameworks print.
+
+=================  ==============================================================================
+plain, padded      `plain`, `padded:8`, `padded by 8 elements`
+IREE               `xor_shuffle<64, 8>`, `rotate_rows<64, 8>`, with and without `#iree_codegen.`
+CuTe               `Swizzle<3, 3, 3>` of the row-major tile; whole layouts, `cute_text.py`
+Triton, Wave,      parameters and attributes, `framework_text.py`
+CK Tile, TMA
+bits               `o[3] ^= o[6], o[4] ^= o[7]`, of the element's row-major number
+=================  ==============================================================================
+
+Swizzles of IREE and CuTe may be joined by ` of `, the one that is nearest to memory first, and
+`, padded by 8` may follow. The name of the framework may stand before its words, as it does in an
+answer: `Triton: vec = 8, perPhase = 1, maxPhase = 8`.
+"""
 
 from __future__ import annotations
 
@@ -10,61 +24,130 @@ from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CuteSwizzle
+from ..bank_model.strided_layout import StridedLayout, row_padding
 from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle, xor_chain
-from .errors import TileArgumentError
+from ..bank_model.targets import Target
+from .cute_text import SWIZZLE, cute_layout, looks_like_cute
+from .errors import LayoutTextError, TileArgumentError, shortened
+from .framework_text import framework_swizzle
 
-_SWIZZLE = re.compile(r"(?:#iree_codegen\.)?(\w+)\s*<([\d,\s]*)>")
-_PADDED = re.compile(r"padded\s*:\s*(\d+)")
+_MOST_CHARACTERS = 1000
+_LABEL = re.compile(r"(?:bits|IREE|CuTe|Triton|Wave|CK Tile|TMA)(?:\s*:\s*|\s+)(?=\S)")
+_ATTRIBUTE = re.compile(r"(?:#iree_codegen\.)?(\w+)\s*<\s*(\d{1,10}(?:\s*,\s*\d{1,10})*)\s*>")
+_PADDED = re.compile(r"padded\s*(?::|by)\s*(\d{1,10})(?:\s+elements)?")
+_ALSO_PADDED = re.compile(rf"(.*\S)\s*,\s*{_PADDED.pattern}", re.DOTALL)
+_IREE = {each.NAME: each for each in (XorShuffle, RotateRows)}
 _FORMS = (
     "write plain, padded:8 (elements a row), xor_shuffle<row_width, access_width, row_stride, "
-    "per_phase>, rotate_rows<row_width, access_width>, CuTe's Swizzle<B, M, S>, or a chain of "
-    "swizzles joined by ' of ', the one that is nearest to memory first"
+    "per_phase>, rotate_rows<row_width, access_width>, CuTe's Swizzle<B, M, S>, a chain of these "
+    "joined by ' of ', CuTe's (64,64):(64,1), or what Triton, Wave, CK Tile and TMA call it"
 )
 
 
-def layout_of(given: str | Layout, tile: LdsTile) -> Layout:
-    """Returns the layout that `given` names, which permutes the tile's elements.
+def layout_of(given: str | Layout, tile: LdsTile, target: Target) -> Layout:
+    """Returns the layout that `given` names, which gives each element of the tile its own place.
 
     Raises:
-        TileArgumentError: it names none.
+        TileArgumentError: it names none, or one that is larger than the LDS of `target`.
     """
-    layout = _parsed(given.strip()) if isinstance(given, str) else given
+    if isinstance(given, str):
+        try:
+            layout = _read(given, tile)
+        except LayoutTextError as error:
+            raise _wrong(given, str(error)) from None
+        except InvalidParameterError as error:
+            raise _wrong(given, str(error)) from None
+    elif isinstance(given, Layout):
+        layout = given
+    else:
+        raise TileArgumentError(
+            "layout", f"{shortened(repr(given))} is neither text nor a layout; {_FORMS}"
+        )
+    try:
+        _check(layout, tile, target)
+    except InvalidParameterError as error:
+        raise TileArgumentError("layout", f"{shortened(str(layout))}: {error}") from None
+    return layout
+
+
+def _wrong(text: str, reason: str) -> TileArgumentError:
+    return TileArgumentError("layout", f"'{shortened(text)}': {reason}")
+
+
+def _check(layout: Layout, tile: LdsTile, target: Target) -> None:
+    """Raises TileArgumentError where elements would share a place, or not fit into the LDS."""
+    size = layout.size_bytes(tile)
+    if size > target.lds_bytes:
+        raise TileArgumentError(
+            "layout",
+            f"{shortened(str(layout))}: the tile then takes {size} bytes, and a workgroup has "
+            f"{target.lds_bytes} on {target.arch}",
+        )
     if isinstance(layout, SwizzledLayout) and not layout.is_bijection(tile):
         raise TileArgumentError(
             "layout",
             f"{layout} does not permute the {layout.physical_elements(tile)} elements of the tile; "
             "its rows must fill them",
         )
-    return layout
+    if isinstance(layout, StridedLayout) and not layout.is_injective(tile):
+        raise TileArgumentError(
+            "layout", f"{shortened(str(layout))} puts several elements at one place"
+        )
 
 
-def _parsed(text: str) -> Layout:
+def _read(given: str, tile: LdsTile) -> Layout:
+    text = given.strip()
+    if len(text) > _MOST_CHARACTERS:
+        raise LayoutTextError(f"it has more than {_MOST_CHARACTERS} characters")
+    if label := _LABEL.match(text):
+        text = text[label.end() :]
     if text == "plain":
         return PlainLayout()
-    padded = _PADDED.fullmatch(text)
-    if padded:
+    if padded := _PADDED.fullmatch(text):
         return PaddedLayout(int(padded[1]))
-    swizzles: list[Swizzle] = []
-    for part in text.split(" of "):
-        match = _SWIZZLE.fullmatch(part.strip())
-        if match is None:
-            raise TileArgumentError("layout", f"'{text}' is no layout; {_FORMS}")
-        numbers = [int(each) for each in match[2].split(",") if each.strip()]
-        try:
-            swizzles += _swizzles(match[1], numbers)
-        except InvalidParameterError as error:
-            raise TileArgumentError("layout", f"'{part.strip()}': {error}; {_FORMS}") from None
-        except TypeError:
-            reason = f"'{part.strip()}': it has other parameters; {_FORMS}"
-            raise TileArgumentError("layout", reason) from None
-        except KeyError:
-            reason = f"there is no swizzle '{match[1]}'; {_FORMS}"
-            raise TileArgumentError("layout", reason) from None
-    return SwizzledLayout(tuple(swizzles)) if swizzles else PlainLayout()
+    if looks_like_cute(text):
+        return _in_rows(cute_layout(text, tile), tile)
+    padding = 0
+    if also := _ALSO_PADDED.fullmatch(text):
+        text, padding = also[1], int(also[2])
+    read = framework_swizzle(text, tile)
+    if isinstance(read, LinearSwizzle):
+        return _swizzled(xor_chain(read), padding)
+    if read is not None:
+        if padding:
+            raise LayoutTextError("its strides say where rows begin; it is not padded besides")
+        return _in_rows(read, tile)
+    return _swizzled(tuple(s for part in text.split(" of ") for s in _link(part.strip())), padding)
 
 
-def _swizzles(name: str, numbers: list[int]) -> tuple[Swizzle, ...]:
-    if name == "Swizzle":
-        linear: LinearSwizzle = CuteSwizzle(*numbers).linear()
-        return xor_chain(linear)
-    return ({each.NAME: each for each in (XorShuffle, RotateRows)}[name](*numbers),)
+def _swizzled(swizzles: tuple[Swizzle, ...], padding: int = 0) -> Layout:
+    if swizzles:
+        return SwizzledLayout(swizzles, padding)
+    return PaddedLayout(padding) if padding else PlainLayout()
+
+
+def _in_rows(layout: StridedLayout, tile: LdsTile) -> Layout:
+    """Returns the layout as a swizzle of rows, where it is one that permutes them."""
+    padding = row_padding(layout, tile)
+    if padding is None:
+        return layout
+    linear = LinearSwizzle() if layout.step is None else layout.step.linear
+    rows = _swizzled(xor_chain(linear), padding)
+    permutes = not isinstance(rows, SwizzledLayout) or rows.is_bijection(tile)
+    return rows if permutes else layout
+
+
+def _link(text: str) -> tuple[Swizzle, ...]:
+    """Returns one swizzle of a chain, of IREE or of CuTe."""
+    if match := SWIZZLE.fullmatch(text):
+        return xor_chain(CuteSwizzle(*map(int, match.groups())).linear())
+    match = _ATTRIBUTE.fullmatch(text)
+    if match is None:
+        raise LayoutTextError(f"it is no layout; {_FORMS}")
+    name, numbers = match[1], [int(each) for each in match[2].split(",")]
+    if name not in _IREE:
+        raise LayoutTextError(f"there is no swizzle '{shortened(name)}'; {_FORMS}")
+    try:
+        return (_IREE[name](*numbers),)
+    except TypeError:
+        raise LayoutTextError(f"it has other parameters; {_FORMS}") from None

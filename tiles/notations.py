@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from ..bank_model.targets import Target
 
 _FIRST_TMA = 90
 """The first compute capability with TMA, as in sm_90."""
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def notations(layout: SwizzledLayout, tile: LdsTile, target: Target) -> tuple[No
     linear = linear_chain(layout.swizzles)
     writers: dict[str, Callable[[LinearSwizzle], str | NotExpressible]] = {
         "CuTe": _cute,
-        "Triton": lambda swizzle: _triton(swizzle, tile.row_elements),
+        "Triton": lambda swizzle: _triton(swizzle, tile),
         "Wave": lambda swizzle: _wave(swizzle, tile.row_elements),
         "CK Tile": lambda swizzle: _ck_tile(swizzle, tile.row_elements),
         "TMA": lambda swizzle: _tma(swizzle, tile, target),
@@ -73,7 +75,11 @@ def _bits(layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible) -> str
         for target in range(source):
             if targets >> target & 1:
                 sources.setdefault(target, []).append(f"o[{source}]")
-    return ", ".join(f"o[{t}] ^= {' ^ '.join(s)}" for t, s in sorted(sources.items()))
+    each = [f"o[{t}] ^= {' ^ '.join(s)}" for t, s in sorted(sources.items())]
+    if layout.padding_elements:
+        # Then `o` counts the gaps, too.
+        each.append(f"padded by {layout.padding_elements}")
+    return ", ".join(each) or "plain"
 
 
 def _iree(layout: SwizzledLayout) -> str | NotExpressible:
@@ -95,10 +101,14 @@ def _uneven(row_elements: int) -> NotExpressible | None:
     return NotExpressible(f"rows of {row_elements} elements are no power of two")
 
 
-def _triton(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
-    found = _uneven(row_elements) or TritonSwizzle.of(swizzle, row_elements)
+def _triton(swizzle: LinearSwizzle, tile: LdsTile) -> str | NotExpressible:
+    found = _uneven(tile.row_elements) or TritonSwizzle.of(swizzle, tile.row_elements)
     if isinstance(found, NotExpressible):
         return found
+    if len(tile.shape) > 2:
+        matrix = tile.shape[-2] * tile.row_elements
+        if not is_power_of_two(matrix) or 1 << swizzle.bits > matrix:
+            return NotExpressible("Triton counts the rows of each matrix anew")
     return f"vec = {found.vec}, perPhase = {found.per_phase}, maxPhase = {found.max_phase}"
 
 

@@ -34,10 +34,12 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_instructions
 from ..bank_model.targets import AccessKind, Target
-from .errors import AccessError
+from .errors import AccessError, shortened
 from .lanes import Lanes
 from .tile_text import NamedTile
 from .vectors import IntArray, widest_vector
+
+_BITS = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,10 @@ class PatternRequest:
         tile = self.named.tile
         if not words:
             return 1
-        if len(words) > 1 or not words[0].isdecimal():
+        if len(words) > 1 or not _BITS.fullmatch(words[0]):
             raise AccessError(
-                f"'{':'.join(words)}' is no number of bits; write as in '{self.name}:128'"
+                f"'{shortened(':'.join(words))}' is no number of bits; write as in "
+                f"'{self.name}:128'"
             )
         count = self.named.vector_elements(int(words[0]))
         if tile.row_elements % count:
@@ -106,8 +109,8 @@ def named_accesses(
     if name.removeprefix("v_").startswith(("mma", "mfma")):
         raise AccessError(_other_instructions(target))
     raise AccessError(
-        f"there is no pattern '{name}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, matrix "
-        "operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
+        f"there is no pattern '{shortened(name)}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, "
+        "matrix operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
         "'(lane%16, lane//16*4 + reg)'"
     )
 
@@ -131,7 +134,7 @@ def _columns(request: PatternRequest) -> tuple[LdsAccess, ...]:
     return request.lanes.deal_vectors(request.kind, firsts.ravel(), count)
 
 
-_BLOCK = re.compile(r"(\d+)x(\d+)")
+_BLOCK = re.compile(r"(\d{1,9})x(\d{1,9})", re.ASCII)
 
 
 def _blocked(request: PatternRequest) -> tuple[LdsAccess, ...]:

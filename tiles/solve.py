@@ -25,7 +25,7 @@ from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import AccessKind, Target
 from .accesses import AccessArgument, AccessReader
 from .answers import Question, TileCount, TileSolution
-from .errors import TileArgumentError
+from .errors import TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of
 from .patterns import pattern_names
@@ -78,7 +78,7 @@ def solve(
         TileArgumentError: an argument that cannot be used; a ValueError that names it.
     """
     question = _question(target, tile, write, read, threads)
-    limit = question.target.lds_bytes if max_lds_bytes is None else max_lds_bytes
+    limit = _limit(max_lds_bytes, question.target)
     named, flat = question.named, question.flat
     if PlainLayout().size_bytes(named.tile) > limit:
         raise TileArgumentError(
@@ -106,7 +106,8 @@ def count(
         target, tile, write, read, threads: as in `solve`.
         layout: `plain`, `padded:8` (elements behind each row), `xor_shuffle<64, 8>`,
             `rotate_rows<64, 8>`, CuTe's `Swizzle<3, 3, 3>` (of elements), a chain of these joined
-            by ` of `, or a layout of the bank model.
+            by ` of `, a layout of CuTe's such as `(64,64):(1,64)`, any other notation that an
+            answer prints, or a layout of the bank model.
 
     Returns:
         LDS cycles, conflict cycles among them, instructions, and bytes. In a notebook it shows
@@ -116,7 +117,7 @@ def count(
         TileArgumentError: an argument that cannot be used; a ValueError that names it.
     """
     question = _question(target, tile, write, read, threads)
-    found = layout_of(layout, question.named.tile)
+    found = layout_of(layout, question.named.tile, question.target)
     _check_whole(question, found)
     try:
         costs = LayoutCosts(question.target, question.named.tile, question.flat)
@@ -149,11 +150,26 @@ def patterns(target: str | Target) -> tuple[str, ...]:
 
 def _chip(target: str | Target) -> Target:
     try:
-        return chips.target(target) if isinstance(target, str) else target
+        return target if isinstance(target, Target) else chips.target_named(target)
     except chips.UnknownTargetError as error:
         raise TileArgumentError(
-            "target", f"{error.value} is not known; there are {error.allowed}"
+            "target",
+            f"{shortened(str(error.value))} is not known; there are {error.allowed}, and products "
+            "such as mi300x and h100",
         ) from None
+
+
+def _limit(max_lds_bytes: int | None, chip: Target) -> int:
+    """Returns the most bytes of the tile, which are not more than a workgroup has."""
+    if max_lds_bytes is None:
+        return chip.lds_bytes
+    limit = whole_number("max_lds_bytes", max_lds_bytes)
+    if limit > chip.lds_bytes:
+        raise TileArgumentError(
+            "max_lds_bytes",
+            f"{limit} bytes are more than the {chip.lds_bytes} of a workgroup on {chip.arch}",
+        )
+    return limit
 
 
 def _question(

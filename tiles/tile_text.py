@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from ..bank_model.accesses import LdsTile
 from ..bank_model.layouts import PlainLayout
 from ..bank_model.targets import Target
-from .errors import AccessError, TileArgumentError
+from .errors import AccessError, TileArgumentError, shortened
 
 _TILE = re.compile(
-    r"\s*((?:\d{1,9}x)+)(?:bf|tf|f|i|ui|si|u|s|b)(\d{1,3})(?:e\d+m\d+\w*)?\s*", re.IGNORECASE
+    r"\s*((?:\d{1,9}x)+)(?:bf|tf|f|i|ui|si|u|s|b)(\d{1,3})(?:e\d+m\d+\w*)?\s*", re.ASCII
 )
 _MOST_BITS = 128
+_MOST_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,15 @@ class NamedTile:
         Raises:
             TileArgumentError: it names none, or one that is too large.
         """
-        named = _parsed(given) if isinstance(given, str) else NamedTile(given, _shown(given))
+        if isinstance(given, str):
+            named = _parsed(given)
+        elif isinstance(given, LdsTile):
+            named = NamedTile(given, _shown(given))
+        else:
+            raise TileArgumentError(
+                "tile",
+                f"{shortened(repr(given))} is neither text, such as 64x64xf16, nor an LdsTile",
+            )
         size = PlainLayout().size_bytes(named.tile)
         if size > target.lds_bytes:
             raise TileArgumentError(
@@ -57,17 +66,18 @@ class NamedTile:
 
 
 def _parsed(text: str) -> NamedTile:
-    match = _TILE.fullmatch(text)
+    shown = shortened(text)
+    match = _TILE.fullmatch(text.lower()) if len(text) <= _MOST_CHARACTERS else None
     if match is None:
         raise TileArgumentError(
-            "tile", f"'{text}' is no tile; write its sizes and its type, such as 64x64xf16"
+            "tile", f"'{shown}' is no tile; write its sizes and its type, such as 64x64xf16"
         )
     sizes = tuple(int(size) for size in match[1][:-1].split("x"))
     bits = int(match[2])
     if min(sizes) < 1 or not 1 <= bits <= _MOST_BITS:
         raise TileArgumentError(
             "tile",
-            f"'{text}' has a size of 0; sizes begin at 1, and types have 1 to {_MOST_BITS} bits",
+            f"'{shown}' has a size of 0; sizes begin at 1, and types have 1 to {_MOST_BITS} bits",
         )
     return NamedTile(LdsTile(sizes, bits), text.strip())
 

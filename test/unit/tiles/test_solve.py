@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bankwise
+from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.errors import ProofError
 from bankwise.bank_model.layouts import LayoutKind, PaddedLayout, SwizzledLayout
 from bankwise.bank_model.proof import Optimality
@@ -117,6 +118,37 @@ def test_a_layout_of_ones_own_is_counted(layout: Any, conflicts: int) -> None:
     assert found.conflict_cycles == conflicts
 
 
+def test_what_a_user_wrote_is_shortened_in_errors() -> None:
+    for argument in ("target", "tile", "read", "layout"):
+        given: dict[str, Any] = {"target": "gfx942", "tile": "64x64xf16", "read": "rows"}
+        for text in ("lane + " * 20_000 + "1", "x" * 5000, "rows:" + "9" * 5000, "\x1b[31m\0\n"):
+            with pytest.raises(bankwise.TileArgumentError, match=rf"^{argument}: ") as caught:
+                bankwise.count(**{**given, argument: text})
+            assert len(str(caught.value)) < 500
+            assert str(caught.value).isprintable()
+
+
+def test_sizes_and_types_may_be_written_large() -> None:
+    small, large = (
+        bankwise.count("gfx942", tile, read="columns") for tile in ("64x64xf16", "64X64xF16")
+    )
+    assert large.conflict_cycles == small.conflict_cycles > 0
+
+
+def test_more_bytes_than_a_workgroup_has_are_no_limit() -> None:
+    with pytest.raises(ValueError, match=r"^max_lds_bytes: 65537 .* the 65536 of a workgroup"):
+        bankwise.solve("gfx942", "64x64xf16", **ROWS_AND_COLUMNS, max_lds_bytes=65537)
+
+
+def test_answers_represent_themselves_in_a_line() -> None:
+    found = bankwise.solve("sm_90", "64x64xf16", write="rows:128", read="ldmatrix")
+    assert repr(found).startswith("<TileSolution of 64x64xf16 on sm_90, 32 lanes in 1 wave of 32: ")
+    assert "xor_shuffle<64, 8, 64, 1>, 448 -> 0 conflict cycles" in repr(found)
+    assert "xor_shuffle<64, 8, 64, 1>, 0 conflict cycles" in repr(found.best)
+    for each in (found, found.best, found.best.accesses, found.question):
+        assert len(repr(each)) < 200
+
+
 def test_accesses_of_one_instruction_stay_whole() -> None:
     matrix = bankwise.LdsAccess(
         AccessKind.READ, np.arange(32) * 64, 8, instruction="ldmatrix", alignment=8
@@ -141,13 +173,36 @@ def test_accesses_of_one_instruction_stay_whole() -> None:
         ({"read": None}, "read: nothing reads or writes the tile"),
         ({"write": "diagonal"}, "write: 'diagonal': there is no pattern 'diagonal'"),
         ({"threads": 63}, "threads: 63 threads"),
-        ({"layout": "swirl<8, 8>"}, "layout: there is no swizzle 'swirl'"),
-        ({"layout": "padded"}, "layout: 'padded' is no layout"),
+        ({"layout": "swirl<8, 8>"}, "layout: 'swirl<8, 8>': there is no swizzle 'swirl'"),
+        ({"layout": "padded"}, "layout: 'padded': it is no layout"),
         ({"layout": "xor_shuffle<64>"}, "layout: 'xor_shuffle<64>': it has other parameters"),
         ({"layout": "xor_shuffle<64, 7>"}, "layout: 'xor_shuffle<64, 7>': access_width"),
         ({"layout": "xor_shuffle<48, 16>"}, "layout: .* does not permute the 4096 elements"),
         ({"layout": "Swizzle<3, 3, 2>"}, "layout: 'Swizzle<3, 3, 2>': shift"),
         ({"tile": "64x64xi4"}, "tile: its accesses cannot be counted"),
+        ({"target": 942}, "target: 942 is not known"),
+        ({"target": ["gfx942"]}, r"target: \['gfx942'\] is not known"),
+        ({"tile": 64}, "tile: 64 is neither text"),
+        ({"threads": "64"}, "threads: '64' is no whole number"),
+        ({"threads": 64.5}, "threads: 64.5 is no whole number"),
+        ({"threads": 2**70}, f"threads: {2**70} threads"),
+        ({"read": max}, "read: 'max': its parameters cannot be read"),
+        ({"read": lambda lane: lane[:, :, :3]}, "read: '<lambda>': it returns arrays of another"),
+        ({"layout": 8}, "layout: 8 is neither text nor a layout"),
+        # Whatever is larger than the LDS is refused before anything is counted.
+        (
+            {"layout": "padded:4294967232"},
+            "layout: padded by 4294967232 elements: the tile then takes 549755813888 bytes, and a "
+            "workgroup has 65536 on gfx942",
+        ),
+        ({"layout": "padded:100000"}, "layout: .* 12808192 bytes, and a workgroup has 65536"),
+        ({"layout": PaddedLayout(2**62)}, "layout: .* bytes, and a workgroup has 65536"),
+        (
+            {"layout": "(64,64):(1024,1)"},
+            "layout: .* takes 131072 bytes, and a workgroup has 65536",
+        ),
+        ({"tile": LdsTile((2**40, 2**40), 16)}, "tile: .* a workgroup has 65536 on gfx942"),
+        ({"tile": "64x64xf16".replace("64", "9" * 5000)}, r"tile: '9+\.\.\.' is no tile"),
     ],
 )
 def test_errors_name_the_argument(arguments: dict[str, Any], message: str) -> None:
