@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from html import escape
 
+from .html_script import SCRIPT
 from .stripes import STRIPE_STYLE
 
 COLOURS = """\
