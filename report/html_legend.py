@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,12 @@ from ..bank_model.bank_map import BankMap, bank_map
 from ..bank_model.layouts import MachineAccess
 from ..bank_model.targets import known_targets, target
 from .bank_map_picture import bank_map_drawing
-from .contents import Contents
 from .lane_colours import ramp_stops
 from .stripes import stripes
+
+if TYPE_CHECKING:
+    # It loads the compiler, which pages on tiles do without.
+    from .contents import Contents
 
 _TERMS = (
     (
@@ -59,19 +63,30 @@ _TERMS = (
 )
 
 
+MAP_TERMS = tuple(
+    each for each in _TERMS if each[0] in ("bank map", "cell", "red frame, 8!", "where they lie")
+)
+"""What a bank map shows, and the picture below it, which pages on tiles have, too."""
+
+
 def legend(contents: Contents) -> Iterator[str]:
     """Yields the legend, with a sample of a bank map."""
     yield "<details open><summary>How to read this page</summary>"
     yield '<div class="legend"><figure>'
-    sample = _sample()
+    yield from sample_map()
+    yield "</figure><dl>"
+    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
+    yield f"<dt>colours</dt><dd>the lanes: 0 {ramp()} {_last_lanes(contents)}</dd>"
+    yield "</dl></div></details>"
+
+
+def sample_map() -> Iterator[str]:
+    """Yields a bank map that has all that bank maps have, and says what that is."""
     yield '<div class="map" role="img" aria-label="a sample of a bank map">'
     # The first stripe is enough of a sample.
-    yield next(stripes(bank_map_drawing(sample)))
+    yield next(stripes(bank_map_drawing(_sample())))
     yield "</div><p>Lanes 0 and 1 share a word; 2 and 3 want other words of the same bank: 3 words,"
-    yield "2 conflict cycles.</p></figure><dl>"
-    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
-    yield f"<dt>colours</dt><dd>the lanes: 0 {_ramp()} {_last_lanes(contents)}</dd>"
-    yield "</dl></div></details>"
+    yield "2 conflict cycles.</p>"
 
 
 def _sample() -> BankMap:
@@ -85,7 +100,8 @@ def _sample() -> BankMap:
     return bank_map(MachineAccess(instruction, words[None], active[None]), 0, 0)
 
 
-def _ramp() -> str:
+def ramp() -> str:
+    """Returns the colours of the lanes, from the first to the last one."""
     return f'<span class="ramp" style="background: linear-gradient(90deg, {_stops()})"></span>'
 
 

@@ -137,6 +137,21 @@ def standalone(drawing: Drawing, colours: str) -> Iterator[str]:
         yield f"{head}{start}<style>{colours}{STRIPE_STYLE}</style>{paper}{body}"
 
 
+def standalone_file(drawing: Drawing, colours: str) -> str:
+    """Returns all stripes of a picture side by side as one SVG file, with `colours` as CSS."""
+    places: list[str] = []
+    x = 0
+    for each in stripes(drawing):
+        places.append(each.replace("<svg ", f'<svg x="{x}" ', 1))
+        x += LEFT + BANKS_PER_STRIPE * CELL_WIDTH + 1
+    width = len(places) * (LEFT + 1) + drawing.banks * CELL_WIDTH
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{drawing.height}" '
+        f'viewBox="0 0 {width} {drawing.height}"><style>{colours}{STRIPE_STYLE}</style>'
+        f'<rect width="100%" height="100%" fill="var(--paper)"/>{"".join(places)}</svg>\n'
+    )
+
+
 def _idle_stripe(drawing: Drawing, shown: range) -> Iterator[str]:
     yield from _column_numbers(drawing, shown)
     yield _bed(shown, TOP, _IDLE_ROW)

@@ -105,14 +105,16 @@ class WholeTile:
         layouts: Sequence[Layout],
         accesses: Sequence[LdsAccess],
         most_rows: int = MOST_ROWS,
+        banks: int | None = None,
     ) -> WholeTile:
         """Returns the tile on the banks of `target`, with cells that fit all of `layouts`.
 
-        A cell is no larger than what all `accesses` take at once, but at least a word where that
-        stays together.
+        Some chips have more banks for some instructions: `banks` says how many there are for the
+        accesses, by default the most. A cell is no larger than what all of them
+        take at once, but at least a word where that stays together.
         """
         word_bits = 8 * target.bank_width_bytes
-        banks = max(each.banks for each in target.instructions)
+        banks = banks or max(each.banks for each in target.instructions)
         whole = WholeTile(tile, word_bits, banks, 1, most_rows)
         if tile.element_bits > word_bits or not is_power_of_two(tile.element_bits):
             return whole
