@@ -6,13 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.bank_map import BankMap
 from ..bank_model.issue import LayoutCost
 from ..bank_model.layout_counts import instruction_names
-from ..bank_model.layouts import AccessCost, Layout, PlainLayout, SwizzledLayout
-from ..bank_model.map_folding import FoldedMap, folded_map
+from ..bank_model.layouts import (
+    AccessCost,
+    Layout,
+    MachineAccess,
+    PlainLayout,
+    SwizzledLayout,
+    machine_accesses,
+)
+from ..bank_model.map_folding import FoldedMap, fold_maps
 from ..bank_model.proof import check
 from ..bank_model.solver import LayoutDecision
 from ..bank_model.targets import LdsInstruction, Status, Target
@@ -21,6 +29,9 @@ from .c_expression import CCode, c_code
 from .lanes import Lanes
 from .notations import Notation, notations
 from .tile_text import NamedTile
+
+if TYPE_CHECKING:
+    from .pictures import WholePictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +116,23 @@ class AccessCount:
         wide = isinstance(self.layout, SwizzledLayout) and count > group
         return group if wide and not self.is_split else 0
 
+    def machine_accesses(self) -> list[MachineAccess]:
+        """Returns the machine instructions that the accesses become, in order."""
+        question = self.question
+        return [
+            machine
+            for access in self.accesses.accesses
+            for machine in machine_accesses(
+                question.target, question.named.tile, self.layout, access
+            )
+        ]
+
     def folded_map(self) -> FoldedMap | None:
         """Returns the phase that takes the most cycles, and how all others compare.
 
         Returns None where no lane is ever active.
         """
-        question = self.question
-        return folded_map(question.target, question.named.tile, self.layout, self.accesses.accesses)
+        return fold_maps(self.machine_accesses(), self.question.target.bank_width_bytes)
 
     def bank_map(self) -> BankMap | None:
         """Returns the phase that takes the most cycles; None where no lane is ever active."""
@@ -182,6 +203,16 @@ class TileCount:
         names = dict.fromkeys(name for each in self.accesses for name, _ in each.instructions)
         found = [target.instruction_named(name) for name in names]
         return tuple(each for each in found if each.status is Status.ASSUMED)
+
+    def picture(self, kind: str = "banks") -> WholePictures:
+        """Returns pictures of the whole tile, as text, SVG and in a notebook.
+
+        Args:
+            kind: `banks`, each element with its bank; `lanes`, each word with its lane.
+        """
+        from .pictures import whole_pictures
+
+        return whole_pictures({str(self.layout): self}, kind)
 
     def __str__(self) -> str:
         from .text import count_text
@@ -259,6 +290,17 @@ class TileSolution:
             f"the plain layout, {decision.conflict_cycles:,} in this one; "
             f"{decision.optimality.value}"
         )
+
+    def picture(self, kind: str = "banks") -> WholePictures:
+        """Returns pictures of the whole tile in the plain layout and in the best one.
+
+        Args:
+            kind: `banks`, each element with its bank; `lanes`, each word with its lane.
+        """
+        from .contents import before_and_after
+        from .pictures import whole_pictures
+
+        return whole_pictures(before_and_after(self), kind)
 
     def __str__(self) -> str:
         from .text import solution_text

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..bank_model.bank_map import BankMap
+from ..bank_model.accesses import LdsTile
+from ..bank_model.bank_map import BankMap, bank_map, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
 from ..bank_model.map_folding import FoldedMap
 from ..report.bank_map_text import folding_caption, phase_caption
@@ -32,13 +33,18 @@ class CostRow:
 class DrawnMap:
     """A bank map, its caption, and in words which other phases it stands for.
 
-    `layout` is the first one that has this map.
+    `layout` is the first one of `tile` that has this map.
     """
 
     caption: str
     drawn: BankMap
     folding: str
+    tile: LdsTile
     layout: Layout
+
+
+MapsShown = tuple[DrawnMap, ...]
+"""The maps of an access, under each layout that makes a difference."""
 
 
 def layout_title(name: str, count: TileCount) -> str:
@@ -155,12 +161,61 @@ def maps_of(counts: Mapping[str, TileCount]) -> Iterator[tuple[DrawnMap, ...]]:
         )
 
 
+_MOST_PHASES = 8
+"""That a reader may choose from: those of a wave's access of 16 bytes on AMD."""
+
+
+def phases_of(counts: Mapping[str, TileCount], number: int) -> Iterator[tuple[str, MapsShown]]:
+    """Yields the phases of the instruction whose worst phase is shown, each in words and as maps.
+
+    Args:
+        counts: as in `maps_of`.
+        number: which argument of the question.
+    """
+    named = {name: count.accesses[number] for name, count in counts.items()}
+    machines = {name: access.machine_accesses() for name, access in named.items()}
+    first, *_ = machines.values()
+    worst = worst_phase(first)
+    if worst is None:
+        return
+    index, issue, _ = worst
+    for phase, lanes in enumerate(first[index].instruction.phases[:_MOST_PHASES]):
+        maps: dict[str, BankMap] = {}
+        for name, found in machines.items():
+            # A layout that splits the access has other instructions.
+            machine = found[index if len(found) == len(first) else 0]
+            serving = [lanes[0] in each for each in machine.instruction.phases]
+            maps[name] = bank_map(machine, issue, serving.index(True))
+        cycles = " → ".join(str(each.cycles) for each in maps.values())
+        words = f"phase {phase + 1}: {cycles} {'cycle' if cycles == '1' else 'cycles'}"
+        if all(each.cycles for each in maps.values()):
+            yield words, tuple(_drawn_maps(named, maps))
+
+
+def _drawn_maps(
+    named: Mapping[str, AccessCount], maps: Mapping[str, BankMap]
+) -> Iterator[DrawnMap]:
+    """Yields the maps of a phase in several layouts, equal ones once."""
+    names: dict[object, list[str]] = {}
+    for name, found in maps.items():
+        names.setdefault(found.lanes_by_bank, []).append(name)
+    for first, *others in names.values():
+        access, found = named[first], maps[first]
+        caption = _caption(access, " and ".join([first, *others]), found)
+        yield DrawnMap(caption, found, "", access.question.named.tile, access.layout)
+
+
+def _caption(access: AccessCount, names: str, found: BankMap) -> str:
+    waves = access.question.lanes.waves
+    phase = phase_caption(found, f"wave {found.issue}" if waves > 1 else "")
+    return f"{access.accesses}, {names}: {phase}"
+
+
 def _drawn(access: AccessCount, folded: FoldedMap | None, names: str) -> DrawnMap:
     assert folded is not None
-    waves = access.question.lanes.waves
-    phase = phase_caption(folded.shown, f"wave {folded.shown.issue}" if waves > 1 else "")
-    caption = f"{access.accesses}, {names}: {phase}"
-    return DrawnMap(caption, folded.shown, folding_caption(folded, "wave"), access.layout)
+    caption = _caption(access, names, folded.shown)
+    folding = folding_caption(folded, "wave")
+    return DrawnMap(caption, folded.shown, folding, access.question.named.tile, access.layout)
 
 
 def before_and_after(solution: TileSolution) -> dict[str, TileCount]:

@@ -23,7 +23,7 @@ from ..bank_model.errors import is_power_of_two
 from ..bank_model.linear_swizzle import FieldStep
 from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import Mode, StridedLayout
-from .errors import LayoutTextError
+from .errors import LayoutTextError, shortened
 
 _JOIN = re.compile(r"\s+o\s+|(?<=>)_(?=smem_ptr)")
 SWIZZLE = re.compile(r"(?:Swizzle|Sw|S)\s*<\s*(\d{1,12})\s*,\s*(\d{1,12})\s*,\s*(-?\d{1,12})\s*>")
@@ -63,7 +63,9 @@ def cute_layout(text: str, tile: LdsTile) -> StridedLayout:
         elif match := _OFFSET.fullmatch(first):
             base = int(match[1])
         else:
-            raise LayoutTextError(f"'{first}' is no swizzle, no offset and no smem_ptr[16b](unset)")
+            raise LayoutTextError(
+                f"'{shortened(first)}' is no swizzle, no offset and no smem_ptr[16b](unset)"
+            )
     if others:
         raise LayoutTextError("it has more parts than a swizzle, an offset and shape:stride")
     return StridedLayout(dimensions, _step(swizzle, shift), base)
@@ -106,7 +108,9 @@ def _dimensions(text: str, tile: LdsTile) -> tuple[tuple[Mode, ...], ...]:
     """Returns the modes of `shape:stride`, shared out among the tile's dimensions."""
     shape, colon, stride = text.partition(":")
     if not colon:
-        raise LayoutTextError(f"'{text}' is no layout; write shape:stride, as in (64,64):(64,1)")
+        raise LayoutTextError(
+            f"'{shortened(text)}' is no layout; write shape:stride, as in (64,64):(64,1)"
+        )
     modes = [mode for mode in _modes(_tree(shape), _tree(stride)) if mode.size != 1]
     found: list[tuple[Mode, ...]] = []
     rest = iter(modes)
@@ -136,11 +140,11 @@ def _tree(text: str) -> _Tree:
     while position < len(text.rstrip()):
         match = _TOKEN.match(text, position)
         if match is None or len(open_lists) > _DEEPEST:
-            raise LayoutTextError(f"'{text.strip()}' is no nested list of numbers")
+            raise LayoutTextError(f"'{shortened(text)}' is no nested list of numbers")
         position = match.end()
         number, sign = match.groups()
         if wants_value != (bool(number) or sign == "("):
-            raise LayoutTextError(f"'{text.strip()}' is no nested list of numbers")
+            raise LayoutTextError(f"'{shortened(text)}' is no nested list of numbers")
         if number:
             open_lists[-1].append(int(number))
         elif sign == "(":
@@ -148,11 +152,11 @@ def _tree(text: str) -> _Tree:
         elif sign == ")":
             done = open_lists.pop()
             if not open_lists:
-                raise LayoutTextError(f"'{text.strip()}' has a bracket too many")
+                raise LayoutTextError(f"'{shortened(text)}' has a bracket too many")
             open_lists[-1].append(done)
         wants_value = sign in ("(", ",")
     if len(open_lists) != 1 or len(open_lists[0]) != 1:
-        raise LayoutTextError(f"'{text.strip()}' is no nested list of numbers")
+        raise LayoutTextError(f"'{shortened(text)}' is no nested list of numbers")
     return open_lists[0][0]
 
 

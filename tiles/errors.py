@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from operator import index
 
+from ..bank_model.shown_text import shown_text
+
 
 class TileArgumentError(ValueError):
     """An argument that cannot be used; the message names it, and says what can be used.
@@ -47,5 +49,5 @@ _SHOWN = 80
 
 def shortened(text: str) -> str:
     """Returns a user's text as an error shows it: in one line, and not more than its beginning."""
-    line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+    line = shown_text(" ".join(text[: 10 * _SHOWN].split()))
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."

@@ -174,7 +174,7 @@ def _attribute(name: str, given: dict[str, str], tile: LdsTile) -> Read:
     order = _list(given.pop("order", "")) or list(reversed(range(len(tile.shape))))
     wanted = {"vec", "perPhase", "maxPhase"}
     if set(given) != wanted:
-        raise LayoutTextError(f"its parameters are vec, perPhase, maxPhase and order, not {given}")
+        raise LayoutTextError("its parameters are vec, perPhase, maxPhase and order")
     return _in_order(_numbers(given), order, tile)
 
 

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Answers about a tile as a piece of HTML for a notebook, with pictures of the bank maps."""
+"""Answers about a tile as a piece of HTML, for a notebook or for a page of its own.
+
+A page has more than a notebook shows: a legend, a choice of phases, buttons that copy, and pictures
+of the whole tile by lane.
+"""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from ..report.bank_map_picture import bank_map_drawing
-from ..report.html_page import COLOURS
-from ..report.stripes import Drawing, standalone
+from ..report.html_script import copy_button, picture_choice
 from ..report.tile_picture import tile_picture
 from .answers import TileCount, TileSolution
 from .contents import (
+    MapsShown,
     before_and_after,
     code_lines,
     code_title,
@@ -20,9 +23,13 @@ from .contents import (
     layout_title,
     maps_of,
     notes,
+    phases_of,
     solution_lines,
     swizzle_of,
 )
+from .html_images import picture_html
+from .html_legend import legend
+from .pictures import whole_pictures
 
 _LEFT = "text-align: left"
 _RIGHT = "text-align: right; vertical-align: top"
@@ -30,40 +37,48 @@ _BADGE = "color: #fff; padding: 0 .3em; border-radius: 3px; background:"
 _BAD, _GOOD = f"{_BADGE} #b3261e", f"{_BADGE} #1a7f37"
 """Notebooks may be light or dark: a badge has its own paper."""
 _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 8px 12px"
-_STRIPES = "display: flex; flex-wrap: wrap; gap: 6px 0; align-items: flex-start"
 _BESIDE = "flex: 1 1 320px; min-width: 0"
 
 
-def solution_html(solution: TileSolution, *, maps: bool = True) -> str:
-    """Returns an answer as HTML that needs nothing else; `maps` says whether maps are drawn."""
-    return "\n".join(_solution(solution, maps))
+def solution_html(solution: TileSolution, *, maps: bool = True, page: bool = False) -> str:
+    """Returns an answer as HTML that needs nothing else.
+
+    Args:
+        maps: whether bank maps and pictures are drawn.
+        page: whether it is for a page of its own.
+    """
+    return "\n".join(_solution(solution, maps, page))
 
 
-def count_html(count: TileCount, *, maps: bool = True) -> str:
-    """Returns the costs in one layout as HTML."""
+def count_html(count: TileCount, *, maps: bool = True, page: bool = False) -> str:
+    """Returns the costs in one layout as HTML; the arguments are those of `solution_html`."""
     name = str(count.layout)
     parts = [
         _heading(str(count.question)),
         *_table({name: count}),
-        *_list(("note", note) for note in notes(count)),
+        *_list((("note", note) for note in notes(count)), code=False),
         *_code(count, name),
-        *(_maps({name: count}) if maps else ()),
+        *(_pictures({name: count}, page) if maps else ()),
     ]
     return "\n".join(["<div>", *parts, "</div>"])
 
 
-def _solution(solution: TileSolution, maps: bool) -> Iterator[str]:
+def _solution(solution: TileSolution, maps: bool, page: bool) -> Iterator[str]:
     yield "<div>"
     yield _heading(str(solution.question))
     yield from _table(solution.layouts)
-    yield from _list(solution_lines(solution))
+    yield from _list(solution_lines(solution), code=False)
     swizzled = swizzle_of(solution)
     if swizzled is not None:
         yield _heading(f"The swizzle: {swizzled.layout}")
-        yield from _list((each.name, each.text) for each in solution.notations)
+        yield "<ul>"
+        for each in solution.notations:
+            copy = f" {copy_button(each.text, '')}" if each.is_expressible else ""
+            yield f"<li>{escape(each.name)}: <code>{escape(each.text)}</code>{copy}</li>"
+        yield "</ul>"
     yield from _code(swizzled or solution.best, code_title(solution))
     if maps:
-        yield from _maps(before_and_after(solution))
+        yield from _pictures(before_and_after(solution), page)
     yield "</div>"
 
 
@@ -93,38 +108,66 @@ def _badge(text: str, style: str) -> str:
     return f'<span style="{style}">{escape(text)}</span>' if style else escape(text)
 
 
-def _list(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _list(lines: Iterable[tuple[str, str]], *, code: bool = True) -> Iterator[str]:
+    """Yields titles and texts as a list; the texts are code or sentences."""
+    start, end = ("<code>", "</code>") if code else ("", "")
     yield "<ul>"
-    yield from (f"<li>{escape(title)}: <code>{escape(text)}</code></li>" for title, text in lines)
+    yield from (f"<li>{escape(title)}: {start}{escape(text)}{end}</li>" for title, text in lines)
     yield "</ul>"
 
 
 def _code(count: TileCount, title: str) -> Iterator[str]:
     yield _heading(f"In C, {title}")
     yield from _list(code_lines(count))
-    yield f'<pre style="overflow-x: auto">{escape(count.code.function())}</pre>'
+    function = count.code.function()
+    yield f'<pre style="overflow-x: auto">{escape(function)}</pre>'
+    yield f"<p>{copy_button(function, 'the function')}</p>"
 
 
-def _maps(counts: Mapping[str, TileCount]) -> Iterator[str]:
-    tile = next(iter(counts.values())).question.named.tile
-    for maps in maps_of(counts):
+def _pictures(counts: Mapping[str, TileCount], page: bool) -> Iterator[str]:
+    """Yields the bank maps of all arguments, and the whole tile."""
+    question = next(iter(counts.values())).question
+    if page:
+        yield from legend(question.lanes.wave_size)
+    for number, maps in enumerate(maps_of(counts)):
+        choices = list(phases_of(counts, number)) if page else []
+        if len(choices) > 1:
+            words = ["the worst phase", *(words for words, _ in choices)]
+            title = f"{question.accesses[number]}, shown:"
+            others = ("\n".join(_maps(each, page)) for _, each in choices)
+            yield picture_choice(title, words, others)
         yield f'<div style="{_SIDE_BY_SIDE}">'
-        for each in maps:
-            lies = tile_picture(each.drawn, tile, each.layout)
-            yield f'<div style="{_BESIDE}"><p>{escape(each.caption)}</p>'
-            yield from _images(bank_map_drawing(each.drawn), each.caption)
-            yield f"<p>{escape(each.folding)}</p>" if each.folding else ""
-            yield f"<p>{escape(lies.caption)}</p>"
-            yield from _images(lies.drawing, f"where the words of {each.caption} lie")
-            yield "</div>"
+        yield from _maps(maps, page)
+        yield "</div>"
+    yield from _whole(counts, page)
+
+
+def _maps(maps: MapsShown, page: bool) -> Iterator[str]:
+    """Yields maps, each above the picture of where its words lie."""
+    for each in maps:
+        lies = tile_picture(each.drawn, each.tile, each.layout)
+        yield f'<div style="{_BESIDE}">'
+        yield from picture_html(bank_map_drawing(each.drawn), each.caption, page=page)
+        yield f"<p>{escape(each.folding)}</p>" if each.folding else ""
+        words = f"where the words of {each.caption} lie"
+        yield from picture_html(lies.drawing, lies.caption, words, page=page)
         yield "</div>"
 
 
-def _images(drawing: Drawing, caption: str) -> Iterator[str]:
-    """Yields the stripes of a picture as images with colours of their own; one has the words."""
-    yield f'<div style="{_STRIPES}">'
-    for number, svg in enumerate(standalone(drawing, COLOURS)):
-        data = base64.b64encode(svg.encode()).decode()
-        words = "" if number else escape(caption)
-        yield f'<img alt="{words}" src="data:image/svg+xml;base64,{data}" style="max-width: none">'
-    yield "</div>"
+def _whole(counts: Mapping[str, TileCount], page: bool) -> Iterator[str]:
+    """Yields the whole tile, folded: by bank, and on a page by lane."""
+    kinds = {"banks": "the bank of each element"}
+    if page:
+        kinds["lanes"] = "the lane of each word"
+    for kind, words in kinds.items():
+        yield f"<details><summary>The whole tile: {words}</summary>"
+        pictures = whole_pictures(counts, kind).pictures
+        # The layouts of one argument stand beside each other.
+        for start in range(0, len(pictures), len(counts)):
+            yield f'<div style="{_SIDE_BY_SIDE}">'
+            for picture in pictures[start : start + len(counts)]:
+                yield f'<div style="{_BESIDE}">'
+                yield from picture_html(picture.drawing, picture.caption, page=page)
+                yield "</div>"
+            yield "</div>"
+        yield "</details>"

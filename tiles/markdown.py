@@ -8,6 +8,7 @@ from itertools import chain
 
 from ..report.bank_map_text import map_text
 from ..report.markdown_text import escaped
+from ..report.tile_grid_text import tile_grid_text
 from .answers import TileCount, TileSolution
 from .contents import (
     before_and_after,
@@ -20,6 +21,7 @@ from .contents import (
     solution_lines,
     swizzle_of,
 )
+from .pictures import WholePictures
 
 
 def solution_markdown(solution: TileSolution, *, maps: bool = True) -> str:
@@ -72,6 +74,15 @@ def _code(count: TileCount, title: str) -> Iterator[str]:
     yield from ("", f"**In C, {escaped(title)}**")
     yield from _list(code_lines(count), code=True)
     yield from ("", "```c", count.code.function(), "```")
+
+
+def whole_markdown(found: WholePictures) -> str:
+    """Returns pictures of the whole tile."""
+    lines: list[str] = []
+    for picture in found.pictures:
+        text = tile_grid_text(picture.grid).plain.rstrip("\n")
+        lines += [escaped(picture.caption), "", "```", text, "```", ""]
+    return "\n".join(lines[:-1]) + "\n"
 
 
 def _maps(counts: Mapping[str, TileCount]) -> Iterator[str]:

@@ -39,6 +39,8 @@ from .lanes import Lanes
 from .tile_text import NamedTile
 from .vectors import IntArray, widest_vector
 
+_LISTED = 6
+"""How many matrix instructions an error names."""
 _BITS = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -116,7 +118,10 @@ def named_accesses(
 
 
 def _other_instructions(target: Target) -> str:
-    known = ", ".join(matrix_instructions(target))
+    names = list(matrix_instructions(target))
+    known = ", ".join(names[:_LISTED])
+    if len(names) > _LISTED:
+        known += f" and {len(names) - _LISTED} more, which --list-patterns lists"
     return f"{target.arch} has no such matrix instruction of one block; it has {known}"
 
 

@@ -61,6 +61,7 @@ def _answer(settings: TileSettings) -> str:
         answer,
         settings.format,
         maps=settings.bank_maps,
+        picture=settings.picture,
         terminal_width=shutil.get_terminal_size((100, 24)).columns if on_terminal else 0,
         colour=on_terminal and "NO_COLOR" not in os.environ,
     )

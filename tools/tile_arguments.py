@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..bank_model.targets import known_targets
-from ..tiles.formats import FORMATS
+from ..tiles.formats import FORMATS, PICTURES
 from .argument_parser import ArgumentParser
 from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError
@@ -33,6 +33,7 @@ class TileSettings:
     layout: str | None
     format: str
     bank_maps: bool
+    picture: str
     list_patterns: bool
 
 
@@ -49,6 +50,8 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
         raise UsageError("--tile is missing; write its sizes and its type, as --tile=64x64xf16")
     if known.layout and known.max_lds_bytes is not None:
         raise UsageError("--max-lds-bytes: a --layout of one's own is counted, whatever it takes")
+    if known.picture and known.format == "json":
+        raise UsageError("--picture: JSON has no pictures; ask for text, markdown or html")
     return TileSettings(
         target=known.target,
         tile=known.tile,
@@ -59,6 +62,7 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
         layout=known.layout,
         format=known.format,
         bank_maps=not known.no_bank_maps,
+        picture=known.picture,
         list_patterns=known.list_patterns,
     )
 
@@ -92,8 +96,9 @@ examples:
 """,
     )
     add = parser.add_argument
-    add("--target", default=_DEFAULT_TARGET, metavar="ARCH",
-        help=f"of {', '.join(known_targets())} (default: {_DEFAULT_TARGET})")  # fmt: skip
+    add("--target", default=_DEFAULT_TARGET, metavar="GPU",
+        help=f"of {', '.join(known_targets())} (default: {_DEFAULT_TARGET}), or a product such as "
+        "mi300x, a100, h100")  # fmt: skip
     add("--tile", default="", metavar="SHAPExTYPE", help="sizes, row-major, and element type")
     add("--write", action="append", default=[], metavar="PATTERN", help="what the lanes write")
     add("--read", action="append", default=[], metavar="PATTERN",
@@ -103,8 +108,12 @@ examples:
         help="the most bytes of the tile, padding included")  # fmt: skip
     add("--layout", metavar="LAYOUT",
         help="count this layout only: plain, padded:8, 'xor_shuffle<64, 8>', CuTe's "
-        "'Swizzle<3, 3, 3>'")  # fmt: skip
+        "'Swizzle<3, 3, 3>' or '(64,64):(1,64)', or as Triton, Wave, CK Tile or TMA "
+        "write it")  # fmt: skip
     add("--format", default="text", choices=FORMATS, help="text (default), json, markdown or html")
     add("--no-bank-maps", action="store_true", help="draw no bank maps")
+    add("--picture", default="", choices=PICTURES,
+        help="draw the whole tile, too, each element with its bank (banks) or, as it lies in "
+        "memory, with its lane (lanes); in text and Markdown (HTML always has both)")  # fmt: skip
     add("--list-patterns", action="store_true", help="list the patterns of --target, and end")
     return parser

@@ -216,7 +216,8 @@ def test_a_notebook_sees_pictures_before_and_after() -> None:
     html = found._repr_html_()
     # The write's map is the same before and after; the read's are two pictures. Each map is two
     # stripes of 16 banks, and so is the picture below it of where its words lie.
-    assert html.count('src="data:image/svg+xml;base64,') == 3 * 2 * 2
+    # Below them is the whole tile, before and after.
+    assert html.count('src="data:image/svg+xml;base64,') == 3 * 2 * 2 + 2 * 2
     assert html.index("read columns, plain") < html.index("read columns, swizzled")
     assert html.count("where the words of") == 3
     assert "read columns, plain: ld.shared.b32" in html

@@ -67,10 +67,18 @@ def test_html_is_a_page_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.startswith("<!DOCTYPE html>")
     assert "<title>32x32xf32 on sm_80, 32 lanes in 1 wave of 32</title>" in text
     assert "all 31 other phases have it on other banks" in text
-    assert text.count("<img ") == 12
+    # The write's map and the read's two, where their words lie, the sample of the legend, and the
+    # whole tile before and after, by bank, and by lane for both arguments.
+    assert text.count('<div class="map"') == 3 * 2 + 1 + 2 + 2 * 2
+    assert "<img " not in text
+    assert "How to read the pictures" in text
+    # Each access has a single phase.
+    assert "<select " not in text
+    assert 'data-copy="Swizzle&lt;5, 0, 5&gt;"' in text
+    assert 'data-copy="not expressible' not in text
     assert "http:" not in text
     small = printed(capsys, *TRANSPOSE, "--format=html", "--no-bank-maps")
-    assert "<img " not in small
+    assert '<div class="map"' not in small
     assert "__device__" in small
 
 
@@ -87,3 +95,33 @@ def test_patterns_are_listed_and_known(capsys: pytest.CaptureFixture[str]) -> No
     assert "mfma_f32_16x16x128_f8f6f4:{A,B,C}" in listed
     assert "ldmatrix" not in listed
     assert "ldmatrix.x2" in printed(capsys, "--list-patterns", "--target=sm_90").splitlines()
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_the_whole_tile_is_drawn_in_text(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = (*TRANSPOSE, "--no-bank-maps", f"--format={form}")
+    banks = printed(capsys, *flags, "--picture=banks")
+    assert banks.startswith(printed(capsys, *flags).rstrip())
+    head = "row " + "".join(f"{column:>3}" for column in range(32))
+    plain, swizzled = banks.split(head)[1:]
+    second = "   1" + "".join(f"{column:>3}" for column in range(32))
+    assert second in plain
+    assert "   1" + "".join(f"{column ^ 1:>3}" for column in range(32)) in swizzled
+    lanes = printed(capsys, *flags, "--picture=lanes")
+    assert lanes.count("line  0  1  2") == 2 * 2
+    assert "read columns, swizzled: xor_shuffle<32, 1, 32, 1>. The lane of each word" in (
+        lanes.replace("\\", "")
+    )
+
+
+def test_json_has_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main((*TRANSPOSE, "--picture=banks", "--format=json")) == 1
+    assert "--picture: JSON has no pictures" in capsys.readouterr().err
+
+
+def test_products_are_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--tile=16x16xf32", "--read=columns", "--no-bank-maps")
+    for name, arch in (("h100", "sm_90"), ("gfx942:xnack-", "gfx942"), ("sm_90a", "sm_90")):
+        assert printed(capsys, f"--target={name}", *flags) == printed(
+            capsys, f"--target={arch}", *flags
+        )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The legend of a tile's page: what a cell, a colour, a row and a figure mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..report.html_legend import MAP_TERMS, ramp, sample_map
+
+_TERMS = (
+    (
+        "conflict cycles",
+        "LDS cycles that bank conflicts cost, in all waves of the workgroup, each access run once.",
+    ),
+    (
+        "plain, padded, swizzled",
+        "row-major; row-major with a gap behind every row; groups of elements exchanged by an XOR.",
+    ),
+    *MAP_TERMS,
+    (
+        "the whole tile",
+        "by bank: rows and columns of the tile, each cell with the bank of its elements; what a "
+        "phase wants of one bank waits. By lane: lines and banks of memory, each cell with the "
+        "lane that accesses it. Point at a cell to see more.",
+    ),
+)
+
+
+def legend(wave_size: int) -> Iterator[str]:
+    """Yields the legend, with a sample of a bank map."""
+    yield "<details open><summary>How to read the pictures</summary>"
+    yield '<div class="legend"><figure>'
+    yield from sample_map()
+    yield "</figure><dl>"
+    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
+    yield f"<dt>colours</dt><dd>the lanes, or the banks: 0 {ramp()} {wave_size - 1}, or the last "
+    yield "bank</dd></dl></div></details>"
