@@ -33,7 +33,7 @@ from .pictures import whole_pictures
 
 _LEFT = "text-align: left"
 _RIGHT = "text-align: right; vertical-align: top"
-_BADGE = "color: #fff; padding: 0 .3em; border-radius: 3px; background:"
+_BADGE = "color: #fff; padding: 0 .3em; border-radius: 3px; white-space: nowrap; background:"
 _BAD, _GOOD = f"{_BADGE} #b3261e", f"{_BADGE} #1a7f37"
 """Notebooks may be light or dark: a badge has its own paper."""
 _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 8px 12px"
@@ -73,8 +73,10 @@ def _solution(solution: TileSolution, maps: bool, page: bool) -> Iterator[str]:
         yield _heading(f"The swizzle: {swizzled.layout}")
         yield "<ul>"
         for each in solution.notations:
-            copy = f" {copy_button(each.text, '')}" if each.is_expressible else ""
-            yield f"<li>{escape(each.name)}: <code>{escape(each.text)}</code>{copy}</li>"
+            text = escape(each.text)
+            if each.is_expressible:
+                text = f"<code>{text}</code> {copy_button(each.text, f'for {each.name}')}"
+            yield f"<li>{escape(each.name)}: {text}</li>"
         yield "</ul>"
     yield from _code(swizzled or solution.best, code_title(solution))
     if maps:
