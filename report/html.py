@@ -29,7 +29,7 @@ from .html_accesses import access_section, source_line
 from .html_legend import legend
 from .html_measured import measured_section
 from .html_page import html_page
-from .html_script import SCRIPT, copy_button
+from .html_script import copy_button
 from .html_tables import access_table, allocation_table, code, cost, words_of
 from .html_whole_tile import whole_tile_section
 from .markdown import markdown_report
@@ -40,7 +40,7 @@ from .source_lines import SourceLines
 def html_report(contents: Contents) -> str:
     """Returns the whole document."""
     body = "\n".join(part for part in _body(contents) if part)
-    return html_page(f"Bank conflicts of {contents.title}", body, SCRIPT)
+    return html_page(f"Bank conflicts of {contents.title}", body)
 
 
 def _body(contents: Contents) -> Iterator[str]:

@@ -83,9 +83,8 @@ footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 )
 
 
-def html_page(title: str, body: str, script: str = "") -> str:
-    """Returns a document with the style of all pages; `body` is HTML, `title` is text."""
-    program = f"<script>\n{script}</script>\n" if script else ""
+def html_page(title: str, body: str) -> str:
+    """Returns a document with the style and script of all pages; `body` is HTML, `title` is text."""
     return f"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -98,6 +97,8 @@ def html_page(title: str, body: str, script: str = "") -> str:
 </head>
 <body>
 {body}
-{program}</body>
+<script>
+{SCRIPT}</script>
+</body>
 </html>
 """
