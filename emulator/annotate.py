@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .assembly import Kernel
+from .assembly import Kernel, text_lines
 from .counters import Counters, Counts
 from .source_conflicts import SourceConflicts, conflicts_by_line
 
@@ -37,7 +37,7 @@ def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
     begins with `>`. Where the assembly names the lines of its source, that of a line with conflicts
     stands beside it, and a table at the end sums the conflicts up by source line.
     """
-    lines = text.splitlines()
+    lines = text_lines(text)
     indices = {instruction.line: i for i, instruction in enumerate(kernel.instructions)}
     first, last = _extent(lines, kernel)
     conflicts = conflicts_by_line(kernel, counters)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from .chips import EMULATED_CHIPS
-from .data_sections import NO_DATA, DataError, DataImage, DataReader, uncommented
+from .data_sections import ASSIGNMENT, NO_DATA, DataError, DataImage, DataReader, uncommented
+from .directives import KERNEL_DIRECTIVES, SECTIONS, check_between_instructions, split_directive
 from .instruction_text import AssemblyError, Instruction, Name, Relocation, parse_instruction
 from .kernel_metadata import (
     ARCH,
@@ -130,11 +131,8 @@ def _chosen(file: _File, name: str) -> str:
 _LABEL = re.compile(r'^("[^"]+"|[.\w$]+):')
 _TARGET = re.compile(r'^\s*\.amdgcn_target\s+"([^"]*)"')
 _BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/', re.DOTALL)
-_UNEXPANDED = re.compile(
-    r"^\.(macro|altmacro|rept|irpc?|if\w*|else\w*|include|incbin)\b", re.IGNORECASE
-)
 # What ends the code of a function, besides the label that compilers put there.
-_END_OF_CODE = re.compile(r"^\.(size|section|rodata|data|bss|amdhsa_kernel|amdgpu_metadata)\b")
+_ENDS_CODE = frozenset({".size", ".section", *SECTIONS, ".amdhsa_kernel", ".amdgpu_metadata"})
 # Registers are counted in the code itself.
 _NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr")
 
@@ -150,7 +148,7 @@ class _File:
 
     def __init__(self, text: str, source: str, arch: str = "") -> None:
         self.source = source
-        self.lines = _without_block_comments(text).splitlines()
+        self.lines = text_lines(_without_block_comments(text))
         self.data = DataReader()
         target = next((m[1] for line in self.lines if (m := _TARGET.match(line))), None)
         if target is None and not any(".amdhsa_kernel" in line for line in self.lines):
@@ -170,16 +168,14 @@ class _File:
         return AssemblyError(f"{self.source}:{line}: {message}")
 
     def read_data(self) -> None:
-        """Reads the data sections."""
+        """Reads the data sections, and refuses directives that the emulator does not know."""
+        in_metadata = False
         for number, line in enumerate(self.lines, 1):
-            if line.strip() == ".amdgpu_metadata":
-                break
-            if found := _UNEXPANDED.match(line.strip()):
-                raise self.error(
-                    number,
-                    f"the emulator expands no .{found[1]}: let `llvm-mc --triple=amdgcn-amd-amdhsa "
-                    f"--mcpu={self.arch} FILE` print the text without",
-                )
+            if line.strip() in (".amdgpu_metadata", ".end_amdgpu_metadata"):
+                in_metadata = not in_metadata
+                continue
+            if in_metadata:
+                continue
             try:
                 self.data.read_line(line, number)
             except DataError as error:
@@ -222,6 +218,9 @@ class _File:
         """Returns the values of a kernel's directives; AssemblyError if one cannot be read."""
         values: dict[str, int] = {}
         for directive, (line, text) in self.directives[name].items():
+            if directive not in KERNEL_DIRECTIVES:
+                unknown = f"the emulator does not know the directive '.amdhsa_{directive}'"
+                raise self.error(line, unknown)
             try:
                 values[directive] = self.data.number(text)
             except DataError as error:
@@ -237,15 +236,9 @@ class _File:
         directives = self.directive_values(name)
         code = _Code()
         for number, line in self.code_lines(name):
-            if match := _LABEL.match(line):
-                code.labels[match[1].strip('"')] = len(code.instructions)
-                continue
-            code.locations.read_line(line)
-            if line.startswith((".", "#")):
-                continue
             try:
-                code.add(parse_instruction(line, number))
-            except AssemblyError as error:
+                self.read_code(line, number, code)
+            except (AssemblyError, DataError) as error:
                 raise self.error(number, str(error)) from None
         self.check(name, code)
         return Kernel(
@@ -259,6 +252,21 @@ class _File:
             locations=tuple(code.lines),
             source=self.source,
         )
+
+    def read_code(self, line: str, number: int, code: _Code) -> None:
+        """Takes a line that `code_lines` yields.
+
+        Raises:
+            AssemblyError, DataError: it can be no part of the code; the message names no place.
+        """
+        if match := _LABEL.match(line):
+            code.define(match[1].strip('"'))
+            return
+        code.locations.read_line(line)
+        if line.startswith("."):
+            check_between_instructions(line, self.data.number)
+        elif not line.startswith("#") and not ASSIGNMENT.match(line):
+            code.add(parse_instruction(line, number))
 
     def code_lines(self, name: str) -> Iterator[tuple[int, str]]:
         """Yields the lines of a kernel's code without comments, with their numbers.
@@ -279,7 +287,7 @@ class _File:
                     yield number, match[0]
                 inside = inside or label == name
                 code = code[match.end() :].strip()
-            if inside and _END_OF_CODE.match(code):
+            if inside and code and split_directive(code)[0] in _ENDS_CODE:
                 return
             if inside and code:
                 yield number, code
@@ -316,10 +324,25 @@ class _Code:
     locations: LocationReader = field(default_factory=LocationReader)
     lines: list[SourceLine | None] = field(default_factory=list[SourceLine | None])
 
+    def define(self, label: str) -> None:
+        """Puts a label before the next instruction; AssemblyError where it is there already."""
+        if label in self.labels and not label.isdecimal():
+            raise AssemblyError(f"the label '{label}' is there twice")
+        self.labels[label] = len(self.instructions)
+
     def add(self, instruction: Instruction) -> None:
         """Adds the next instruction."""
         self.instructions.append(instruction)
         self.lines.append(self.locations.current)
+
+
+def text_lines(text: str) -> list[str]:
+    """Returns the lines of an assembly file as an assembler counts them.
+
+    `str.splitlines` also ends lines where an assembler does not, as at a form feed in a comment.
+    """
+    lines = re.split(r"\r\n|\r|\n", text)
+    return lines if lines[-1] else lines[:-1]
 
 
 def _without_block_comments(text: str) -> str:

@@ -20,7 +20,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from .expressions import QUOTED, DataError, Expression, Value, string_bytes, unquoted
+from .directives import (
+    ALIGNMENTS,
+    ASSIGNMENTS,
+    SECTIONS,
+    STRINGS,
+    WIDTHS,
+    check_known,
+    says_nothing_of_bytes,
+    split_directive,
+)
+from .expressions import (
+    QUOTED,
+    DataError,
+    Expression,
+    Value,
+    directive_arguments,
+    string_bytes,
+    unquoted,
+)
 
 
 @dataclass(frozen=True)
@@ -63,25 +81,15 @@ NO_DATA = DataImage()
 _LABEL = re.compile(rf"^({QUOTED}|[.\w$]+):\s*")
 _SECTION = re.compile(rf"^({QUOTED}|[^\s,]+)(?:,\s*\"([^\"]*)\")?")
 _COMMENT = re.compile(rf"({QUOTED})|;.*|//.*")
+ASSIGNMENT = re.compile(rf"^({QUOTED}|[\w$][.\w$]*|\.[.\w$]+)\s*=(?!=)\s*(.*)")
+"""Matches `symbol = expression`, which is short for `.set symbol, expression`."""
 _READ_ONLY = (".rodata", ".data.rel.ro")
 _CODE = ".text"
 # Sections that take part in a running program although a kernel may write them.
 _WRITABLE = (".data", ".bss", ".tbss", ".tdata")
 
-_WIDTHS: Mapping[str, int] = {
-    **dict.fromkeys((".byte", ".1byte"), 1),
-    **dict.fromkeys((".short", ".hword", ".value", ".2byte"), 2),
-    **dict.fromkeys((".long", ".int", ".word", ".4byte"), 4),
-    **dict.fromkeys((".quad", ".8byte", ".xword"), 8),
-    ".octa": 16,
-}
-# What stands between data and says nothing of its bytes.
-_SILENT = frozenset(
-    {
-        *(".type", ".size", ".globl", ".global", ".local", ".weak", ".hidden", ".protected"),
-        *(".internal", ".ident", ".addrsig", ".addrsig_sym", ".file", ".loc", ".amdgpu_hsa_kernel"),
-    }
-)
+# More than any kernel's constants take.
+_MOST_BYTES = 1 << 28
 _KERNEL_DESCRIPTOR_BYTES = 64
 
 
@@ -118,15 +126,20 @@ class DataReader:
         while match := _LABEL.match(code):
             self._define(unquoted(match[1]))
             code = code[match.end() :]
-        if not code.startswith("."):
+        if found := ASSIGNMENT.match(code):
+            self._assigned[unquoted(found[1])] = found[2]
             return
-        name, _, rest = code.replace("\t", " ").partition(" ")
-        rest = rest.strip()
+        if not code.startswith("."):
+            if code and self.in_data and not code.startswith("#"):
+                raise DataError(f"'{code}' is no directive, in section '{self._section}'")
+            return
+        name, rest = split_directive(code)
+        check_known(name)
         if name == ".section":
             self._enter(rest)
-        elif name in (".text", ".data", ".bss"):
-            self._section = name
-        elif name in (".set", ".equ"):
+        elif name in SECTIONS:
+            self._enter(name)
+        elif name in ASSIGNMENTS:
             symbol, _, text = rest.partition(",")
             self._assigned[unquoted(symbol.strip())] = text.strip()
         elif name == ".amdhsa_kernel":
@@ -135,7 +148,7 @@ class DataReader:
             self._inside_kernel_block = False
             if self.in_data:
                 self._contents += bytes(_KERNEL_DESCRIPTOR_BYTES)
-        elif self.in_data and not self._inside_kernel_block and name not in _SILENT:
+        elif self.in_data and not self._inside_kernel_block and not says_nothing_of_bytes(name):
             self._directive(name, rest, number)
 
     def number(self, text: str) -> int:
@@ -217,31 +230,50 @@ class DataReader:
             # Sections of one name go on where they ended; here they only must not overlap.
             self._align(256)
 
-    def _align(self, bytes_: int, fill: int = 0) -> None:
-        self._contents += bytes([fill]) * (-len(self._contents) % bytes_)
+    def _put(self, data: bytes) -> None:
+        self._reserve(len(data))
+        self._contents += data
+
+    def _reserve(self, count: int) -> None:
+        """Refuses more bytes than a file of kernels has."""
+        if not 0 <= count <= _MOST_BYTES - len(self._contents):
+            raise DataError(f"a file's data may have {_MOST_BYTES >> 20} MiB")
+
+    def _align(self, bytes_: int, fill: bytes = b"\0") -> None:
+        missing = -len(self._contents) % bytes_
+        self._reserve(missing)
+        self._put((fill * missing)[:missing])
 
     def _directive(self, name: str, rest: str, number: int) -> None:
-        if name in _WIDTHS:
-            for text in _arguments(rest):
-                self._open.append((len(self._contents), _WIDTHS[name], text, number))
-                self._contents += bytes(_WIDTHS[name])
-        elif name in (".ascii", ".asciz", ".string"):
-            for text in _arguments(rest):
-                self._contents += string_bytes(text) + (b"" if name == ".ascii" else b"\0")
+        words = directive_arguments(rest)
+        if name in WIDTHS:
+            for text in words:
+                self._open.append((len(self._contents), WIDTHS[name], text, number))
+                self._put(bytes(WIDTHS[name]))
+        elif name in STRINGS:
+            for text in words:
+                self._put(string_bytes(text) + (b"" if name == ".ascii" else b"\0"))
         elif name in _REPEATS:
-            self._contents += _REPEATS[name]([self._number(text) for text in _arguments(rest)])
-        elif name in (".p2align", ".balign", ".align"):
-            self._aligned(name, rest)
+            data, count = _REPEATS[name]([self._number(text) for text in words])
+            self._reserve(len(data) * count)
+            self._put(data * count)
+        elif name in ALIGNMENTS:
+            self._aligned(name, [self._number(text) if text else None for text in words])
         else:
             raise DataError(f"the emulator does not know the data directive '{name}'")
 
-    def _aligned(self, name: str, rest: str) -> None:
-        words = [self._number(text) for text in rest.split(",") if text.strip()]
-        size = words[0] if name == ".balign" else 1 << words[0]
-        missing = -len(self._contents) % size
-        if len(words) > 2 and missing > words[2]:
-            return
-        self._align(size, words[1] & 0xFF if len(words) > 1 else 0)
+    def _aligned(self, name: str, words: list[int | None]) -> None:
+        """Aligns what follows, as `.p2align boundary, fill, most` says."""
+        boundary, fill, most = [*words, None, None, None][:3]
+        power = name.startswith(".p2")
+        largest = _MOST_BYTES.bit_length() if power else _MOST_BYTES
+        if boundary is None or not 0 <= boundary < largest or len(words) > 3:
+            raise DataError(f"{name} has no boundary that the emulator knows")
+        if power:
+            boundary = 1 << boundary
+        missing = -len(self._contents) % max(1, boundary)
+        if most is None or missing <= most:
+            self._align(max(1, boundary), _bytes(fill or 0, ALIGNMENTS[name]))
 
     def _number(self, text: str) -> int:
         value = self._value(text)
@@ -253,24 +285,28 @@ class DataReader:
         return Expression(text, self._lookup).value()
 
 
-def _zeros(words: list[int]) -> bytes:
-    """Returns the bytes of `.zero count, value`."""
+def _zeros(words: list[int]) -> tuple[bytes, int]:
+    """Returns the byte of `.zero count, value`, and the count."""
+    if not 1 <= len(words) <= 2:
+        raise DataError("it expects a count, and perhaps a value")
     count, value = [*words, 0][:2]
-    return bytes([value & 0xFF]) * count
+    return bytes([value & 0xFF]), count
 
 
-def _fill(words: list[int]) -> bytes:
-    """Returns the bytes of `.fill repeat, size, value`.
+def _fill(words: list[int]) -> tuple[bytes, int]:
+    """Returns the bytes of `.fill repeat, size, value` that are repeated, and how often.
 
     Only 4 bytes of the value count, and the others are zeros.
     """
+    if not 1 <= len(words) <= 3:
+        raise DataError("it expects a count, and perhaps a size and a value")
     repeat, size, value = (words + [1, 0][len(words) - 1 :])[:3]
-    if size > 8:
+    if not 0 <= size <= 8:
         raise DataError(f".fill writes up to 8 bytes at a time, not {size}")
-    return _bytes(value & 0xFFFFFFFF, 8)[:size] * repeat
+    return _bytes(value & 0xFFFFFFFF, 8)[:size], repeat
 
 
-_REPEATS: Mapping[str, Callable[[list[int]], bytes]] = {
+_REPEATS: Mapping[str, Callable[[list[int]], tuple[bytes, int]]] = {
     ".zero": _zeros,
     ".space": _zeros,
     ".skip": _zeros,
@@ -280,9 +316,3 @@ _REPEATS: Mapping[str, Callable[[list[int]], bytes]] = {
 
 def _bytes(value: int, width: int) -> bytes:
     return (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-
-
-def _arguments(text: str) -> list[str]:
-    """Returns the parts of a directive between commas that no quotation marks hold."""
-    found = re.findall(rf"(?:{QUOTED}|[^,\"])+", text)
-    return [part.strip() for part in found if part.strip()]

@@ -35,6 +35,16 @@ def unquoted(name: str) -> str:
     return string_bytes(name).decode(errors="replace") if name.startswith('"') else name
 
 
+def directive_arguments(text: str) -> list[str]:
+    """Returns what stands between the commas of a directive that no quotation marks hold."""
+    if not text.strip():
+        return []
+    hidden = re.sub(QUOTED, lambda match: "_" * len(match[0]), text)
+    commas = [match.start() for match in re.finditer(",", hidden)]
+    bounds = zip([-1, *commas], [*commas, len(text)], strict=True)
+    return [text[before + 1 : end].strip() for before, end in bounds]
+
+
 _ESCAPE = re.compile(rb'\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|([bfnrt"\\]))')
 _LETTERS = {b"b": 8, b"f": 12, b"n": 10, b"r": 13, b"t": 9, b'"': 34, b"\\": 92}
 
@@ -62,6 +72,9 @@ def _all_vectors(accumulation: int, vectors: int) -> int:
     """Returns the registers that a wave takes; accumulation registers begin at a multiple of 4."""
     return -(-vectors // 4) * 4 + accumulation if accumulation else vectors
 
+
+# No directive holds a number of more bits than `.octa` does.
+_BITS = 128
 
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "max": max,
@@ -104,7 +117,11 @@ class Expression:
             position = match.end()
 
     def value(self) -> Value:
-        result = self.binary(0)
+        try:
+            result = self.binary(0)
+        except RecursionError:
+            # Either it is nested deeply, or symbols are defined by each other.
+            raise self.error() from None
         if self.tokens:
             raise self.error()
         return result
@@ -132,21 +149,36 @@ class Expression:
             return Value(left.number - right.number, left.in_image and not right.in_image)
         if sign in "+-" or left.in_image or right.in_image:
             raise self.error()
-        if (sign in "/%" and right.number == 0) or (sign in ("<<", ">>") and right.number < 0):
+        shifts = sign in ("<<", ">>")
+        if (sign in "/%" and right.number == 0) or (shifts and not 0 <= right.number < _BITS):
             raise self.error()
-        return Value(_COMPUTE[sign](left.number, right.number))
+        return self.checked(_COMPUTE[sign](left.number, right.number))
+
+    def checked(self, number: int) -> Value:
+        """Returns a number as a value; DataError where no directive can hold so many bits."""
+        if number.bit_length() > _BITS:
+            raise self.error()
+        return Value(number)
 
     def call(self, function: Callable[..., int]) -> int:
         """Reads the arguments of a function, which are numbers, and computes it."""
         values: list[int] = []
         while self.tokens.pop(0) != ")":
-            value = self.binary(0)
+            value = self.binary(0) if self.tokens else Value(0, in_image=True)
             if value.in_image or not self.tokens:
                 raise self.error()
             values.append(value.number)
         try:
             return function(*values)
         except (TypeError, ZeroDivisionError):
+            raise self.error() from None
+
+    def integer(self, token: str) -> int:
+        """Returns the number that begins with a digit; one that begins with 0 is octal."""
+        octal = len(token) > 1 and token.isdecimal() and token[0] == "0"
+        try:
+            return int(token, 8 if octal else 0)
+        except ValueError:
             raise self.error() from None
 
     def unary(self) -> Value:
@@ -165,7 +197,7 @@ class Expression:
             value = {"+": inner.number, "-": -inner.number, "~": ~inner.number}[token]
             return Value(value, inner.in_image)
         if token[0].isdigit():
-            return Value(int(token, 0) if token.strip("0") else 0)
+            return self.checked(self.integer(token))
         if token in _PRECEDENCE or token in (")", ","):
             raise self.error()
         if token in _FUNCTIONS and self.tokens[:1] == ["("]:
