@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from .chips import EMULATED_CHIPS
 from .data_sections import ASSIGNMENT, NO_DATA, DataError, DataImage, DataReader, uncommented
-from .directives import KERNEL_DIRECTIVES, SECTIONS, check_between_instructions, split_directive
+from .directives import LARGEST_VALUES, SECTIONS, check_between_instructions, split_directive
 from .instruction_text import AssemblyError, Instruction, Name, Relocation, parse_instruction
 from .kernel_metadata import (
     ARCH,
@@ -218,11 +218,14 @@ class _File:
         """Returns the values of a kernel's directives; AssemblyError if one cannot be read."""
         values: dict[str, int] = {}
         for directive, (line, text) in self.directives[name].items():
-            if directive not in KERNEL_DIRECTIVES:
+            if directive not in LARGEST_VALUES:
                 unknown = f"the emulator does not know the directive '.amdhsa_{directive}'"
                 raise self.error(line, unknown)
             try:
-                values[directive] = self.data.number(text)
+                value = values[directive] = self.data.number(text)
+                if not 0 <= value <= LARGEST_VALUES[directive]:
+                    message = f"{value} is not from 0 to {LARGEST_VALUES[directive]}"
+                    raise self.error(line, f"'.amdhsa_{directive} {text}': {message}")
             except DataError as error:
                 if directive not in _NOT_NEEDED:
                     message = f"'.amdhsa_{directive} {text}' has no integer value: {error}"
@@ -367,7 +370,7 @@ def _entry(
         return 1
     for index, instruction in enumerate(instructions):
         if instruction.mnemonic == "s_branch":
-            target = instruction.operands[0].value
+            target = instruction.operands[0].value if instruction.operands else None
             if isinstance(target, Name) and labels.get(target.text) == index + 1:
                 return index + 1
             return 0

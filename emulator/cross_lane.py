@@ -19,7 +19,7 @@ from .chips import LANES
 from .errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand
 from .machine import U32, LaneMask, WaveGroup
-from .operands import scalar_destination, scalar_source, vector_source
+from .operands import scalar_destination, scalar_source, vector_registers, vector_source
 from .step import BuildContext, Step
 
 _LANE = np.arange(LANES)
@@ -182,7 +182,7 @@ def _read_first_lane(instruction: Instruction) -> Step:
 
 def _from_lane(instruction: Instruction) -> Callable[[WaveGroup, Lanes], None]:
     """Makes a function that moves one lane of a vector register to a scalar register."""
-    register = instruction.operands[1].register
+    register = vector_registers(instruction.operands[1], 1)
     destination = scalar_destination(instruction.operands[0], "u32")
 
     def write(group: WaveGroup, lanes: Lanes) -> None:
@@ -204,7 +204,7 @@ def _read_lane(instruction: Instruction) -> Step:
 
 def _write_lane(instruction: Instruction) -> Step:
     """Returns the step of v_writelane: it sets the selected lane, active or not."""
-    register = instruction.operands[0].register
+    register = vector_registers(instruction.operands[0], 1)
     source = scalar_source(instruction.operands[1], "u32")
     lanes = _lane_select(instruction.operands[2])
 
@@ -218,7 +218,7 @@ def _write_lane(instruction: Instruction) -> Step:
 
 def _swap(instruction: Instruction) -> Step:
     """Returns the step of v_swap: it exchanges two registers, lane by lane."""
-    first, second = (operand.register for operand in instruction.operands)
+    first, second = (vector_registers(operand, 1) for operand in instruction.operands)
 
     def step(group: WaveGroup) -> None:
         a, b = (group.machine.vector_index(register) for register in (first, second))
@@ -237,7 +237,7 @@ def _permlane_swap(instruction: Instruction, block: int) -> Step:
     odd = _LANE // block % 2 == 1
     if instruction.modifiers:
         raise UnknownInstructionError(instruction, "no model of its modifiers")
-    first, second = (operand.register for operand in instruction.operands)
+    first, second = (vector_registers(operand, 1) for operand in instruction.operands)
 
     def step(group: WaveGroup) -> None:
         if group.active is not None:
@@ -260,7 +260,7 @@ def _count_bits_below(instruction: Instruction, word: int) -> Step:
     below = np.array(
         [(1 << lane) - 1 >> 32 * word & 0xFFFFFFFF for lane in range(LANES)], np.uint32
     )
-    target = instruction.operands[0].register
+    target = vector_registers(instruction.operands[0], 1)
     mask, addend = (vector_source(operand, "u32") for operand in instruction.operands[1:])
 
     def step(group: WaveGroup) -> None:

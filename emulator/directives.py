@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from .chips import LANES
 from .expressions import DataError, directive_arguments
 
 WIDTHS: Mapping[str, int] = {
@@ -64,30 +65,32 @@ _EXCEPTIONS = (
     *("fp_ieee_invalid_op", "fp_denorm_src", "fp_ieee_div_zero", "fp_ieee_overflow"),
     *("fp_ieee_underflow", "fp_ieee_inexact", "int_div_zero"),
 )
-_USER_REGISTERS = (
-    *("private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr"),
-    *("dispatch_id", "flat_scratch_init", "private_segment_size", "count"),
-    *("kernarg_preload_length", "kernarg_preload_offset"),
+_SWITCHES = (
+    *("enable_private_segment", "uses_dynamic_stack", "tg_split", "reserve_vcc"),
+    *("reserve_flat_scratch", "reserve_xnack_mask", "dx10_clamp", "ieee_mode", "fp16_overflow"),
+    *("user_sgpr_private_segment_buffer", "user_sgpr_dispatch_ptr", "user_sgpr_queue_ptr"),
+    *("user_sgpr_kernarg_segment_ptr", "user_sgpr_dispatch_id", "user_sgpr_flat_scratch_init"),
+    *("user_sgpr_private_segment_size", "system_sgpr_private_segment_wavefront_offset"),
+    *("system_sgpr_workgroup_id_x", "system_sgpr_workgroup_id_y", "system_sgpr_workgroup_id_z"),
+    *("system_sgpr_workgroup_info", *(f"exception_{name}" for name in _EXCEPTIONS)),
 )
-_SYSTEM_REGISTERS = (
-    *("sgpr_private_segment_wavefront_offset", "sgpr_workgroup_id_x", "sgpr_workgroup_id_y"),
-    *("sgpr_workgroup_id_z", "sgpr_workgroup_info", "vgpr_workitem_id"),
-)
-KERNEL_DIRECTIVES = frozenset(
-    {
-        *("group_segment_fixed_size", "private_segment_fixed_size", "kernarg_size"),
-        *("enable_private_segment", "uses_dynamic_stack", "tg_split"),
-        *("next_free_vgpr", "next_free_sgpr", "accum_offset"),
-        *("reserve_vcc", "reserve_flat_scratch", "reserve_xnack_mask"),
-        *("float_round_mode_32", "float_round_mode_16_64"),
-        *("float_denorm_mode_32", "float_denorm_mode_16_64"),
-        *("dx10_clamp", "ieee_mode", "fp16_overflow"),
-        *(f"user_sgpr_{name}" for name in _USER_REGISTERS),
-        *(f"system_{name}" for name in _SYSTEM_REGISTERS),
-        *(f"exception_{name}" for name in _EXCEPTIONS),
-    }
-)
-"""The `.amdhsa_*` directives of gfx942 and gfx950, without this prefix."""
+LARGEST_VALUES: Mapping[str, int] = {
+    **dict.fromkeys(_SWITCHES, 1),
+    **dict.fromkeys(("float_round_mode_32", "float_round_mode_16_64"), 3),
+    **dict.fromkeys(("float_denorm_mode_32", "float_denorm_mode_16_64"), 3),
+    "system_vgpr_workitem_id": 2,
+    "user_sgpr_count": 16,
+    "user_sgpr_kernarg_preload_length": 16,
+    "user_sgpr_kernarg_preload_offset": (1 << 9) - 1,
+    "accum_offset": 256,
+    "next_free_vgpr": 512,
+    "next_free_sgpr": 106,
+    "group_segment_fixed_size": (1 << 32) - 1,
+    # A wave has at most 2^13 - 1 blocks of 1024 bytes (WAVESIZE of COMPUTE_TMPRING_SIZE).
+    "private_segment_fixed_size": ((1 << 13) - 1) * 1024 // LANES,
+    "kernarg_size": (1 << 32) - 1,
+}
+"""The largest value of each `.amdhsa_*` directive of gfx942 and gfx950, without this prefix."""
 
 _NOP = 0xBF800000
 _INSTRUCTION_BYTES = 4
@@ -135,10 +138,12 @@ def check_between_instructions(code: str, number: Callable[[str], int]) -> None:
     if name == ".fill" and _pads(words[1:], _INSTRUCTION_BYTES):
         return
     # LLVM itself fills with s_nop where a directive does not say with what.
-    if name in ALIGNMENTS and (len(words) < 2 or _aligns_nothing(name, words[0])):
-        return
-    if name in ALIGNMENTS and _pads([ALIGNMENTS[name], *words[1:2]], _INSTRUCTION_BYTES):
-        return
+    if name in ALIGNMENTS and len(words) <= 3:
+        boundary, fill, _ = [*words, None, None, None][:3]
+        if fill is None or _aligns_nothing(name, boundary):
+            return
+        if _pads([ALIGNMENTS[name], fill], _INSTRUCTION_BYTES):
+            return
     raise DataError(
         f"'{' '.join(code.split())}' puts data between instructions, which the emulator does not "
         "decode: write the instruction"

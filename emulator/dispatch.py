@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import mul
 
 from ..bank_model.targets import Target
 from .assembly import Kernel
 from .chips import EMULATED_CHIPS, LANES
 from .errors import LaunchError
 from .kernel_metadata import MAX_WORKGROUP_SIZE, Size
+
+# The dispatch packet counts the work items of each axis in 32 bits.
+_MOST_ITEMS = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,12 @@ class Dispatch:
             )
         if min(self.grid) < 1:
             raise LaunchError(f"{name}: a grid of {self.grid} workgroups is empty")
+        items = max(map(mul, self.grid, self.workgroup_size))
+        if items > _MOST_ITEMS:
+            raise LaunchError(
+                f"{name}: a grid of {size_text(self.grid)} workgroups has {items} work items along "
+                f"one axis, where a launch may have {_MOST_ITEMS}"
+            )
         required = kernel.metadata.required_size
         if required is not None and self.workgroup_size != required:
             raise LaunchError(

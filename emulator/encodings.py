@@ -22,6 +22,7 @@ from .operands import (
     register_bits,
     typed,
     vector_destination,
+    vector_registers,
     vector_source,
 )
 
@@ -73,7 +74,7 @@ def encoded_sources(instruction: Instruction, kind: str, first: int, stop: int) 
 def _dpp_source(instruction: Instruction, operand: Operand, kind: str, flush: bool) -> Source:
     if bits_of(kind) == 64:
         raise UnknownInstructionError(instruction, "no model of DPP on 64-bit operands")
-    register = operand.register
+    register = vector_registers(operand, 1)
     lanes = dpp_lanes(instruction)
 
     def bits(group: WaveGroup) -> Array:
@@ -152,7 +153,7 @@ def result_form(instruction: Instruction, kind: str) -> ResultForm:
 
 
 def _dpp_destination(instruction: Instruction, operand: Operand, form: ResultForm) -> Destination:
-    register = operand.register
+    register = vector_registers(operand, 1)
     lanes = dpp_lanes(instruction)
     if bits_of(form.kind) == 64:
         raise UnknownInstructionError(instruction, "no model of DPP on 64-bit results")
@@ -171,10 +172,10 @@ def _part_destination(
 
     `unused` says whether the other bits become 0 or the result's sign, or stay.
     """
-    register = operand.register
+    register = vector_registers(operand, 1)
     if unused not in ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"):
         raise AssemblyError(f"no model of dst_unused:{unused}")
-    if bits_of(form.kind) == 64 or register.file == "s":
+    if bits_of(form.kind) == 64:
         raise AssemblyError(f"no model of a part of {register} as a {form.kind} result")
     mask = np.uint32((1 << width) - 1)
     kept = np.uint32(0xFFFFFFFF & ~(int(mask) << shift))

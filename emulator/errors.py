@@ -88,3 +88,7 @@ class GlobalAccessError(EmulationError):
 
 class LaunchError(EmulationError):
     """A kernel cannot start as it was asked to."""
+
+
+class StepLimitError(EmulationError):
+    """A run takes more steps than it may, or loops without end."""

@@ -15,7 +15,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
 
@@ -35,20 +35,25 @@ from . import (
     scalar_alu,
     vector_alu,
 )
+from .chips import CDNA4, CDNA4_ONLY
 from .direct_loads import DirectLoads
+from .encodings import base_name
 from .errors import (
     EmulationError,
     LdsRaceError,
     MissingWaitError,
+    StepLimitError,
     UndefinedReadError,
     UnknownInstructionError,
 )
-from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Name
+from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
 from .machine import Machine, WaveGroup
 from .spread import condition, spread
 from .step import BuildContext, Step
+from .supervision import MAX_STEPS
 from .undefined import UndefinedBits
 from .waits import Queue, check_waits, is_direct_load, queues_of, wait_counts
+from .watched_instruction import check_all_seen, watched
 
 _FAMILIES = (
     scalar_alu,
@@ -65,14 +70,14 @@ _FAMILIES = (
 
 # Waits, hints and cache control: the emulator executes in order and has no caches. What barriers
 # and the end of a wave do, the executor does itself.
-_NO_EFFECT = frozenset(
-    {
-        *("s_nop", "s_waitcnt", "s_waitcnt_vscnt", "s_setprio", "s_sleep", "s_sethalt"),
-        *("s_barrier", "s_endpgm"),
-        *("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_inst_prefetch"),
-        *("buffer_inv", "buffer_wbl2", "buffer_gl0_inv", "buffer_wbinvl1"),
-    }
-)
+_WITHOUT_EFFECT: Mapping[str, int | None] = {
+    **dict.fromkeys(("s_nop", "s_sethalt"), 0xFFFF),
+    "s_setprio": 3,
+    "s_sleep": 0x7F,
+    **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_barrier", "s_endpgm")),
+    **dict.fromkeys(("buffer_inv", "buffer_wbl2")),
+}
+"""For each such instruction the largest number that its operand may be; None if it has none."""
 
 Waves = npt.NDArray[np.intp]
 
@@ -117,22 +122,14 @@ class Program:
         self.next_flow: list[int] = []
         try:
             indexed = indexed_registers.indexed_instructions(self.kernel)
-            waits = check_waits(self.kernel)
         except AssemblyError as error:
             raise EmulationError(str(error)) from error
         for index, instruction in enumerate(self.kernel.instructions):
-            try:
-                flow = self._flow(instruction)
-                make = _build_indexed if index in indexed else _build
-                self.steps.append(make(context, instruction))
-                self.accesses.append(_is_access(instruction))
-                if flow:
-                    self.flow[index] = flow
-                    self.next_flow += [index] * (index + 1 - len(self.next_flow))
-            except (AssemblyError, UnknownInstructionError, ValueError, IndexError) as error:
-                located = EmulationError(str(error))
-                self.locate(located, instruction)
-                raise located from error
+            flow = self._add(context, instruction, index in indexed)
+            if flow:
+                self.flow[index] = flow
+                self.next_flow += [index] * (index + 1 - len(self.next_flow))
+        waits = check_waits(self.kernel)
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
         self.loads_directly = any(map(is_direct_load, self.kernel.instructions))
@@ -145,6 +142,36 @@ class Program:
             error = MissingWaitError(missing.message(self.kernel))
             self.locate(error, self.kernel.instructions[missing.instruction])
             raise error
+
+    def _add(
+        self, context: BuildContext, instruction: Instruction, indexed: bool
+    ) -> tuple[_Flow, Condition | None, int] | None:
+        """Adds the step of the next instruction; returns what `flow` has for it.
+
+        Raises:
+            EmulationError: the emulator does not know the instruction, or one of its operands.
+        """
+        seen = watched(instruction)
+        try:
+            flow = self._flow(seen)
+            self.steps.append((_build_indexed if indexed else _build)(context, seen))
+            check_all_seen(seen)
+        except UnknownInstructionError as error:
+            self.locate(error, instruction)
+            raise
+        except AssemblyError as error:
+            reason, cause = str(error), error
+        except (IndexError, ValueError, OverflowError) as error:
+            # Who makes a step takes the operands apart as if they were there.
+            count = len(instruction.operands)
+            reason = f"'{instruction.mnemonic}' does not take these {count} operands"
+            cause = error
+        else:
+            self.accesses.append(_is_access(instruction))
+            return flow
+        located = EmulationError(reason)
+        self.locate(located, instruction)
+        raise located from cause
 
     def locate(self, error: EmulationError, instruction: Instruction, *details: str) -> None:
         """Adds the place and the text of an instruction, and more lines of details, to an error."""
@@ -163,7 +190,8 @@ class Program:
         if name in float_mode.MODE_CHANGES:
             return _Flow.MODE, None, 0
         if name in _CONDITIONS:
-            target = instruction.operands[0].value
+            (operand,) = instruction.operands
+            target = operand.value
             if not isinstance(target, Name) or target.text not in self.kernel.labels:
                 raise UnknownInstructionError(instruction, f"no label '{target}'")
             return _Flow.BRANCH, _CONDITIONS[name], self.kernel.labels[target.text]
@@ -205,17 +233,23 @@ class Program:
         except UndefinedBits as found:
             raise _undefined_read(group, found, "The condition of this branch") from None
 
-    def run(self, machine: Machine, max_branches: int | None = None) -> None:
+    def run(
+        self,
+        machine: Machine,
+        max_steps: int = MAX_STEPS,
+        watch: Callable[[int, Instruction], None] | None = None,
+    ) -> None:
         """Runs all waves of `machine` to their end.
 
         Args:
-            max_branches: the most branches that all groups take together, which bounds endless
-                loops.
+            max_steps: the most steps (`supervision.py`), which bounds endless loops.
+            watch: is told now and then the steps so far, and the last instruction.
 
         Raises:
             EmulationError: something undefined happened; the message holds the instruction.
+            StepLimitError: the run took more steps, or can have no end.
         """
-        _Run(self, machine, max_branches).run()
+        _Run(self, machine, max_steps, watch).run()
 
 
 def _undefined_read(group: WaveGroup, found: UndefinedBits, what: str) -> UndefinedReadError:
@@ -231,9 +265,18 @@ def _is_access(instruction: Instruction) -> bool:
 
 
 def _build(context: BuildContext, instruction: Instruction) -> Step:
-    if instruction.mnemonic in _NO_EFFECT or instruction.mnemonic in _CONDITIONS:
+    if instruction.mnemonic in _CONDITIONS:
+        return lambda group: None
+    if instruction.mnemonic in _WITHOUT_EFFECT:
+        return _without_effect(instruction)
+    arch = context.target.arch
+    if arch != CDNA4 and base_name(instruction.mnemonic) in CDNA4_ONLY:
+        raise UnknownInstructionError(instruction, f"{arch} has no '{instruction.mnemonic}'")
+    if instruction.mnemonic == "s_waitcnt":
+        wait_counts(instruction)
         return lambda group: None
     if instruction.mnemonic == "s_trap":
+        immediate(instruction, 0xFF)
         return _trap
     for family in _FAMILIES:
         step = family.build(context, instruction)
@@ -243,6 +286,26 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
     if step is None:
         raise UnknownInstructionError(instruction)
     return step
+
+
+def _without_effect(instruction: Instruction) -> Step:
+    most = _WITHOUT_EFFECT[instruction.mnemonic]
+    if most is not None:
+        immediate(instruction, most)
+    return lambda group: None
+
+
+def immediate(instruction: Instruction, most: int) -> int:
+    """Returns the number from 0 to `most` that is the only operand of an instruction.
+
+    Raises:
+        AssemblyError: its operand is something else.
+    """
+    if len(instruction.operands) == 1:
+        value = instruction.operands[0].value
+        if isinstance(value, Literal) and isinstance(value.value, int) and 0 <= value.value <= most:
+            return value.value
+    raise AssemblyError(f"'{instruction.mnemonic}' takes one number from 0 to {most}")
 
 
 def _trap(group: WaveGroup) -> None:
@@ -274,11 +337,24 @@ def _settling(instruction: Instruction, step: Step) -> Step:
     return counted
 
 
+_STEPS_BETWEEN_LOOKS = 1000
+
+
 class _Run:
-    def __init__(self, program: Program, machine: Machine, max_branches: int | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        max_steps: int,
+        watch: Callable[[int, Instruction], None] | None,
+    ) -> None:
         self.program = program
         self.machine = machine
-        self.left = max_branches
+        self.max_steps = max_steps
+        self.watch = watch
+        self.steps = 0
+        # The number of steps at which somebody looks whether there are too many.
+        self.next_look = min(_STEPS_BETWEEN_LOOKS, max_steps)
         # Groups by program counter and number of their mode; their waves are ascending.
         self.ready: dict[tuple[int, int], Waves] = {}
         self.waiting: dict[int, list[Waves]] = {}
@@ -361,7 +437,10 @@ class _Run:
             try:
                 stop = min([program.next_flow[pc], *ahead])
                 program.run_straight(group, pc, stop)
+                self.steps += stop - pc + 1
                 pc = stop
+                if self.steps > self.next_look:
+                    self.look(pc)
                 if (pc, mode) in self.ready or pc == len(instructions):
                     break
                 following = self.follow(group, pc)
@@ -397,7 +476,10 @@ class _Run:
             self.enqueue(pc + 1, waves)
             return None
         taken = self.program.decide(group, pc)
-        self.count_branch()
+        if target == pc and taken.any():
+            # A branch changes nothing that it depends on.
+            group.pc = pc
+            raise StepLimitError("this branch to itself has no end")
         if taken.any() and not taken.all():
             self.enqueue(target, waves[taken])
             self.enqueue(pc + 1, waves[~taken])
@@ -409,10 +491,17 @@ class _Run:
             return None
         return following
 
-    def count_branch(self) -> None:
-        """Refuses branches beyond the bound."""
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                name = self.program.kernel.name
-                raise EmulationError(f"kernel '{name}' took more branches than allowed")
+    def look(self, pc: int) -> None:
+        """Ends a run that takes too many steps, and says how far it is."""
+        instructions = self.program.kernel.instructions
+        last = instructions[min(pc, len(instructions) - 1)]
+        if self.steps > self.max_steps:
+            error = StepLimitError(
+                f"the kernel has not ended after {self.max_steps:,} steps: it loops without end, "
+                "or needs a higher limit (--max-steps=N, in Python max_steps=N)"
+            )
+            self.program.locate(error, last)
+            raise error
+        self.next_look = min(self.steps + _STEPS_BETWEEN_LOOKS, self.max_steps)
+        if self.watch is not None:
+            self.watch(self.steps, last)

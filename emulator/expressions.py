@@ -35,6 +35,17 @@ def unquoted(name: str) -> str:
     return string_bytes(name).decode(errors="replace") if name.startswith('"') else name
 
 
+def integer(text: str) -> int:
+    """Returns an integer as an assembler reads it: `0x1f`, `-31`, and `037` in octal.
+
+    Raises:
+        ValueError: the text is no integer.
+    """
+    digits = text.removeprefix("-")
+    octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
+    return int(text, 8 if octal else 0)
+
+
 def directive_arguments(text: str) -> list[str]:
     """Returns what stands between the commas of a directive that no quotation marks hold."""
     if not text.strip():
@@ -173,14 +184,6 @@ class Expression:
         except (TypeError, ZeroDivisionError):
             raise self.error() from None
 
-    def integer(self, token: str) -> int:
-        """Returns the number that begins with a digit; one that begins with 0 is octal."""
-        octal = len(token) > 1 and token.isdecimal() and token[0] == "0"
-        try:
-            return int(token, 8 if octal else 0)
-        except ValueError:
-            raise self.error() from None
-
     def unary(self) -> Value:
         if not self.tokens:
             raise self.error()
@@ -197,7 +200,10 @@ class Expression:
             value = {"+": inner.number, "-": -inner.number, "~": ~inner.number}[token]
             return Value(value, inner.in_image)
         if token[0].isdigit():
-            return self.checked(self.integer(token))
+            try:
+                return self.checked(integer(token))
+            except ValueError:
+                raise self.error() from None
         if token in _PRECEDENCE or token in (")", ","):
             raise self.error()
         if token in _FUNCTIONS and self.tokens[:1] == ["("]:

@@ -45,7 +45,7 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     in_private = _private_step(context, instruction, name, position)
     if in_global is None or in_lds is None:
         raise UnknownInstructionError(instruction)
-    constant = np.int64(instruction.integer("offset"))
+    constant = np.int64(instruction.offset(0, 0xFFF))
 
     def step(group: WaveGroup) -> None:
         low, high = (group.v(address.index + half).astype(np.int64) for half in (0, 1))

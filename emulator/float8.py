@@ -17,7 +17,7 @@ from .encodings import base_name, encoded_source, encoded_sources
 from .errors import UnknownInstructionError
 from .instruction_text import Instruction
 from .machine import WaveGroup
-from .operands import ResultForm, vector_destination
+from .operands import ResultForm, vector_destination, vector_registers
 from .select_bits import merge_half, select
 from .small_floats import SmallFloat, fp8_formats
 from .step import BuildContext, Step
@@ -95,7 +95,7 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
         instruction.mnemonic, instruction.operands, {}, instruction.line, instruction.text
     )
     first, second = encoded_sources(plain, "f32", 1, 3)
-    register = instruction.operands[0].register
+    register = vector_registers(instruction.operands[0], 1)
 
     def step(group: WaveGroup) -> None:
         low, high = (round_to_small(source(group), form) for source in (first, second))

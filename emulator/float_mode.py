@@ -106,7 +106,7 @@ def _set_constant(instruction: Instruction) -> Step:
 def _set_from_register(instruction: Instruction) -> Step:
     """Returns the step of s_setreg_b32, which sets some bits of each wave's MODE."""
     first, mask = _field(instruction, instruction.operands[0])
-    source = instruction.operands[1].register
+    source = instruction.operands[1].scalars(1)
 
     def step(group: WaveGroup) -> None:
         values, which = np.unique(
@@ -120,7 +120,7 @@ def _set_from_register(instruction: Instruction) -> Step:
 
 def _get(instruction: Instruction) -> Step:
     """Returns the step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
-    target = instruction.operands[0].register
+    target = instruction.operands[0].scalars(1)
     first, mask = _field(instruction, instruction.operands[1])
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)
 

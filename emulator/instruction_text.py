@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from .expressions import integer
+
 
 class AssemblyError(ValueError):
     """Text that is not a kernel this emulator can read; the message holds the line."""
@@ -131,6 +133,18 @@ class Operand:
             raise AssemblyError(f"'{self.value}' where a register is expected")
         return self.value
 
+    def scalars(self, count: int) -> Register:
+        """Returns the scalar registers, so many, that this operand must be.
+
+        Raises:
+            AssemblyError: it is something else.
+        """
+        register = self.register
+        if register.file != "s" or register.count != count:
+            expected = "a scalar register is" if count == 1 else f"{count} scalar registers are"
+            raise AssemblyError(f"{register} where {expected} expected")
+        return register
+
 
 Modifier = str | int | tuple[int, ...] | bool
 
@@ -152,11 +166,22 @@ class Instruction:
             raise AssemblyError(f"'{name}' is not a number")
         return value
 
+    def offset(self, least: int, most: int, name: str = "offset") -> int:
+        """Returns the number from `least` to `most` that an offset is, 0 by default.
+
+        Raises:
+            AssemblyError: it is another number, which the encoding does not hold, or none.
+        """
+        value = self.integer(name)
+        if not least <= value <= most:
+            raise AssemblyError(f"{name}:{value} is not in the range of {least} to {most}")
+        return value
+
     def integers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the list modifier `name`."""
+        """Returns the list modifier `name`, of numbers from 0 to 3."""
         value = self.modifiers.get(name, default)
-        if not isinstance(value, tuple):
-            raise AssemblyError(f"'{name}' is not a list")
+        if not isinstance(value, tuple) or not all(0 <= each <= 3 for each in value):
+            raise AssemblyError(f"'{name}' is not a list of small numbers")
         return value
 
     def word(self, name: str, default: str = "") -> str:
@@ -167,8 +192,11 @@ class Instruction:
         return value
 
 
+# The vector registers of an instruction are counted from 0 to 255, whatever a kernel has.
+_REGISTERS = {"s": 102, "v": 256, "a": 256}
+
 _MNEMONIC = re.compile(r"^[a-z]\w*$")
-_REGISTER = re.compile(r"^([sva])(\d+)$")
+_REGISTER = re.compile(r"^([sva])(\d+)()$")
 _RANGE = re.compile(r"^([sva])\[(\d+)(?::(\d+))?\]$")
 _INTEGER = re.compile(r"^-?(0x[0-9a-fA-F]+|\d+)$")
 _FLOAT = re.compile(r"^-?\d+\.\d*(e[+-]?\d+)?$")
@@ -178,6 +206,8 @@ _HINT_WORDS = frozenset({"s_waitcnt", "s_setreg_imm32_b32", "s_getreg_b32", "s_s
 
 def parse_instruction(code: str, line: int) -> Instruction:
     """Reads one instruction that has no comment; AssemblyError if it cannot be read."""
+    if not code.isascii() or not code.replace("\t", " ").isprintable():
+        raise AssemblyError(f"{code!a} holds what is no character of an instruction")
     mnemonic, _, rest = code.partition(" ")
     mnemonic, tab, after = mnemonic.partition("\t")
     rest = (after if tab else rest).strip()
@@ -195,6 +225,8 @@ def parse_instruction(code: str, line: int) -> Instruction:
                 operands.append(_operand(word))
             else:
                 name, value = _modifier(word)
+                if name in modifiers:
+                    raise AssemblyError(f"'{name}' is there twice")
                 modifiers[name] = value
     return Instruction(mnemonic, tuple(operands), MappingProxyType(modifiers), line, code)
 
@@ -218,42 +250,52 @@ def _modifier(word: str) -> tuple[str, Modifier]:
     if match is None:
         raise AssemblyError(f"'{word}' cannot be read")
     name, value = match.groups()
-    if _INTEGER.match(value):
-        return name, int(value, 0)
-    if value.startswith("[") and value.endswith("]"):
-        return name, tuple(int(x, 0) for x in value[1:-1].split(","))
+    try:
+        if _INTEGER.match(value):
+            return name, integer(value)
+        if value.startswith("[") and value.endswith("]"):
+            return name, tuple(integer(each.strip()) for each in value[1:-1].split(","))
+    except ValueError:
+        raise AssemblyError(f"'{word}' cannot be read") from None
     return name, value
 
 
 def _split(text: str, separator: str) -> list[str]:
     """Returns the pieces of a text between separators that no brackets hold.
 
-    Empty pieces are left out.
+    Several blanks separate as one does. Between two commas there must be something.
+
+    Raises:
+        AssemblyError: a piece is missing, or the brackets do not match.
     """
-    return list(_pieces(text, separator))
+    pieces = [piece.strip() for piece in _pieces(text, separator)]
+    if separator == "," and not all(pieces) and pieces != [""]:
+        raise AssemblyError(f"'{text}' has nothing where an operand is expected")
+    return [piece for piece in pieces if piece]
 
 
 def _pieces(text: str, separator: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for index, char in enumerate(text + separator):
+    open_brackets, start = "", 0
+    for index, char in enumerate(text):
         if char in "([":
-            depth += 1
+            open_brackets += char
         elif char in ")]":
-            depth -= 1
-        elif char == separator and depth == 0:
-            piece = text[start:index].strip()
-            if piece:
-                yield piece
+            if open_brackets[-1:] != {")": "(", "]": "["}[char]:
+                raise AssemblyError(f"the brackets of '{text}' do not match")
+            open_brackets = open_brackets[:-1]
+        elif char == separator and not open_brackets:
+            yield text[start:index]
             start = index + 1
+    if open_brackets:
+        raise AssemblyError(f"the brackets of '{text}' do not match")
+    yield text[start:]
 
 
 def _operand(word: str) -> Operand:
     negate = absolute = sign_extend = False
     inner = word
-    if _INTEGER.match(word):
-        return Operand(Literal(int(word, 0)))
-    if _FLOAT.match(word):
-        return Operand(Literal(float(word)))
+    if number := _literal(word):
+        return Operand(number)
     if inner.startswith("-"):
         negate, inner = True, inner[1:]
     if inner.startswith("neg(") and inner.endswith(")"):
@@ -267,6 +309,25 @@ def _operand(word: str) -> Operand:
     return Operand(_value(inner), negate, absolute, sign_extend)
 
 
+# An operand holds 32 bits, and 64 in a few instructions.
+_LITERAL_BITS = 64
+
+
+def _literal(word: str) -> Literal | None:
+    """Returns the number that a word is; None for other words."""
+    if _FLOAT.match(word):
+        return Literal(float(word))
+    if not _INTEGER.match(word):
+        return None
+    try:
+        value = integer(word)
+    except ValueError:
+        raise AssemblyError(f"'{word}' is no number") from None
+    if not -(1 << _LITERAL_BITS - 1) <= value < 1 << _LITERAL_BITS:
+        raise AssemblyError(f"'{word}' does not fit in {_LITERAL_BITS} bits")
+    return Literal(value)
+
+
 _RELOCATION = re.compile(
     r'^("[^"]*"|[.\w$]+)@(rel32|gotpcrel32|abs32)@(lo|hi)((?:[+-](?:0x[0-9a-fA-F]+|\d+))*)$'
 )
@@ -275,20 +336,26 @@ _RELOCATION = re.compile(
 def _value(word: str) -> Register | Literal | Name | Relocation:
     if word in _SPECIAL:
         return _SPECIAL[word]
-    if match := _REGISTER.match(word):
-        return Register(match[1], int(match[2]))
-    if match := _RANGE.match(word):
-        first = int(match[2])
-        last = int(match[3]) if match[3] else first
-        if last < first:
-            raise AssemblyError(f"'{word}' ends before it starts")
-        return Register(match[1], first, last - first + 1)
-    if _INTEGER.match(word):
-        return Literal(int(word, 0))
-    if _FLOAT.match(word):
-        return Literal(float(word))
+    if match := _REGISTER.match(word) or _RANGE.match(word):
+        return _register(word, *match.groups())
+    if number := _literal(word):
+        return number
     if match := _RELOCATION.match(word):
         symbol, kind, half, addends = match.groups()
         addend = sum(int(each, 0) for each in re.findall(r"[+-]\w+", addends))
         return Relocation(symbol.strip('"'), kind, half == "hi", addend)
     return Name(word)
+
+
+def _register(word: str, file: str, first: str, last: str | None) -> Register:
+    start = int(first)
+    end = int(last) if last else start
+    if end < start:
+        raise AssemblyError(f"'{word}' ends before it starts")
+    if end >= _REGISTERS[file]:
+        raise AssemblyError(f"'{word}': the last register is {file}{_REGISTERS[file] - 1}")
+    # The encoding of a scalar pair has no odd number, and more registers begin at multiples of 4.
+    alignment = min(end - start + 1, 4) if file == "s" else 1
+    if start % (4 if alignment == 3 else alignment):
+        raise AssemblyError(f"'{word}' begins at no multiple of {4 if alignment > 2 else 2}")
+    return Register(file, start, end - start + 1)

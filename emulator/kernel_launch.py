@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,16 @@ from .errors import LaunchError
 from .executor import Program
 from .global_memory import GlobalMemory
 from .initial_state import prepare, set_initial_state
-from .instruction_text import AssemblyError
+from .instruction_text import AssemblyError, Instruction
 from .kernel_metadata import Size
 from .linking import link
 from .machine import Machine
 from .step import BuildContext
+from .supervision import RunState, Supervision
 
 _LDS_BYTES_AT_ONCE = 1 << 24
+_PRIVATE_BYTES_AT_ONCE = 1 << 28
+_UNWATCHED = Supervision()
 
 
 def launch(
@@ -33,7 +37,7 @@ def launch(
     memory: GlobalMemory,
     workgroups: Sequence[Size] | None = None,
     max_waves: int = 256,
-    max_branches: int | None = None,
+    supervision: Supervision = _UNWATCHED,
 ) -> Counters:
     """Runs workgroups of a kernel and returns what was counted.
 
@@ -42,7 +46,7 @@ def launch(
         arguments: the kernarg segment.
         workgroups: the ids (x, y, z) of the workgroups to run; all of the grid by default.
         max_waves: the most waves to run at once.
-        max_branches: the most branches that each portion may take; a bound on endless loops.
+        supervision: when the run is ended as endless, and who is told how far it is.
 
     Raises:
         LaunchError: the kernel is for another chip, needs more LDS than the chip has, wants state
@@ -51,7 +55,7 @@ def launch(
             instruction.
     """
     chosen = None if workgroups is None else _chosen_workgroups(dispatch.grid, workgroups)
-    runs = _runs(dispatch, target, arguments, memory, chosen, max_waves, max_branches)
+    runs = _runs(dispatch, target, arguments, memory, chosen, max_waves, supervision)
     return Counters.sum([machine.counters for machine in runs])
 
 
@@ -62,12 +66,13 @@ def launch_each(
     memory: GlobalMemory,
     workgroups: Sequence[Size],
     max_waves: int = 256,
+    supervision: Supervision = _UNWATCHED,
 ) -> list[Counters]:
     """Runs some workgroups of a kernel, as `launch` does, and returns what each of them counted."""
     chosen = _chosen_workgroups(dispatch.grid, workgroups)
     return [
         machine.workgroup_counters.of(index)
-        for machine in _runs(dispatch, target, arguments, memory, chosen, max_waves, None)
+        for machine in _runs(dispatch, target, arguments, memory, chosen, max_waves, supervision)
         for index in range(len(machine.workgroups))
     ]
 
@@ -79,7 +84,7 @@ def _runs(
     memory: GlobalMemory,
     workgroups: npt.NDArray[np.int64] | None,
     max_waves: int,
-    max_branches: int | None,
+    supervision: Supervision,
 ) -> Iterator[Machine]:
     """Runs all portions of workgroups, and yields the machine of each at its end."""
     kernel = dispatch.kernel
@@ -91,17 +96,30 @@ def _runs(
         )
     program = Program(BuildContext(_link(kernel, memory), target))
     state = prepare(dispatch, arguments, memory)
-    chosen = _all_workgroups(dispatch.grid) if workgroups is None else workgroups
-    portions = list(_portions(chosen, dispatch, max_waves))
-    lanes = max(map(len, portions)) * dispatch.waves_per_workgroup * LANES
+    total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
+    size = max(1, min(total, _workgroups_at_once(dispatch, max_waves)))
+    lanes = size * dispatch.waves_per_workgroup * LANES
     # The portions run one after the other, in the same private memory.
     private = memory.allocate(lanes * kernel.private_bytes) if kernel.private_bytes else 0
-    for portion in portions:
+    for start in range(0, total, size):
+        numbers = np.arange(start, min(start + size, total))
+        portion = _ids(dispatch.grid, numbers) if workgroups is None else workgroups[numbers]
         machine = Machine(dispatch, portion, memory)
         machine.private_segment = private
         set_initial_state(machine, state)
-        program.run(machine, max_branches)
+        watch = _watch(supervision, kernel, start, total)
+        program.run(machine, supervision.max_steps, watch)
         yield machine
+
+
+def _watch(
+    supervision: Supervision, kernel: Kernel, done: int, total: int
+) -> Callable[[int, Instruction], None] | None:
+    """Returns what is told of a portion; `done` workgroups of `total` have ended before it."""
+    told = supervision.watch
+    if told is None:
+        return None
+    return lambda steps, last: told(RunState(kernel, done, total, steps, last))
 
 
 def _link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
@@ -111,13 +129,13 @@ def _link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
         raise LaunchError(str(error)) from None
 
 
-def _all_workgroups(grid: Size) -> npt.NDArray[np.int64]:
-    """Returns the ids [n, 3] of all workgroups in the order in which the hardware starts them.
+def _ids(grid: Size, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns the ids [n, 3] of workgroups by their numbers in the order of their start.
 
-    x changes fastest.
+    The hardware starts them with x changing fastest.
     """
-    z, y, x = np.indices(grid[::-1]).reshape(3, -1)
-    return np.stack([x, y, z], axis=1).astype(np.int64)
+    x, y, _ = grid
+    return np.stack([numbers % x, numbers // x % y, numbers // (x * y)], axis=1)
 
 
 def _chosen_workgroups(grid: Size, workgroups: Sequence[Size]) -> npt.NDArray[np.int64]:
@@ -129,14 +147,9 @@ def _chosen_workgroups(grid: Size, workgroups: Sequence[Size]) -> npt.NDArray[np
     return chosen
 
 
-def _portions(
-    workgroups: npt.NDArray[np.int64], dispatch: Dispatch, max_waves: int
-) -> Iterator[npt.NDArray[np.int64]]:
-    """Yields portions of workgroups that fit into `max_waves` and a bound on LDS bytes.
-
-    A portion has at least one workgroup.
-    """
+def _workgroups_at_once(dispatch: Dispatch, max_waves: int) -> int:
+    """Returns how many workgroups fit into `max_waves` and bounds on bytes; at least one."""
     waves, lds_bytes = dispatch.waves_per_workgroup, max(1, dispatch.lds_bytes)
-    count = max(1, min(max_waves // waves, _LDS_BYTES_AT_ONCE // lds_bytes))
-    for start in range(0, len(workgroups), count):
-        yield workgroups[start : start + count]
+    private_bytes = max(1, waves * LANES * dispatch.kernel.private_bytes)
+    fitting = _LDS_BYTES_AT_ONCE // lds_bytes, _PRIVATE_BYTES_AT_ONCE // private_bytes
+    return max(1, min(max_waves // waves, *fitting))

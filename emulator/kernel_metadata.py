@@ -20,6 +20,9 @@ Size = tuple[int, int, int]
 MAX_WORKGROUP_SIZE = 1024
 """The most work items of a workgroup, where the metadata states no smaller number."""
 
+# Of the sizes and places of arguments; more than any runtime passes.
+_LARGEST = 1 << 20
+
 HIDDEN = "hidden_"
 """How the kinds of the arguments begin that the runtime passes, and not the caller."""
 
@@ -98,13 +101,18 @@ def parse_metadata(text: str, line: int) -> Metadata:
     Raises:
         MetadataError: the text is no metadata of kernels.
     """
-    loader = _Loader(text)
     try:
-        document = loader.get_single_data()
+        document = _Loader(text).get_single_data()
         entries = document["amdhsa.kernels"]
         named = {str(entry.get(".symbol") or entry[".name"]): entry for entry in entries}
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
-        raise MetadataError("the metadata cannot be read") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f", in its line {mark.line + 1}" if mark else ""
+        raise MetadataError(f"the metadata is no YAML: {error.problem}{where}") from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise MetadataError("the metadata is no YAML") from None
+    except (KeyError, TypeError, AttributeError):
+        raise MetadataError("the metadata is no list of kernels with names") from None
     arch = ARCH.search(str(document.get("amdhsa.target", "")))
     kernels = {name.removesuffix(".kd"): entry for name, entry in named.items()}
     return Metadata(
@@ -174,6 +182,8 @@ def _argument(what: str, entry: Mapping[Any, Any], first: int) -> KernelArgument
 def _integer(what: str, entry: Mapping[Any, Any], key: str, default: int | None = None) -> int:
     """Returns the number under a key; raises MetadataError where there is none, and no default."""
     value = entry.get(key, default)
-    if not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise MetadataError(f"the metadata of {what}: {key} is no number")
+    if value > _LARGEST:
+        raise MetadataError(f"the metadata of {what}: {key} is {value}, more than {_LARGEST}")
     return value

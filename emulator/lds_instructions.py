@@ -31,7 +31,7 @@ from . import atomics
 from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
-from .instruction_text import AssemblyError, Instruction, Operand
+from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .lds import LdsAccess, LdsCycles
 from .machine import LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_registers, vector_source
@@ -199,8 +199,16 @@ def _accessor(
     except targets.UnknownInstructionError:
         hardware = context.target.instruction(kind, width)
     if offsets is None:
-        offsets = (instruction.integer("offset"),)
-    return _Accessor(vector_source(address, "u32"), offsets, width, hardware, {})
+        offsets = (instruction.offset(0, 0xFFFF),)
+    return _Accessor(_lane_address(address), offsets, width, hardware, {})
+
+
+def _lane_address(operand: Operand) -> Source:
+    """Reads the register in which each lane has its address."""
+    register = vector_registers(operand, 1)
+    if register.file != "v":
+        raise AssemblyError(f"{register} where a vector register with addresses is expected")
+    return vector_source(operand, "u32")
 
 
 # -- loads and stores ----------------------------------------------------------------------------
@@ -331,11 +339,12 @@ def _pair(
 
     Their places are `offset0` and `offset1` in units of `scale` bytes.
     """
-    offsets = tuple(instruction.integer(f"offset{part}") * scale for part in (0, 1))
+    offsets = tuple(instruction.offset(0, 0xFF, f"offset{part}") * scale for part in (0, 1))
     address = instruction.operands[1 if kind is AccessKind.READ else 0]
     accessor = _accessor(context, instruction, address, kind, width, offsets)
     if kind is AccessKind.WRITE:
-        sources = [_data(operand, width) for operand in instruction.operands[1:]]
+        _, first, second = instruction.operands
+        sources = [_data(operand, width) for operand in (first, second)]
 
         def write(group: WaveGroup) -> None:
             access = accessor.access(group)
@@ -432,6 +441,7 @@ def _atomic(
     """
     operands = instruction.operands[1:] if returning else instruction.operands
     width = op.width
+    result = vector_registers(instruction.operands[0], words_of(width)) if returning else None
     accessor = _accessor(context, instruction, operands[0], AccessKind.WRITE, width)
     data = [_data(operand, width) for operand in operands[1:]]
     if len(data) != op.operands:
@@ -448,11 +458,11 @@ def _atomic(
             for _, undefined in parts
         ]
         before, undefined = group.machine.lds.update(op, access, words, flat, origin)
-        if returning:
+        if result is not None:
             shape = (-1, *access.offsets.shape[1:])
             if undefined is not None:
                 undefined = undefined.rearranged(lambda w: w.reshape(shape))
-            index = group.machine.vector_index(instruction.operands[0].register)
+            index = group.machine.vector_index(result)
             lanes = _in_lanes(group, access, before.reshape(shape), undefined)
             group.set_block_or_undefined(index, *lanes)
 
@@ -464,7 +474,7 @@ def _atomic(
 
 def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
     """Returns the lane that each lane names by 4 times its number, as a byte address."""
-    where, offset = vector_source(address, "u32"), np.uint32(instruction.integer("offset"))
+    where, offset = _lane_address(address), np.uint32(instruction.offset(0, 0xFFFF))
     return lambda group: (where(group) + offset >> np.uint32(2) & np.uint32(LANES - 1)).astype(
         np.intp
     )
@@ -477,23 +487,24 @@ def _bpermute(instruction: Instruction) -> Step:
     """
     destination, address, data = instruction.operands
     lanes = _addressed_lanes(instruction, address)
-    values = register_bits(data.register, 32)
+    values = register_bits(vector_registers(data, 1), 32)
+    register = vector_registers(destination, 1)
 
     def step(group: WaveGroup) -> None:
-        _write_exchange(group, destination, values(group), lanes(group))
+        _write_exchange(group, register, values(group), lanes(group))
 
     return step
 
 
 def _write_exchange(
-    group: WaveGroup, destination: Operand, values: U32, lanes: npt.NDArray[np.intp]
+    group: WaveGroup, register: Register, values: U32, lanes: npt.NDArray[np.intp]
 ) -> None:
     """Gives each lane the value of lane `lanes` [n, 64], or 0 if that one is inactive."""
     lanes = np.broadcast_to(lanes, (group.count, LANES))
     found = np.take_along_axis(values, lanes, axis=1)
     if group.active is not None:
         found = np.where(np.take_along_axis(group.active, lanes, axis=1), found, np.uint32(0))
-    group.set_v(group.machine.vector_index(destination.register), found)
+    group.set_v(group.machine.vector_index(register), found)
 
 
 def _permute(instruction: Instruction) -> Step:
@@ -503,13 +514,14 @@ def _permute(instruction: Instruction) -> Step:
     """
     destination, address, data = instruction.operands
     lanes = _addressed_lanes(instruction, address)
-    values = register_bits(data.register, 32)
+    values = register_bits(vector_registers(data, 1), 32)
+    register = vector_registers(destination, 1)
 
     def step(group: WaveGroup) -> None:
         received = np.zeros((group.count, LANES), np.uint32)
         rows, senders = np.nonzero(group.active_lanes())
         received[rows, lanes(group)[rows, senders]] = values(group)[rows, senders]
-        group.set_v(group.machine.vector_index(destination.register), received)
+        group.set_v(group.machine.vector_index(register), received)
 
     return step
 
@@ -520,11 +532,12 @@ def _swizzle(instruction: Instruction) -> Step:
     Inactive lanes give 0.
     """
     destination, data = instruction.operands
-    values = register_bits(data.register, 32)
+    values = register_bits(vector_registers(data, 1), 32)
+    register = vector_registers(destination, 1)
     lanes = swizzle_lanes(_swizzle_code(instruction))[None]
 
     def step(group: WaveGroup) -> None:
-        _write_exchange(group, destination, values(group), lanes)
+        _write_exchange(group, register, values(group), lanes)
 
     return step
 
@@ -556,7 +569,7 @@ def _swizzle_code(instruction: Instruction) -> int:
     """Returns the 16-bit pattern that a number, or LLVM's `swizzle(MODE, ...)`, stands for."""
     value = instruction.modifiers.get("offset", 0)
     if isinstance(value, int):
-        return value & 0xFFFF
+        return instruction.offset(0, 0xFFFF)
     match = _SWIZZLE.match(value) if isinstance(value, str) else None
     if match is None:
         raise AssemblyError(f"'{value}' is no swizzle pattern")

@@ -199,7 +199,8 @@ def _sparse_indices(
     """Reads the columns of the elements of A in the whole rows, [n, M, K] of `compressed`."""
     elements = compressed.m * compressed.k // LANES
     sets = 16 // elements
-    chosen = 0 if instruction.integer("cbsz") else instruction.integer("abid")
+    abid = instruction.integer("abid")
+    chosen = 0 if instruction.integer("cbsz") else abid
     if not 0 <= chosen < sets:
         raise AssemblyError(f"abid:{chosen} where the index register has {sets} sets of indices")
     register = vector_registers(operand, 1)

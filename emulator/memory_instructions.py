@@ -144,13 +144,16 @@ _Place = Callable[[WaveGroup], _LaneAccess]
 
 def _vector_register(operand: Operand, count: int) -> Register | None:
     """Returns the vector registers of an address operand; None for `off`."""
-    value = operand.value
-    if isinstance(value, Name) and value.text == "off":
+    if _is_off(operand):
         return None
     register = operand.register
-    if register.file == "s" or register.count != count:
+    if register.file != "v" or register.count != count:
         raise AssemblyError(f"{register} where {count} address registers are expected")
     return register
+
+
+def _is_off(operand: Operand) -> bool:
+    return isinstance(operand.value, Name) and operand.value.text == "off"
 
 
 def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
@@ -171,10 +174,10 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
     by_index = bool(instruction.modifiers.get("idxen"))
     by_offset = bool(instruction.modifiers.get("offen"))
     vector = _vector_register(vaddr, max(1, by_index + by_offset))
-    if vector is None and (by_index or by_offset):
-        raise AssemblyError("'offen' or 'idxen' without an address register")
+    if (vector is None) == (by_index or by_offset):
+        raise AssemblyError("a buffer access has an address register with 'offen' or 'idxen' alone")
     read_resource = _resource_reader(resource.index, scalar_source(scalar, "u32"))
-    constant = instruction.integer("offset")
+    constant = instruction.offset(0, 0xFFF)
 
     def place(group: WaveGroup) -> _LaneAccess:
         found = read_resource(group)
@@ -233,11 +236,10 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
 
     The constant `offset` is added to them.
     """
-    vaddr = operands[0]
-    saddr = operands[1] if len(operands) > 1 else None
-    scalar = saddr.value if saddr is not None else None
-    constant = instruction.integer("offset")
-    if isinstance(scalar, Register):
+    vaddr, saddr = operands
+    constant = instruction.offset(-0x1000, 0xFFF)
+    if not _is_off(saddr):
+        scalar = saddr.register
         if scalar.file != "s" or scalar.count != 2:
             raise AssemblyError(f"{scalar} where a scalar pair is expected")
         lanes = _vector_register(vaddr, 1)
@@ -271,8 +273,8 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     """
     vaddr, saddr = operands
     lanes = _vector_register(vaddr, 1)
-    scalar = None if isinstance(saddr.value, Name) else scalar_source(saddr, "u32")
-    constant = instruction.integer("offset")
+    scalar = None if _is_off(saddr) else scalar_source(saddr, "u32")
+    constant = instruction.offset(-0x1000, 0xFFF)
 
     def place(group: WaveGroup) -> _LaneAccess:
         machine = group.machine

@@ -80,7 +80,7 @@ def register_bits(register: Register, width: int) -> Source:
     They are [n, 64] of a vector register, and [n, 1] of a scalar one.
     """
     count = -(-width // 32)
-    if register.count != count and not (register.file == "s" and register.count > count):
+    if register.count != count:
         raise AssemblyError(f"{register} where {count} registers are expected")
     words = [register_word(register, offset) for offset in range(count)]
     if width == 64:
@@ -263,10 +263,10 @@ def vector_registers(operand: Operand, count: int) -> Register:
 def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
     """Reads a 64-bit scalar operand as one bit per lane, [n, 64]."""
     value = operand.value
-    if isinstance(value, Literal):
-        bits = np.array([(int(value.value) >> lane) & 1 for lane in range(LANES)], bool)
+    if isinstance(value, Literal) and isinstance(value.value, int):
+        bits = np.array([(value.value >> lane) & 1 for lane in range(LANES)], bool)
         return lambda group: np.broadcast_to(bits, (group.count, LANES))
-    register = operand.register
+    register = operand.scalars(2)
     return lambda group: group.lane_mask(register.index)
 
 
@@ -277,9 +277,7 @@ def scalar_source(operand: Operand, kind: str) -> Source:
     if number is not None:
         container = np.uint64 if bits_of(kind) == 64 else np.uint32
         return lambda group: np.full(group.count, number, container).view(dtype)
-    register = operand.register
-    if register.file != "s":
-        raise AssemblyError(f"{register} where a scalar register is expected")
+    register = operand.scalars(bits_of(kind) // 32)
     if bits_of(kind) == 64:
         return lambda group: group.s64(register.index).view(dtype)
     return lambda group: group.s(register.index).view(dtype)
@@ -287,9 +285,7 @@ def scalar_source(operand: Operand, kind: str) -> Source:
 
 def scalar_destination(operand: Operand, kind: str) -> Destination:
     """Writes an SALU result [n] of type `kind`."""
-    register = operand.register
-    if register.file != "s":
-        raise AssemblyError(f"{register} where a scalar register is expected")
+    register = operand.scalars(bits_of(kind) // 32)
     if bits_of(kind) == 64:
         return lambda group, values: group.set_s64(register.index, values.view(np.uint64))
     return lambda group, values: group.set_s(register.index, values.view(np.uint32))

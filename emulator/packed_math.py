@@ -33,6 +33,7 @@ from .operands import (
     register_word,
     typed,
     vector_destination,
+    vector_registers,
     vector_source,
 )
 from .select_bits import merge_half
@@ -299,7 +300,7 @@ def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
 def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destination:
     if form.kind == "f32":
         return vector_destination(operand, form)
-    register = operand.register
+    register = vector_registers(operand, 1)
 
     def write(group: WaveGroup, values: Array) -> None:
         (bits,) = form.words(group, values)

@@ -174,7 +174,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
     if relation == "class":
         return _compare_class(instruction, kind, writes_exec)
     function = (_FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
-    target = instruction.operands[0].register
+    target = instruction.operands[0].scalars(2)
     left, right = encoded_sources(instruction, kind, 1, 3)
 
     def step(group: WaveGroup) -> None:
@@ -201,7 +201,7 @@ def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> St
     The bits of the second source say which classes these are: bit 3 is set for normal negative
     numbers, for example (`_class_number`).
     """
-    target = instruction.operands[0].register
+    target = instruction.operands[0].scalars(2)
     # The class is that of the number itself, whatever the mode says about denormals.
     value = encoded_source(instruction, instruction.operands[1], 0, kind, flush=False)
     wanted = encoded_source(instruction, instruction.operands[2], 1, "u32")
@@ -263,7 +263,7 @@ def _carrying(
     second = sum_and_carry if first is sum_and_carry else difference_and_borrow
     if result_form(instruction, "u32").clamp:
         raise UnknownInstructionError(instruction, "clamp on a sum with carry")
-    carry_out = instruction.operands[1].register
+    carry_out = instruction.operands[1].scalars(2)
     left, right = encoded_sources(instruction, "u32", 2, 4)
     takes_carry = len(instruction.operands) > 4
     carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
@@ -294,7 +294,7 @@ def _mad_64(instruction: Instruction, narrow: str, wide: str) -> Step:
     if form.clamp:
         raise UnknownInstructionError(instruction, "clamp on a 64-bit sum")
     destination = vector_destination(instruction.operands[0], form)
-    carry_out = instruction.operands[1].register
+    carry_out = instruction.operands[1].scalars(2)
     a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
     c = vector_source(instruction.operands[4], wide)
 
@@ -326,8 +326,10 @@ def _div_scale(instruction: Instruction, kind: str) -> Step:
     written tells v_div_fmas to scale the quotient back.
     """
     destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
-    mask = instruction.operands[1].register
-    sources = [vector_source(operand, kind) for operand in instruction.operands[2:5]]
+    _, flag, *operands = instruction.operands
+    mask = flag.scalars(2)
+    s0, s1, s2 = operands
+    sources = [vector_source(operand, kind) for operand in (s0, s1, s2)]
 
     def step(group: WaveGroup) -> None:
         with np.errstate(all="ignore"):
@@ -379,7 +381,9 @@ def _div_fmas(instruction: Instruction, kind: str) -> Step:
     power = 64 if kind == "f32" else 128
     middle = np.finfo(DTYPES[kind]).maxexp - 1  # type: ignore[type-var]
     destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
-    sources = [vector_source(operand, kind) for operand in instruction.operands[1:4]]
+    _, *factors, addend = instruction.operands
+    first, second = factors
+    sources = [vector_source(operand, kind) for operand in (first, second, addend)]
 
     def step(group: WaveGroup) -> None:
         a, b, c = (source(group) for source in sources)
@@ -399,10 +403,12 @@ def _bitop3(instruction: Instruction, kind: str) -> Step:
     Bit 4 a + 2 b + c of the modifier `bitop3` is the result for the bits a, b and c. Worked
     example: 0b10000000 is the conjunction of all three, since only bit 7 = 4 + 2 + 1 is set.
     """
-    table = instruction.integer("bitop3")
+    table = instruction.offset(0, 0xFF, "bitop3")
     # The complement of a table with few zeros has few ones.
     invert = table.bit_count() > 4
     rows = [row for row in range(8) if (table >> row & 1) != invert]
+    if len(instruction.operands) != 4:
+        raise AssemblyError(f"{len(instruction.operands)} operands where 4 are expected")
     sources = encoded_sources(instruction, kind, 1, 4)
     destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
 

@@ -78,7 +78,8 @@ class WaitCounts:
     lgkm: int | None = None
 
 
-_COUNT = re.compile(r"(vmcnt|lgkmcnt|expcnt)(?:_sat)?\((\w+)\)")
+_LARGEST_COUNT: Mapping[str, int] = {"vmcnt": 63, "lgkmcnt": 15, "expcnt": 7}
+_COUNT = re.compile(r"(vmcnt|lgkmcnt|expcnt)(_sat)?\((0x[0-9a-fA-F]{1,8}|0|[1-9]\d{,8})\)")
 
 
 def wait_counts(instruction: Instruction) -> WaitCounts:
@@ -90,17 +91,29 @@ def wait_counts(instruction: Instruction) -> WaitCounts:
     Raises:
         AssemblyError: it waits for something else.
     """
-    (operand,) = instruction.operands
-    value = operand.value
-    if isinstance(value, Literal):
+    if len(instruction.operands) != 1:
+        raise AssemblyError("s_waitcnt takes counters to wait for, as vmcnt(0) lgkmcnt(0)")
+    value = instruction.operands[0].value
+    if isinstance(value, Literal) and value.value in range(1 << 16):
         word = int(value.value)
         vm, lgkm = word & 15 | word >> 14 << 4 & 48, word >> 8 & 15
         return WaitCounts(vm if vm < 63 else None, lgkm if lgkm < 15 else None)
     text = value.text if isinstance(value, Name) else ""
-    counts = {name: int(number, 0) for name, number in _COUNT.findall(text)}
+    counts = {found[1]: _count(found) for found in _COUNT.finditer(text)}
     if _COUNT.sub("", text).strip(" &,") or not counts:
-        raise AssemblyError(f"'{text}' where counters to wait for are expected")
+        raise AssemblyError(f"'{value}' where counters to wait for are expected")
     return WaitCounts(counts.get("vmcnt"), counts.get("lgkmcnt"))
+
+
+def _count(found: re.Match[str]) -> int:
+    """Returns the number of a match of `_COUNT`."""
+    name, saturates, number = found.groups()
+    count = int(number, 0)
+    if count <= _LARGEST_COUNT[name]:
+        return count
+    if saturates:
+        return _LARGEST_COUNT[name]
+    raise AssemblyError(f"'{found[0]}': {name} counts up to {_LARGEST_COUNT[name]}")
 
 
 # -- what an instruction does ---------------------------------------------------------------------
@@ -341,28 +354,18 @@ class WaitReport:
 
 
 def check_waits(kernel: Kernel) -> WaitReport:
-    """Follows all paths through a kernel.
-
-    Raises:
-        AssemblyError: an `s_waitcnt` cannot be read; the message starts with file and line.
-    """
+    """Follows all paths through a kernel, whose instructions the emulator knows."""
     return _Search(kernel).run()
 
 
 class _Search:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.effects = [self.effect(instruction) for instruction in kernel.instructions]
+        self.effects = [_effect(instruction) for instruction in kernel.instructions]
         self.starts = self.block_starts()
         self.before: dict[int, _State] = {}
         self.missing: dict[int, MissingWait] = {}
         self.unfinished: dict[int, frozenset[int]] = {}
-
-    def effect(self, instruction: Instruction) -> _Effect:
-        try:
-            return _effect(instruction)
-        except AssemblyError as error:
-            raise AssemblyError(f"{self.kernel.source}:{instruction.line}: {error}") from None
 
     def block_starts(self) -> set[int]:
         """Returns the indices where straight runs of instructions begin.

@@ -95,7 +95,7 @@ def run(
         for half in (0, 1):
             word = np.full(machine.waves, active >> 32 * half & 0xFFFFFFFF, np.uint32)
             machine.define_scalar(EXEC.index + half, word)
-    Program(BuildContext(parsed, target(arch))).run(machine, max_branches=1000)
+    Program(BuildContext(parsed, target(arch))).run(machine, max_steps=100_000)
     return machine
 
 

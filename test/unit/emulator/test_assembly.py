@@ -82,10 +82,30 @@ def test_hints_keep_their_words() -> None:
     assert parse_instruction("s_waitcnt vmcnt(0) lgkmcnt(1)", 1).modifiers == {}
 
 
-@pytest.mark.parametrize("text", ["v_mov_b32_e32 v0, v[3:1]", "?", "v_mov_b32_e32 v0, v1 row mask"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("v_mov_b32_e32 v0, v[3:1]", "?", "v_mov_b32_e32 v0, v1 row mask", "v_mov_b32 v0,, v1"),
+        *("v_mov_b32 v0, v1,", "v_mov_b32 v0, v1, [", "v_mov_b32 v0, v1)", "v_mov_b32 v0, (v1]"),
+        *("v_mov_b32 v0, v256", "v_mov_b64 v[0:1], v[255:256]", "s_mov_b32 s0, s102"),
+        *("s_mov_b64 s[1:2], 0", "s_load_dwordx4 s[2:5], s[0:1], 0x0", "s_mov_b32 s0, 08"),
+        *("s_mov_b32 s0, 0x123456789abcdef01", "v_mov_b32\0 v0, v1", "v_mov_b32 v0, v1\u2028"),
+        *("v_mov_b32 v0, v1 op_sel:[]", "v_mov_b32 v0, v1 clamp clamp", "v_mov_b32 v0, v1 mul:08"),
+    ],
+)
 def test_unreadable_instructions(text: str) -> None:
     with pytest.raises(AssemblyError):
         parse_instruction(text, 1)
+
+
+def test_numbers_are_read_as_assemblers_read_them() -> None:
+    operands = parse_instruction("s_test 010, -0x10, 0, -1.5", 1).operands
+    assert [each.value for each in operands] == [
+        Literal(8),
+        Literal(-16),
+        Literal(0),
+        Literal(-1.5),
+    ]
 
 
 def test_a_kernel_with_labels() -> None:
@@ -256,6 +276,36 @@ def test_metadata_that_says_too_little(entry: str, reason: str) -> None:
     text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", entry)
     with pytest.raises(AssemblyError, match=f"kernel 'k'.* {reason}"):
         parse_kernel(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("---\n", "---\n\0", "the metadata is no YAML"),
+        ("---\n", "---\n\t[\n", "the metadata is no YAML: .*, in its line 2"),
+        ("---\n", "---\na: 2001-99-99\n", "the metadata is no YAML"),
+        ("---\n", "---\na: " + "[" * 3000 + "\n", "the metadata is no YAML"),
+        ("amdhsa.kernels:", "kernels:", "the metadata is no list of kernels with names"),
+        (".name: k", ".nam: k", "the metadata is no list of kernels with names"),
+        ("kernarg_segment_size: 0", "kernarg_segment_size: 9999999", "is 9999999, more than"),
+        ("kernarg_segment_size: 0", "kernarg_segment_size: true", "is no number"),
+    ],
+)
+def test_metadata_that_cannot_be_read(old: str, new: str, reason: str) -> None:
+    with pytest.raises(AssemblyError, match=rf"^k\.s:\d+: .*{reason}"):
+        parse_kernel(assembly("").replace(old, new), "k.s")
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        *("private_segment_fixed_size 131057", "next_free_vgpr 513", "system_vgpr_workitem_id 3"),
+        *("user_sgpr_count -1", "float_denorm_mode_32 4"),
+    ],
+)
+def test_directives_have_a_largest_value(directive: str) -> None:
+    with pytest.raises(AssemblyError, match=r"^k\.s:\d+: '\.amdhsa_.* is not from 0 to \d+$"):
+        parse_kernel(assembly("", directives=f"\t\t.amdhsa_{directive}"), "k.s")
 
 
 def test_names_may_be_marked_as_strings() -> None:

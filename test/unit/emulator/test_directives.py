@@ -42,7 +42,14 @@ def test_data_between_instructions_are_refused(directive: str):
     "directive",
     [
         *(".fill 63, 4, 0xbf800000", ".fill count, 4, 3212836864", ".p2alignl 6, 3212836864"),
-        *(".p2align 8", ".balign 256", ".p2align 2, 0x0", ".balign 4, 1", ".set count, 3"),
+        *(
+            ".p2align 8",
+            ".p2align 5, , 4",
+            ".balign 256",
+            ".p2align 2, 0x0",
+            ".balign 4, 1",
+            ".set count, 3",
+        ),
         *("count = 3", ".loc 1 7 3", ".cfi_escape 0x0f, 0x03", ".type k,@function", ".globl k"),
         *('.ident "clang"', "# 1 file.c"),
     ],

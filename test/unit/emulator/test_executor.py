@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
 import numpy as np
 import pytest
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.dispatch import Dispatch
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.errors import EmulationError, StepLimitError
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.initial_state import LaunchState, set_initial_state
@@ -134,9 +137,93 @@ def test_an_unknown_instruction_is_refused_before_anything_runs(code: str):
     ]
 
 
-def test_an_endless_loop_comes_to_an_end():
-    with pytest.raises(EmulationError, match="more branches than allowed"):
-        run(".LBB0_1:\n\ts_branch .LBB0_1")
+@pytest.mark.parametrize(
+    "branch", ["s_branch", "s_cbranch_scc1", "s_cbranch_execnz", "s_cbranch_vccz"]
+)
+def test_a_branch_to_itself_has_no_end(branch: str):
+    code = f"\ts_mov_b64 vcc, 0\n\ts_cmp_eq_u32 0, 0\n.LBB0_1:\n\t{branch} .LBB0_1"
+    with pytest.raises(StepLimitError) as error:
+        run(code)
+    assert str(error.value).splitlines() == [
+        "small.s:6: this branch to itself has no end",
+        f"  in kernel 'k': {branch} .LBB0_1",
+    ]
+
+
+def test_a_branch_to_itself_that_nobody_takes_is_passed():
+    run("\ts_cmp_eq_u32 0, 1\n.LBB0_1:\n\ts_cbranch_scc1 .LBB0_1")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "\ts_nop 0\n\ts_branch .LBB0_1",
+        # Waves part in every round, and no group runs on by itself.
+        "\tv_cmp_eq_u32_e32 vcc, 0, v0\n\ts_cbranch_vccz .LBB0_1\n\ts_branch .LBB0_1",
+        "\ts_barrier\n\ts_branch .LBB0_1",
+    ],
+)
+def test_an_endless_loop_comes_to_an_end(code: str):
+    parsed = kernel(f".LBB0_1:\n{code}", threads=128)
+    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
+    set_initial_state(machine, LaunchState(b"", 0))
+    program = Program(BuildContext(parsed, target("gfx942")))
+    seen: list[int] = []
+    with pytest.raises(StepLimitError) as error:
+        program.run(machine, 5000, lambda steps, last: seen.append(steps))
+    first, second = str(error.value).splitlines()
+    assert re.match(
+        r"small\.s:\d+: the kernel has not ended after 5,000 steps: .*--max-steps=N", first
+    )
+    assert second.startswith("  in kernel 'k': ")
+    assert len(seen) in (3, 4)
+    assert seen == sorted(seen)
+
+
+def test_a_run_may_take_as_many_steps_as_allowed():
+    parsed = kernel("\ts_nop 0\n" * 9)
+    for limit, allowed in ((10, True), (9, False)):
+        machine = Machine(
+            Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory()
+        )
+        set_initial_state(machine, LaunchState(b"", 0))
+        program = Program(BuildContext(parsed, target("gfx942")))
+        with contextlib.nullcontext() if allowed else pytest.raises(StepLimitError):
+            program.run(machine, limit)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("ds_read_b32", "'ds_read_b32' does not take these 0 operands"),
+        ("ds_read_b32 v0", "'ds_read_b32' does not take these 1 operands"),
+        ("s_waitcnt", "s_waitcnt takes counters to wait for, as vmcnt(0) lgkmcnt(0)"),
+        ("s_waitcnt vmcnt(arg)", "'vmcnt(arg)' where counters to wait for are expected"),
+        ("s_waitcnt vmcnt(64)", "'vmcnt(64)': vmcnt counts up to 63"),
+        ("s_waitcnt 65536", "'65536' where counters to wait for are expected"),
+        ("s_cbranch_scc", "the emulator does not know 's_cbranch_scc'"),
+        ("s_cbranch_scc1", "'s_cbranch_scc1' does not take these 0 operands"),
+        ("ds_write_b128 s4, v[4:7]", "s4 where 1 vector registers are expected"),
+        ("ds_write_b128 a4, v[4:7]", "a4 where a vector register with addresses is expected"),
+        ("ds_read_b32 v0, v1 offset:65536", "offset:65536 is not in the range of 0 to 65535"),
+        ("ds_read2_b32 v[0:1], v2 offset0:256", "offset0:256 is not in the range of 0 to 255"),
+        ("global_load_dword v0, v[2:3], of", "'of' where a register is expected"),
+        ("v_add_f32 v0, v1, v2, v3", "4 operands where 3 are expected"),
+        ("s_and_saveexec_b64 s[0:1], s[2:3], s4", "'s4' is an operand too many"),
+        ("v_add_u32 v0, v1, v2 frob:1", "'frob' has no meaning here that the emulator knows"),
+        ("s_add_u32 s0, s1, s2 offset:4", "'offset' has no meaning here that the emulator knows"),
+        ("v_bitop3_b32 v0, v1, v2, v3 bitop3:1", "gfx942 has no 'v_bitop3_b32'"),
+        ("v_div_scale_f32 v0, vcc, v1, v2", "'v_div_scale_f32' does not take these 4 operands"),
+        ("v_mov_b32 v0, s[4:5]", "s[4:5] where 1 registers are expected"),
+        ("s_mov_b64 vcc, s2", "s2 where 2 scalar registers are expected"),
+        ("s_nop", "'s_nop' takes one number from 0 to 65535"),
+        ("s_barrier 1", "'1' is an operand too many"),
+    ],
+)
+def test_operands_that_cannot_be_are_located(code: str, reason: str):
+    with pytest.raises(EmulationError) as error:
+        run(f"\tv_mov_b32 v2, v9\n\t{code}")
+    assert str(error.value).splitlines() == [f"small.s:4: {reason}", f"  in kernel 'k': {code}"]
 
 
 @pytest.mark.parametrize(

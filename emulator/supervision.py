@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a run is watched from outside: how far it is, and when it is ended as endless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .assembly import Kernel
+from .instruction_text import Instruction
+
+MAX_STEPS = 100_000_000
+"""The most steps of a portion of workgroups, where nobody says another number.
+
+At the speed of this emulator they take from half an hour to some hours.
+"""
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run is.
+
+    Attributes:
+        done: the workgroups that have ended.
+        total: all workgroups that run.
+        steps: the steps so far of the workgroups that are running.
+        instruction: the last one that was executed.
+    """
+
+    kernel: Kernel
+    done: int
+    total: int
+    steps: int
+    instruction: Instruction
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """How a run is watched.
+
+    A step is an instruction that waves execute together, which are up to all waves of the
+    workgroups that run at once. So a kernel takes about as many steps as its longest wave executes
+    instructions, and more where branches part the waves.
+
+    Attributes:
+        max_steps: the most steps of workgroups that run at once, which bounds endless loops.
+        watch: is told now and then how far the run is.
+    """
+
+    max_steps: int = MAX_STEPS
+    watch: Callable[[RunState], None] | None = None
