@@ -3,7 +3,8 @@
 
 `compile` and `decisions` work on MLIR. `solve`, `count` and `targets` work on one tile and its
 accesses, whoever's kernel it is in, and load no compiler. Neither does `run_assembly`, which runs
-anybody's AMD kernel from its assembly.
+anybody's AMD kernel from its assembly. All that can go wrong as a kernel runs is an
+`EmulationError`: `LaunchError`, `GlobalAccessError`, `LdsRaceError` and the others derive from it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .bank_model.accesses import LdsAccess, LdsTile
+    from .emulator.errors import (
+        EmulationError,
+        GlobalAccessError,
+        LaunchError,
+        LdsAddressError,
+        LdsRaceError,
+        MissingWaitError,
+        StepLimitError,
+        UndefinedReadError,
+        UnknownInstructionError,
+    )
+    from .emulator.instruction_text import AssemblyError
     from .iree_plugin.compile import compile
     from .iree_plugin.pipeline_edit import PipelineEdit
     from .iree_plugin.stepped_compile import CompileError
@@ -30,15 +43,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "AssemblyError",
     "AssemblyRun",
     "CompileError",
+    "EmulationError",
+    "GlobalAccessError",
+    "LaunchError",
     "LdsAccess",
+    "LdsAddressError",
     "LdsBytes",
+    "LdsRaceError",
     "LdsTile",
+    "MissingWaitError",
     "PipelineEdit",
+    "StepLimitError",
     "TileArgumentError",
     "TileCount",
     "TileSolution",
+    "UndefinedReadError",
+    "UnknownInstructionError",
     "__version__",
     "compile",
     "count",
@@ -50,15 +73,25 @@ __all__ = [
 
 _HOMES = {
     "ArgumentError": ".runtime.argument_values",
+    "AssemblyError": ".emulator.instruction_text",
     "AssemblyRun": ".runtime.assembly_run",
     "CompileError": ".iree_plugin.stepped_compile",
+    "EmulationError": ".emulator.errors",
+    "GlobalAccessError": ".emulator.errors",
+    "LaunchError": ".emulator.errors",
     "LdsAccess": ".bank_model.accesses",
+    "LdsAddressError": ".emulator.errors",
     "LdsBytes": ".runtime.argument_values",
+    "LdsRaceError": ".emulator.errors",
     "LdsTile": ".bank_model.accesses",
+    "MissingWaitError": ".emulator.errors",
     "PipelineEdit": ".iree_plugin.pipeline_edit",
+    "StepLimitError": ".emulator.errors",
     "TileArgumentError": ".tiles.errors",
     "TileCount": ".tiles.answers",
     "TileSolution": ".tiles.answers",
+    "UndefinedReadError": ".emulator.errors",
+    "UnknownInstructionError": ".emulator.errors",
     "compile": ".iree_plugin.compile",
     "count": ".tiles.solve",
     "decisions": ".report.compile_decisions",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,45 @@ class LdsBytes:
 
     count: int
 
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, Integral):
+            raise TypeError(f"LdsBytes has {shown(self.count)}, where a whole number is expected")
+        if self.count < 0:
+            raise ArgumentError(f"LdsBytes has {self.count}, where numbers start at 0")
+
 
 Value = Array | np.generic | LdsBytes | None
 """An argument: an array is a buffer, one of rank 0 a number, None is a null pointer."""
 
 
 class ArgumentError(ValueError):
-    """A value that does not fit a kernel's argument; the message says what would."""
+    """An argument of a kernel or of its launch that does not fit; the message says what would."""
+
+
+def check_type(name: str, value: object) -> None:
+    """Refuses what no argument of a kernel can be.
+
+    Raises:
+        TypeError: it is something else than NumPy has, `LdsBytes` and None.
+        ArgumentError: it is an array of what no GPU has.
+    """
+    if value is None or isinstance(value, LdsBytes | bool | int | float):
+        return
+    if not isinstance(value, np.ndarray | np.generic):
+        raise TypeError(
+            f"{name} is {shown(value)}; give a NumPy array for a buffer, a NumPy number for a "
+            "value, None for a null pointer, or LdsBytes"
+        )
+    if value.dtype.kind in "OSUMm" or value.dtype.hasobject:
+        raise ArgumentError(f"{name} is an array of {value.dtype}, which no kernel takes")
+    if value.dtype.byteorder == ">":
+        raise ArgumentError(f"{name} has its high bytes first; give {name} in little-endian order")
+
+
+def shown(value: object) -> str:
+    """Returns how an error shows a value: shortened, in one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 _POINTER_BYTES = {POINTER: 8, LDS_POINTER: 4}

@@ -13,8 +13,9 @@ or a person. No compiler is loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,17 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.instruction_text import AssemblyError
 from ..emulator.kernel_arguments import LDS_POINTER, argument_block, explicit_arguments
 from ..emulator.kernel_metadata import KernelArgument, Size
-from .argument_values import ArgumentError, Array, LdsBytes, Value, forms_for, value_bytes
+from ..emulator.supervision import MAX_STEPS, RunState, Supervision
+from .argument_values import (
+    ArgumentError,
+    Array,
+    LdsBytes,
+    Value,
+    check_type,
+    forms_for,
+    shown,
+    value_bytes,
+)
 from .dispatch_record import DispatchRecord, run_dispatch, sampled_workgroups
 
 
@@ -64,6 +75,7 @@ def run_assembly(
     shared: int = 0,
     target: str = "",
     workgroups: int | None = None,
+    max_steps: int | None = None,
 ) -> AssemblyRun:
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
@@ -81,17 +93,25 @@ def run_assembly(
         target: the chip that the kernel must be for; empty for the one that the file names.
         workgroups: the size of the sample of workgroups to run, the first and the last among them;
             None runs all. The buffers of a sample are incomplete.
+        max_steps: the most steps of workgroups that run at once, which ends endless loops. A step
+            is an instruction that waves execute together. None for 100,000,000.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
-        ArgumentError: an argument is missing or does not fit; the message begins with the file and
-            the line of the metadata that describes the argument.
-        EmulationError: the kernel cannot be launched so, or does what a program must not do.
-        UndefinedReadError: the kernel stored an undefined value to a buffer.
+        ArgumentError: an argument of the kernel is missing or does not fit, and the message begins
+            with the file and the line of the metadata that describes it; or `grid` or another
+            argument of this function has a value that cannot be.
+        TypeError: an argument of this function has a type that cannot be; the message names it.
+        EmulationError: the kernel cannot be launched so, or does what a program must not do. All
+            errors of the emulator derive from it: `LaunchError`, `GlobalAccessError` and so on.
         OSError: the file cannot be read.
     """
+    for name, value in (("kernel", kernel), ("target", target)):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}; give a text")
+    options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps)
     text, parsed = read_kernel(source, kernel, target)
-    return run_kernel(parsed, text, arguments, grid, block, shared, workgroups)
+    return run_kernel(parsed, text, arguments, options)
 
 
 def read_kernel(
@@ -102,22 +122,57 @@ def read_kernel(
     return text, parse_kernel(text, name, kernel, target)
 
 
+@dataclass(frozen=True)
+class LaunchOptions:
+    """How a kernel is launched; `run_assembly` says what each option means.
+
+    `block` is None where the kernel requires one size.
+    """
+
+    grid: Size
+    block: Size | None = None
+    shared: int = 0
+    workgroups: int | None = None
+    supervision: Supervision = field(default_factory=Supervision)
+
+    @classmethod
+    def checked(
+        cls,
+        grid: Sequence[int],
+        block: Sequence[int] = (),
+        shared: int = 0,
+        workgroups: int | None = None,
+        max_steps: int | None = None,
+        watch: Callable[[RunState], None] | None = None,
+    ) -> LaunchOptions:
+        """Returns options that can be; `watch` is told now and then how far the run is.
+
+        Raises:
+            TypeError, ArgumentError: an option cannot be; the message names it.
+        """
+        steps = MAX_STEPS if max_steps is None else _whole("max_steps", max_steps, 1)
+        return cls(
+            _size("grid", grid),
+            None if isinstance(block, tuple | list) and not block else _size("block", block),
+            _whole("shared", shared, 0),
+            None if workgroups is None else _whole("workgroups", workgroups, 1),
+            Supervision(steps, watch),
+        )
+
+
 def run_kernel(
-    parsed: Kernel,
-    text: str,
-    arguments: Sequence[Value],
-    grid: Sequence[int],
-    block: Sequence[int] = (),
-    shared: int = 0,
-    workgroups: int | None = None,
+    parsed: Kernel, text: str, arguments: Sequence[Value], options: LaunchOptions
 ) -> AssemblyRun:
-    """Runs a kernel that `read_kernel` has returned; `run_assembly` has the other arguments."""
-    size = padded_size(block) if block else _required_size(parsed)
-    offsets, lds_bytes = _lds_offsets(parsed, arguments, shared)
+    """Runs a kernel that `read_kernel` has returned, as `run_assembly` does."""
+    if isinstance(arguments, str | np.ndarray) or not isinstance(arguments, Sequence):
+        raise TypeError(f"arguments is {shown(arguments)}; give a list of values")
+    for number, value in enumerate(arguments):
+        check_type(f"argument {number}", value)
+    size = options.block or _required_size(parsed)
+    offsets, lds_bytes = _lds_offsets(parsed, arguments, options.shared)
     # Triton's kernels store what several waves know by all of them.
-    dispatch = Dispatch(parsed, padded_size(grid), size, lds_bytes, equal_stores_race=False)
-    chosen = sampled_workgroups(dispatch.grid, workgroups)
-    return _run(dispatch, text, arguments, offsets, chosen)
+    dispatch = Dispatch(parsed, options.grid, size, lds_bytes, equal_stores_race=False)
+    return _run(dispatch, text, arguments, offsets, options)
 
 
 def _run(
@@ -125,13 +180,14 @@ def _run(
     text: str,
     arguments: Sequence[Value],
     offsets: dict[int, int],
-    chosen: Sequence[Size] | None,
+    options: LaunchOptions,
 ) -> AssemblyRun:
-    """Runs some workgroups, or all where `chosen` is None; pointers into the LDS have `offsets`."""
+    """Runs a launch, in which pointers into the LDS have `offsets`."""
     kernel, memory = dispatch.kernel, GlobalMemory()
     values, addresses = _placed(kernel, arguments, offsets, memory)
     segment = argument_block(dispatch, values, memory)
-    record = run_dispatch(dispatch, segment, memory, chosen)
+    chosen = sampled_workgroups(dispatch.grid, options.workgroups)
+    record = run_dispatch(dispatch, segment, memory, chosen, options.supervision)
     placed = [(number, at) for number, at in enumerate(addresses) if at is not None]
     buffers: list[Array | None] = [None] * len(addresses)
     for number, address in placed:
@@ -140,16 +196,29 @@ def _run(
     return AssemblyRun(buffers, stored, record, text)
 
 
-def padded_size(size: Sequence[int]) -> Size:
+def _size(name: str, size: Sequence[int]) -> Size:
     """Returns a size in x, y and z of which the last ones may be missing; these are 1.
 
     Raises:
-        ValueError: it has no numbers, or more than 3.
+        TypeError, ArgumentError: it is no size; the message begins with its name.
     """
-    if not 1 <= len(size) <= 3:
-        raise ValueError(f"a size has 1 to 3 numbers, not {len(size)}")
-    x, y, z = (*size, 1, 1)[:3]
-    return int(x), int(y), int(z)
+    expected = "give 1 to 3 whole numbers in x, y and z, as (8, 16)"
+    if isinstance(size, str | bytes) or not isinstance(size, Iterable):
+        raise TypeError(f"{name} is {shown(size)}; {expected}")
+    numbers = [_whole(name, number, 1) for number in size]
+    if not 1 <= len(numbers) <= 3:
+        raise ArgumentError(f"{name} is {shown(size)}; {expected}")
+    x, y, z = (*numbers, 1, 1)[:3]
+    return x, y, z
+
+
+def _whole(name: str, number: object, least: int) -> int:
+    """Returns a whole number from `least` on; raises TypeError or ArgumentError for another."""
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise TypeError(f"{name} has {shown(number)}, where a whole number is expected")
+    if number < least:
+        raise ArgumentError(f"{name} has {number}, where numbers start at {least}")
+    return int(number)
 
 
 def argument_name(kernel: Kernel, number: int) -> str:

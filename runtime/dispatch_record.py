@@ -14,6 +14,7 @@ from ..emulator.counters import Counters
 from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
+from ..emulator.supervision import Supervision
 
 Workgroup = tuple[int, int, int]
 
@@ -72,19 +73,24 @@ def run_dispatch(
     arguments: bytes,
     memory: GlobalMemory,
     chosen: Sequence[Workgroup] | None = None,
+    supervision: Supervision | None = None,
 ) -> DispatchRecord:
     """Runs some workgroups of a launch, or all of them at once where `chosen` is None.
 
     Args:
         arguments: the kernarg segment.
+        supervision: when the run is ended as endless, and who is told how far it is.
 
     Raises:
         EmulationError: the kernel cannot be launched, or does what a program must not do.
     """
     started = time.perf_counter()
     place = (dispatch, target(dispatch.kernel.arch), arguments, memory)
-    each = () if chosen is None else tuple(launch_each(*place, chosen))
-    counters = Counters.sum(each) if each else launch(*place)
+    watched = supervision or Supervision()
+    each: tuple[Counters, ...] = ()
+    if chosen is not None:
+        each = tuple(launch_each(*place, chosen, supervision=watched))
+    counters = Counters.sum(each) if each else launch(*place, supervision=watched)
     seconds = time.perf_counter() - started
     return DispatchRecord(dispatch, counters, seconds, each)
 

@@ -14,6 +14,7 @@ from ..emulator.dispatch import Dispatch
 from ..emulator.errors import LaunchError
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_arguments import POINTER, VALUE, argument_block, explicit_arguments
+from ..emulator.supervision import Supervision
 from .dispatch_record import DispatchRecord, Workgroup, run_dispatch, sampled_workgroups
 from .host_values import DispatchCommand, HostProgramError
 
@@ -26,11 +27,13 @@ class EmulatedDevice:
         kernels: the kernels by name.
         sample: how many workgroups of each dispatch run, the first and the last among them; None
             runs all. The output of a sample is incomplete.
+        supervision: when a run is ended as endless, and who is told how far it is.
         records: an entry for each dispatch, in order.
     """
 
     kernels: Mapping[str, Kernel]
     sample: int | None = None
+    supervision: Supervision = field(default_factory=Supervision)
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     records: list[DispatchRecord] = field(default_factory=list)
 
@@ -73,7 +76,7 @@ class EmulatedDevice:
         except LaunchError as error:
             raise HostProgramError(str(error)) from None
         arguments = kernel_arguments(dispatch, command, self.memory)
-        return run_dispatch(dispatch, arguments, self.memory, chosen)
+        return run_dispatch(dispatch, arguments, self.memory, chosen, self.supervision)
 
 
 def kernel_arguments(dispatch: Dispatch, command: DispatchCommand, memory: GlobalMemory) -> bytes:

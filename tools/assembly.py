@@ -25,7 +25,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..runtime.argument_values import ArgumentError, parse_argument
-    from ..runtime.assembly_run import read_kernel, run_kernel
+    from ..runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
     from ..runtime.values import ValueTextError, array_path, parse_values
 
     try:
@@ -40,7 +40,8 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         outputs = [(_buffer(kernel, name), where) for name, where in settings.outputs]
         pairs = [(_buffer(kernel, name), value) for name, value in expected]
         sizes = (settings.grid, settings.block, settings.shared)
-        run = run_kernel(kernel, text, arguments, *sizes, settings.workgroups)
+        options = LaunchOptions.checked(*sizes, settings.workgroups, settings.max_steps)
+        run = run_kernel(kernel, text, arguments, options)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")
         show_records(

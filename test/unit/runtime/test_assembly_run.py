@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import GlobalAccessError, LaunchError, UndefinedReadError
+import bankwise
+from bankwise.emulator import errors
+from bankwise.emulator.errors import (
+    GlobalAccessError,
+    LaunchError,
+    StepLimitError,
+    UndefinedReadError,
+)
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.runtime.argument_values import ArgumentError, LdsBytes, parse_argument
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
@@ -172,8 +179,89 @@ def test_a_block_is_needed_where_the_kernel_requires_none():
     assert run(buffer, np.int32(1), source=source, block=(64,)).stored == (0,)
     with pytest.raises(LaunchError, match="up to 128 work items, not 129"):
         run(buffer, np.int32(1), source=source, block=(43, 3))
-    with pytest.raises(ValueError, match="1 to 3 numbers, not 4"):
-        run(buffer, np.int32(1), source=source, block=(1, 1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "reason"),
+    [
+        ({"grid": (8.9, 16.5)}, TypeError, "grid has 8.9, where a whole number is expected"),
+        ({"grid": (np.float32(8),)}, TypeError, "grid has np.float32"),
+        ({"grid": 8}, TypeError, r"grid is 8; give 1 to 3 whole numbers in x, y and z, as \(8, 16"),
+        ({"grid": None}, TypeError, "grid is None; give"),
+        ({"grid": "8"}, TypeError, "grid is '8'; give"),
+        ({"grid": ("8",)}, TypeError, "grid has '8', where"),
+        ({"grid": (True,)}, TypeError, "grid has True, where"),
+        ({"grid": ()}, ArgumentError, r"grid is \(\); give 1 to 3"),
+        ({"grid": (0,)}, ArgumentError, "grid has 0, where numbers start at 1"),
+        ({"grid": (-1, 4)}, ArgumentError, "grid has -1, where"),
+        ({"grid": (1 << 40,)}, LaunchError, "work items along one axis, where a launch may have"),
+        ({"block": (1, 1, 1, 1)}, ArgumentError, r"block is \(1, 1, 1, 1\); give 1 to 3"),
+        ({"block": 64}, TypeError, "block is 64; give"),
+        ({"block": (0,)}, ArgumentError, "block has 0, where"),
+        ({"block": (64, "1")}, TypeError, "block has '1', where"),
+        ({"shared": "64"}, TypeError, "shared has '64', where"),
+        ({"shared": 6.5}, TypeError, "shared has 6.5, where"),
+        ({"shared": -1}, ArgumentError, "shared has -1, where numbers start at 0"),
+        ({"shared": 1 << 40}, LaunchError, "needs 1099511627776 bytes of LDS"),
+        ({"workgroups": 0}, ArgumentError, "workgroups has 0, where"),
+        ({"workgroups": "2"}, TypeError, "workgroups has '2', where"),
+        ({"max_steps": 0}, ArgumentError, "max_steps has 0, where"),
+        ({"max_steps": 1e6}, TypeError, "max_steps has 1000000.0, where"),
+        ({"kernel": 3}, TypeError, "kernel is 3; give a text"),
+        ({"target": None}, TypeError, "target is None; give a text"),
+    ],
+)
+def test_options_that_cannot_be_are_named(options: dict[str, Any], kind: type, reason: str):
+    with pytest.raises(kind, match=reason):
+        run(np.zeros(128, np.int32), np.int32(1), **options)
+
+
+@pytest.mark.parametrize("grid", [[1], (np.int64(1), 1), np.array([1, 1, 1])])
+def test_sizes_may_be_any_whole_numbers(grid: Any):
+    assert run(np.zeros(128, np.int32), np.int32(1), grid=grid).record.workgroups == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "reason"),
+    [
+        ("x", TypeError, "argument 0 is 'x'; give a NumPy array for a buffer"),
+        ([1, 2], TypeError, r"argument 0 is \[1, 2\]; give"),
+        (object, TypeError, "argument 0 is <class 'object'>; give"),
+        (np.array(["x"]), ArgumentError, "argument 0 is an array of <U1, which no kernel takes"),
+        (np.array([None]), ArgumentError, "argument 0 is an array of object, which no kernel"),
+        (np.zeros(128, ">i4"), ArgumentError, "argument 0 has its high bytes first"),
+    ],
+)
+def test_values_that_no_argument_can_be_are_named(value: Any, kind: type, reason: str):
+    with pytest.raises(kind, match=reason):
+        run(value, np.int32(1))
+
+
+@pytest.mark.parametrize("count", ["64", 6.5, True, -1])
+def test_bytes_of_lds_are_a_whole_number(count: Any):
+    with pytest.raises((TypeError, ArgumentError), match="LdsBytes has"):
+        LdsBytes(count)
+
+
+@pytest.mark.parametrize("arguments", ["ab", np.zeros(2), None, {1: 2}])
+def test_the_arguments_are_a_list(arguments: Any):
+    with pytest.raises(TypeError, match=r"arguments is .*; give a list of values"):
+        run_assembly(text(), arguments, grid=(1,))
+
+
+def test_the_number_of_steps_is_limited():
+    assert run(np.zeros(128, np.int32), np.int32(1), max_steps=9).stored == (0,)
+    with pytest.raises(StepLimitError, match=r"<text>:\d+: the kernel has not ended after 8 steps"):
+        run(np.zeros(128, np.int32), np.int32(1), max_steps=8)
+
+
+def test_errors_of_the_emulator_can_be_caught_by_name():
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.EmulationError):
+            assert getattr(bankwise, name) is kind
+    assert bankwise.AssemblyError is AssemblyError
+    with pytest.raises(bankwise.EmulationError, match="null was passed for argument 0"):
+        run(None, np.int32(1))
 
 
 def test_a_sample_of_workgroups_runs():
