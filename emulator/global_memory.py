@@ -99,6 +99,16 @@ class GlobalMemory:
         self._starts.append(start)
         return start
 
+    @property
+    def allocated(self) -> int:
+        """Returns the bytes of all buffers."""
+        return sum(buffer.size for buffer in self._buffers)
+
+    @property
+    def count(self) -> int:
+        """Returns the number of buffers."""
+        return len(self._buffers)
+
     def name_null(self, name: str) -> None:
         """Notes a pointer that a kernel was given as null, so that an access can be explained."""
         if name not in self.nulls:

@@ -58,6 +58,16 @@ class EmulatedDevice:
         """Copies device bytes to another place on the device."""
         self.memory.copy(source, target, size)
 
+    def statistics(self) -> str:
+        """Returns what was allocated and launched, a line each."""
+        seconds = sum(record.seconds for record in self.records)
+        total, ran = (sum(getattr(each, name) for each in self.records) for name in _WORKGROUPS)
+        return (
+            f"DEVICE_LOCAL: {self.memory.allocated:,}B allocated in {self.memory.count} buffers\n"
+            f"dispatches: {len(self.records)} of {total:,} workgroups, of which {ran:,} were "
+            f"emulated in {seconds:.1f} s\n"
+        )
+
     def dispatch(self, command: DispatchCommand) -> None:
         """Runs a kernel, whole or by sample."""
         self.records.append(self.run(command, sampled_workgroups(command.workgroups, self.sample)))
@@ -77,6 +87,9 @@ class EmulatedDevice:
             raise HostProgramError(str(error)) from None
         arguments = kernel_arguments(dispatch, command, self.memory)
         return run_dispatch(dispatch, arguments, self.memory, chosen, self.supervision)
+
+
+_WORKGROUPS = ("total", "emulated")
 
 
 def kernel_arguments(dispatch: Dispatch, command: DispatchCommand, memory: GlobalMemory) -> bytes:

@@ -38,6 +38,7 @@ class HostModule:
         globals: the values of globals by name, which the program changes.
         blobs: the bytes of `dense_resource` constants by name.
         parameters: the weights that lie in files.
+        trace: is told of each op before it runs; None where nobody is.
     """
 
     functions: Mapping[str, ir.Operation]
@@ -45,6 +46,7 @@ class HostModule:
     globals: dict[str, object]
     blobs: Mapping[str, bytes]
     parameters: Parameters
+    trace: Callable[[str], None] | None = None
 
 
 class Interpreter:
@@ -126,6 +128,8 @@ class Interpreter:
     def run(self, operation: ir.Operation) -> None:
         """Executes one op."""
         name = operation.name
+        if self.module.trace is not None:
+            self.module.trace(_trace_line(operation))
         if name in SCALAR_OPS:
             results = SCALAR_OPS[name](operation, self.operands(operation))
         elif name in HANDLERS:
@@ -137,6 +141,17 @@ class Interpreter:
 
 
 _RETURNS = frozenset({"util.return", "hal.return"})
+
+
+def _trace_line(operation: ir.Operation) -> str:
+    """Returns an op's name, what it calls or launches, and its place in the source."""
+    named = (str(operation.attributes[key]) for key in _CALLED if key in operation.attributes)
+    place = SourceLocation.of(operation.location)
+    words = [f"[{place}]" if place else "", operation.name, *named]
+    return " ".join(word for word in words if word)
+
+
+_CALLED = ("callee", "entry_points", "global", "entry_point")
 
 
 def _located(operation: ir.Operation, message: str) -> HostProgramError:

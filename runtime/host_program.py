@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,13 +56,18 @@ class HostProgram:
     """The functions and globals of one module, on one device."""
 
     def __init__(
-        self, module: ir.Operation, device: Device, parameters: Parameters | None = None
+        self,
+        module: ir.Operation,
+        device: Device,
+        parameters: Parameters | None = None,
+        trace: Callable[[str], None] | None = None,
     ) -> None:
         """Runs the module's initializers.
 
         Args:
             module: the module after phase `executable-targets`.
             parameters: what the module loads from files.
+            trace: is told of each op before it runs.
 
         Raises:
             HostProgramError: an initializer does what is not supported.
@@ -73,7 +78,7 @@ class HostProgram:
         functions: dict[str, ir.Operation] = {}
         exports: dict[str, ir.Operation] = {}
         self._host = HostModule(
-            functions, exports, {}, resource_blobs(module), parameters or Parameters({})
+            functions, exports, {}, resource_blobs(module), parameters or Parameters({}), trace
         )
         initializers: list[ir.Operation] = []
         for op in module.regions[0].blocks[0]:

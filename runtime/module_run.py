@@ -7,7 +7,8 @@ the compiler and the emulator are imported where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
 
 if TYPE_CHECKING:
+    from ..emulator.supervision import RunState
     from .dispatch_record import DispatchRecord
 
 Array = npt.NDArray[Any]
@@ -48,7 +50,8 @@ class RunSettings:
 
     `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
     emulate, None for whole grids. `list_devices` is the driver whose devices are listed, empty for
-    all, None where none are.
+    all, None where none are; `dump_devices` is so for devices that are described. `driver_flags`
+    are those that IREE's runtime reads. `max_steps` is None for the emulator's own limit.
     """
 
     module: str
@@ -58,9 +61,14 @@ class RunSettings:
     expected: tuple[str, ...]
     device: str
     allocators: tuple[str, ...]
+    driver_flags: tuple[str, ...]
     parameters: tuple[str, ...]
     list_devices: str | None
     list_drivers: bool
+    dump_devices: str | None
+    statistics: bool
+    trace: bool
+    max_steps: int | None
     counters: bool
     counters_json: str | None
     annotate: bool
@@ -89,12 +97,14 @@ class ModuleRun:
     Attributes:
         records: one for each dispatch that was emulated, in order.
         assembly: the text of each emulated kernel's file, by the kernel's name.
+        statistics: what the device says of its memory.
     """
 
     function: str
     outputs: Sequence[Array]
     records: Sequence[DispatchRecord] = ()
     assembly: Mapping[str, str] = field(default_factory=dict)
+    statistics: str = ""
 
 
 def resolve_device(settings: RunSettings) -> tuple[str, str]:
@@ -111,17 +121,24 @@ def resolve_device(settings: RunSettings) -> tuple[str, str]:
 
 
 def run_module(
-    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+    settings: RunSettings,
+    device: str,
+    inputs: Sequence[Array | int | float],
+    watch: Callable[[RunState], None] | None = None,
 ) -> ModuleRun:
     """Runs the function on a device that `resolve_device` has returned.
+
+    Args:
+        watch: is told now and then how far the emulator is.
 
     Raises:
         RunError: the module cannot be compiled or run.
         RuntimeDeviceError, ParameterError: a device or a file of parameters cannot be used.
         OSError: a file cannot be read.
     """
-    run = _run_on_emulator if device.startswith("emulated-") else _run_on_gpu
-    return run(settings, device, inputs)
+    if device.startswith("emulated-"):
+        return _run_on_emulator(settings, device, inputs, watch)
+    return _run_on_gpu(settings, device, inputs)
 
 
 def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
@@ -164,8 +181,35 @@ def _rocm_target(settings: RunSettings, default: str) -> str:
     return default
 
 
+def check_module(settings: RunSettings) -> None:
+    """Refuses a compiled module that is none.
+
+    Raises:
+        RunError: the file is empty, or holds something else.
+        OSError: the file cannot be read.
+    """
+    if settings.is_source:
+        return
+    with Path(settings.module).open("rb") as file:
+        start = file.read(_HEADER_BYTES)
+    if not start:
+        raise RunError(f"'{settings.module}': the file is empty")
+    if not start.startswith(_ARCHIVE) and _IDENTIFIER not in start:
+        raise RunError(
+            f"'{settings.module}': it is no module: neither a .vmfb that iree-compile has written, "
+            "nor a file whose name ends in .mlir or .mlirbc"
+        )
+
+
+# A module is a FlatBuffer, which iree-compile mostly puts into a ZIP archive.
+_ARCHIVE, _IDENTIFIER, _HEADER_BYTES = b"PK\3\4", b"IREE", 64
+
+
 def _run_on_emulator(
-    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+    settings: RunSettings,
+    device: str,
+    inputs: Sequence[Array | int | float],
+    watch: Callable[[RunState], None] | None,
 ) -> ModuleRun:
     if not settings.is_source:
         raise RunError(
@@ -180,6 +224,7 @@ def _run_on_emulator(
     from ..bank_model.targets import UnknownTargetError
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
+    from ..emulator.supervision import MAX_STEPS, Supervision
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from .emulated_device import EmulatedDevice
@@ -191,13 +236,18 @@ def _run_on_emulator(
     defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
     try:
         with compile_as_set(_set_up_compiler(settings, defaults)) as module:
-            emulated = EmulatedDevice(module.kernels, settings.workgroups)
-            program = HostProgram(module.host, emulated, Parameters.load(settings.parameters))
+            steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
+            supervision = Supervision(steps, watch)
+            emulated = EmulatedDevice(module.kernels, settings.workgroups, supervision)
+            parameters = Parameters.load(settings.parameters)
+            trace = _trace if settings.trace else None
+            program = HostProgram(module.host, emulated, parameters, trace)
             names = [signature.name for signature in program.signatures]
             function = settings.function or _only(names)
             _check_outputs(settings, program.signature(function).results)
             outputs = program.call(function, inputs)
-            return ModuleRun(function, outputs, emulated.records, module.assembly)
+            text = emulated.statistics()
+            return ModuleRun(function, outputs, emulated.records, module.assembly, text)
     except CompileError:
         raise RunError from None
     except (
@@ -207,6 +257,10 @@ def _run_on_emulator(
         raise RunError(str(error)) from None
 
 
+def _trace(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def _run_on_gpu(
     settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
 ) -> ModuleRun:
@@ -214,7 +268,7 @@ def _run_on_gpu(
     from .runtime_device import run_on_device
 
     vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()
-    function, outputs = run_on_device(
+    function, outputs, statistics = run_on_device(
         vmfb,
         device,
         settings.function,
@@ -223,7 +277,7 @@ def _run_on_gpu(
         parameters=Parameters.load(settings.parameters),
     )
     _check_outputs(settings, len(outputs))
-    return ModuleRun(function, outputs)
+    return ModuleRun(function, outputs, statistics=statistics)
 
 
 def _compiled(settings: RunSettings, device: str) -> bytes:

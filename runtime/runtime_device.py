@@ -25,6 +25,22 @@ class RuntimeDeviceError(RuntimeError):
     """There is no such device, or it cannot run the module or take the inputs; one line."""
 
 
+def set_driver_flags(flags: Sequence[str]) -> None:
+    """Gives flags to IREE's runtime, for all drivers that are used for the first time afterwards.
+
+    Raises:
+        RuntimeDeviceError: a flag has a value that the runtime does not take.
+    """
+    if not flags:
+        return
+    import iree.runtime as runtime
+
+    try:
+        runtime.flags.parse_flags(*flags)
+    except ValueError as error:
+        raise RuntimeDeviceError(_one_line(error)) from None
+
+
 def device_answers(driver: str) -> str:
     """Says why no device of a HAL driver can be used; empty if one can."""
     import iree.runtime as runtime
@@ -85,6 +101,28 @@ def device_uris(driver: str = "") -> list[str]:
     return found
 
 
+def device_descriptions(driver: str = "") -> str:
+    """Returns what the runtime says of the devices that answer, of one driver or of all.
+
+    Raises:
+        RuntimeDeviceError: the driver cannot be used.
+    """
+    import iree.runtime as runtime
+
+    found: list[str] = []
+    for name in [driver] if driver else runtime.query_available_drivers():
+        try:
+            used = runtime.get_driver(name)
+            devices = used.query_available_devices()
+            for device in devices:
+                text = str(used.dump_device_info(device["device_id"])).strip()
+                found.append(f"# {name}://{device['path']}\n{text}".rstrip())
+        except (RuntimeError, ValueError) as error:
+            if driver:
+                raise RuntimeDeviceError(f"no {driver} device: {_one_line(error)}") from None
+    return "\n".join(found)
+
+
 def driver_names() -> list[str]:
     """Returns the HAL drivers that the runtime was built with."""
     import iree.runtime as runtime
@@ -100,7 +138,7 @@ def run_on_device(
     *,
     allocators: Sequence[str] = (),
     parameters: Parameters | None = None,
-) -> tuple[str, list[Array]]:
+) -> tuple[str, list[Array], str]:
     """Runs a function of a module.
 
     Args:
@@ -110,7 +148,7 @@ def run_on_device(
         parameters: what the module loads from files.
 
     Returns:
-        The function's name and its results.
+        The function's name, its results, and what the device says of its memory.
 
     Raises:
         RuntimeDeviceError: the function cannot be run, for any reason.
@@ -130,7 +168,10 @@ def run_on_device(
         modules = [*(files if providers else []), hal, module]
         context = runtime.VmContext(config.vm_instance, modules=modules)
         name = _function_name(module, function)
-        return name, _call(runtime, config.device, context, module.lookup_function(name), inputs)
+        entry = module.lookup_function(name)
+        results = _call(runtime, config.device, context, entry, inputs)
+        allocator = config.device.allocator
+        return name, results, allocator.formatted_statistics if allocator.has_statistics else ""
     except (RuntimeError, ValueError) as error:
         if isinstance(error, RuntimeDeviceError):
             raise

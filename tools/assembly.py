@@ -13,6 +13,7 @@ from ..runtime.module_run import PROGRAM
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
 from .run_output import Array, compare, show_array, show_records
+from .run_progress import emulation_progress
 
 if TYPE_CHECKING:
     from ..emulator.assembly import Kernel
@@ -40,8 +41,10 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         outputs = [(_buffer(kernel, name), where) for name, where in settings.outputs]
         pairs = [(_buffer(kernel, name), value) for name, value in expected]
         sizes = (settings.grid, settings.block, settings.shared)
-        options = LaunchOptions.checked(*sizes, settings.workgroups, settings.max_steps)
-        run = run_kernel(kernel, text, arguments, options)
+        limits = (settings.workgroups, settings.max_steps)
+        with emulation_progress() as watch:
+            options = LaunchOptions.checked(*sizes, *limits, watch)
+            run = run_kernel(kernel, text, arguments, options)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")
         show_records(

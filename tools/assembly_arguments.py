@@ -32,6 +32,7 @@ class AssemblySettings:
         outputs: for each output the argument, as its number or name, and where it goes.
         expected: for each value to compare with the argument, and the value's text.
         workgroups: the size of the sample to emulate; None for the whole grid.
+        max_steps: the most steps that workgroups take; None for the emulator's limit.
         thresholds: absolute tolerances by element type.
         relative: the relative tolerance.
         exact: whether only equal bits are equal.
@@ -50,6 +51,7 @@ class AssemblySettings:
     counters_json: str | None
     annotate: bool
     workgroups: int | None
+    max_steps: int | None
     max_elements: int
     thresholds: Mapping[str, float]
     relative: float
@@ -108,6 +110,8 @@ def assembly_settings(
         raise UsageError("no --grid: say how many workgroups run, as --grid=64 or --grid=8,16")
     if known.shared is not None and known.shared < 0:
         raise UsageError(f"--shared={known.shared}: expects a number of bytes")
+    if known.max_steps is not None and known.max_steps < 1:
+        raise UsageError(f"--max-steps={known.max_steps}: expects a number from 1")
     if known.workgroups is not None and known.workgroups < 1:
         raise UsageError(f"--workgroups={known.workgroups}: expects a number from 1")
     if known.workgroups is not None and known.expected_output:
@@ -126,6 +130,7 @@ def assembly_settings(
         counters_json=known.counters_json,
         annotate=known.annotate,
         workgroups=known.workgroups,
+        max_steps=known.max_steps,
         max_elements=known.output_max_element_count,
         thresholds=thresholds,
         relative=known.expected_rtol,
@@ -135,6 +140,7 @@ def assembly_settings(
 
 _MEANINGLESS = (
     *("function", "input", "device_allocator", "parameters", "list_devices", "list_drivers"),
+    *("dump_devices", "print_statistics", "trace_execution"),
     *("bankwise_mitigation", "bankwise_level", "bankwise_retile"),
 )
 

@@ -19,14 +19,16 @@ from ..runtime.module_run import (
     PROGRAM,
     RunError,
     RunSettings,
+    check_module,
     resolve_device,
     run_module,
 )
 from .assembly import run_assembly_file
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
-from .run_arguments import parse_arguments
+from .run_arguments import check_device, parse_arguments
 from .run_output import compare, show_array, show_records
+from .run_progress import emulation_progress
 from .usage import UsageError
 
 Array = npt.NDArray[Any]
@@ -46,12 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(settings: RunSettings) -> int:
     from ..dialect_utils.dtypes import ElementTypeError
     from ..runtime.parameters import ParameterError
-    from ..runtime.runtime_device import RuntimeDeviceError
+    from ..runtime.runtime_device import RuntimeDeviceError, set_driver_flags
     from ..runtime.values import ValueTextError, array_path, parse_values
 
     try:
-        if settings.list_devices is not None or settings.list_drivers:
+        set_driver_flags(settings.driver_flags)
+        if (settings.list_devices, settings.dump_devices) != (None, None) or settings.list_drivers:
             return _list(settings)
+        check_module(settings)
         for where in settings.outputs:
             if where not in ("-", ""):
                 check_output(array_path(where))
@@ -64,8 +68,10 @@ def _run(settings: RunSettings) -> int:
             for value in ([None] if text == "(ignored)" else parse_values(text))
         ]
         device, reason = resolve_device(settings)
+        check_device(settings, device)
         print(f"device: {device}{f' ({reason})' if reason else ''}", file=sys.stderr)
-        run = run_module(settings, device, inputs)
+        with emulation_progress() as watch:
+            run = run_module(settings, device, inputs, watch)
         print(f"EXEC @{shown_text(run.function)}")
         show_records(
             run.records,
@@ -75,6 +81,8 @@ def _run(settings: RunSettings) -> int:
             annotated=settings.annotate,
         )
         _show(settings, run.outputs)
+        if settings.statistics:
+            print(run.statistics, end="", file=sys.stderr)
         return _compare(settings, run.outputs, expected) if expected else 0
     except RunError as error:
         return fail(PROGRAM, str(error)) if str(error) else 1
@@ -88,7 +96,7 @@ def _run(settings: RunSettings) -> int:
 
 def _list(settings: RunSettings) -> int:
     """Prints the drivers and devices that may be named."""
-    from ..runtime.runtime_device import device_uris, driver_names
+    from ..runtime.runtime_device import device_descriptions, device_uris, driver_names
 
     if settings.list_drivers:
         print(*driver_names(), *EMULATED, sep="\n")
@@ -97,6 +105,8 @@ def _list(settings: RunSettings) -> int:
         print(driver)
     elif driver is not None:
         print(*device_uris(driver), *([] if driver else EMULATED), sep="\n")
+    if settings.dump_devices is not None:
+        print(device_descriptions(settings.dump_devices))
     return 0
 
 

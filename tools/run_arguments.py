@@ -20,8 +20,9 @@ from .assembly_arguments import (
     is_assembly,
 )
 from .compile_arguments import flags_of_compile, unhonoured_flags
-from .completed_flags import CompletedFlag, flags_of_parser, with_values
-from .usage import UsageError, check_choice, flag_of, value_of
+from .completed_flags import CompletedFlag, Takes, flags_of_parser, with_values
+from .runtime_flags import RUNTIME_FLAGS, check_drivers, take_runtime_flags
+from .usage import UsageError, check_choice, flag_of, truth, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
@@ -40,11 +41,14 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
         UsageError: a flag that cannot be used; the message names it.
     """
     parser = _parser()
-    known, rest = parser.parse_known_args(list(expand_flag_files(argv)))
+    drivers, words = take_runtime_flags(list(expand_flag_files(argv)))
+    known, rest = parser.parse_known_args(words)
     plain = [word for word in rest if not word.startswith("-")]
     if is_assembly(known, plain):
+        for flag in drivers:
+            raise UsageError(f"{flag_of(flag)} has no meaning for assembly")
         return assembly_settings(parser, known, rest, _thresholds(known))
-    return _module_settings(known, rest, plain)
+    return _module_settings(known, rest, plain, drivers)
 
 
 def _thresholds(known: argparse.Namespace) -> dict[str, float]:
@@ -52,9 +56,14 @@ def _thresholds(known: argparse.Namespace) -> dict[str, float]:
 
 
 def _module_settings(
-    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str]
+    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str], drivers: Sequence[str]
 ) -> RunSettings:
-    """Returns the settings for a module; `plain` are the words in `rest` that are no flags."""
+    """Returns the settings for a module.
+
+    Args:
+        plain: the words in `rest` that are no flags.
+        drivers: the flags that drivers of real devices read.
+    """
     named = [known.module] if known.module else []
     if known.module and plain and plain == rest:
         raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
@@ -67,7 +76,8 @@ def _module_settings(
         retile=known.bankwise_retile,
     )
     module = compiled.input
-    if module is None and known.list_devices is None and not known.list_drivers:
+    lists = (known.list_devices, known.dump_devices) != (None, None) or known.list_drivers
+    if module is None and not lists:
         raise UsageError("no module; name one with --module=FILE")
     for flag in unhonoured_flags(compiled, _HONOURED):
         raise UsageError(f"{flag} has no meaning for a run")
@@ -79,9 +89,14 @@ def _module_settings(
         expected=tuple(known.expected_output),
         device=_checked_device(known.device),
         allocators=tuple(known.device_allocator),
+        driver_flags=tuple(drivers),
         parameters=tuple(known.parameters),
         list_devices=known.list_devices,
         list_drivers=known.list_drivers,
+        dump_devices=known.dump_devices,
+        statistics=known.print_statistics,
+        trace=known.trace_execution,
+        max_steps=known.max_steps,
         counters=known.counters,
         counters_json=known.counters_json,
         annotate=known.annotate,
@@ -137,9 +152,26 @@ def _checked_device(device: str) -> str:
     return device
 
 
+def check_device(settings: RunSettings, device: str) -> None:
+    """Refuses flags that have no meaning for a device, which may be `auto`.
+
+    Raises:
+        UsageError: there is one; the message names it.
+    """
+    check_drivers(settings.driver_flags, device)
+    if settings.trace and not device.startswith(("emulated-", "auto")):
+        raise UsageError(
+            f"--trace_execution: device '{device}' is not emulated; iree-run-module traces what "
+            "runs on real devices"
+        )
+
+
 def _check(settings: RunSettings) -> None:
     if settings.allocators and settings.device.startswith("emulated-"):
         raise UsageError("--device_allocator: an emulated device has one allocator of its own")
+    check_device(settings, settings.device)
+    if settings.max_steps is not None and settings.max_steps < 1:
+        raise UsageError(f"--max-steps={settings.max_steps}: expects a number from 1")
     if settings.workgroups is not None and settings.workgroups < 1:
         raise UsageError(f"--workgroups={settings.workgroups}: expects a number from 1")
     if settings.workgroups is not None and settings.expected:
@@ -159,6 +191,7 @@ def _check(settings: RunSettings) -> None:
         (settings.annotate, "--annotate"),
         (settings.counters_json is not None, "--counters-json"),
         (settings.workgroups is not None, "--workgroups"),
+        (settings.max_steps is not None, "--max-steps"),
     ):
         if given and not emulated:
             raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
@@ -181,7 +214,8 @@ def _parser() -> ArgumentParser:
         description="Runs a function of a module on a GPU, or on an exact emulation of one.",
         epilog="""\
 A module that is MLIR is compiled first, and all flags of bankwise-compile are taken: see
-bankwise-compile --help.
+bankwise-compile --help. The --hip_*, --cuda_* and --task_* flags of iree-run-module go to the
+drivers of real devices.
 
 examples:
   bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
@@ -207,6 +241,8 @@ examples:
     add("--list_devices", nargs="?", const="", metavar="DRIVER",
         help="list the devices that can be named, of one driver or of all")  # fmt: skip
     add("--list_drivers", action="store_true", help="list the drivers of the runtime")
+    add("--dump_devices", nargs="?", const="", metavar="DRIVER",
+        help="describe the real devices that answer, of one driver or of all")  # fmt: skip
     add("--device_allocator", action="append", default=[], metavar="SPEC",
         help="an allocator around a real device's own, as caching or debug")  # fmt: skip
     add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
@@ -218,6 +254,12 @@ examples:
     add("--annotate", action="store_true",
         help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip
     add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
+    add("--max-steps", type=int, metavar="N",
+        help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
+    add("--print_statistics", nargs="?", const=True, default=False, type=truth, metavar="BOOL",
+        help="print what was allocated and launched, on stderr")  # fmt: skip
+    add("--trace_execution", nargs="?", const=True, default=False, type=truth, metavar="BOOL",
+        help="print each step of the host program before it runs on the emulator")  # fmt: skip
     add("--output_max_element_count", type=int, default=1024, metavar="N",
         help="elements of an output to print")  # fmt: skip
     _add_tolerances(parser)
@@ -229,7 +271,12 @@ def completed_flags() -> list[CompletedFlag]:
     """Returns the flags, those that a compile takes among them, for a shell to complete."""
     values = {"--device": DEVICES, "--target": EMULATED_CHIPS}
     own = with_values(flags_of_parser(_parser()), values)
-    return [*own, *flags_of_compile(_HONOURED)]
+    drivers = [CompletedFlag(f"--{name}", "", Takes.TEXT) for name in _driver_flags()]
+    return [*own, *drivers, *flags_of_compile(_HONOURED)]
+
+
+def _driver_flags() -> list[str]:
+    return [name for name, flag in RUNTIME_FLAGS.items() if flag.drivers]
 
 
 def _add_compile_flags(parser: ArgumentParser) -> None:

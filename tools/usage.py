@@ -35,11 +35,19 @@ def switch_of(word: str) -> bool:
         UsageError: its value is no truth value.
     """
     flag, separator, text = word.partition("=")
-    if not separator or text.lower() in ("true", "1"):
+    try:
+        return truth(text) if separator else True
+    except ValueError:
+        raise UsageError(f"{flag} expects true or false, got '{text}'") from None
+
+
+def truth(text: str) -> bool:
+    """Returns the truth value that a text is; ValueError if it is none."""
+    if text.lower() in ("true", "1"):
         return True
     if text.lower() in ("false", "0"):
         return False
-    raise UsageError(f"{flag} expects true or false, got '{text}'")
+    raise ValueError(text)
 
 
 def check_choice(flag: str, value: str, allowed: Collection[str]) -> None:
