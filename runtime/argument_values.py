@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import packed
+from ..dialect_utils.dtypes import element_type_of, packed
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_arguments import LDS_POINTER, POINTER, VALUE
 from ..emulator.kernel_metadata import KernelArgument
@@ -107,6 +107,38 @@ def parse_argument(text: str) -> Value:
         return as_element_type(value, "")
     except InputTypeError as error:
         raise ArgumentError(f"'{text}' {error}") from None
+
+
+def with_element(text: str, element: str, pointer: bool) -> str:
+    """Returns what `--arg=` says, with the element type where it names none: `64` becomes `64:i32`.
+
+    Args:
+        element: the type that the kernel's source has, as MLIR writes it.
+        pointer: whether it points to such elements.
+    """
+    element = "i8" if element == "i1" else element
+    if pointer:
+        found = _UNTYPED_SHAPE.fullmatch(text)
+        return f"{found[1]}x{element}{found[2] or ''}" if found else text
+    return f"{text}:{element}" if _UNTYPED_NUMBER.fullmatch(text) else text
+
+
+_UNTYPED_SHAPE = re.compile(r"(\d+(?:x\d+)*)(=.*)?", re.DOTALL)
+_UNTYPED_NUMBER = re.compile(r"[-+]?[\d.][\w.+-]*|[-+]?(?:inf|nan)")
+
+
+def check_element(value: Value, element: str) -> None:
+    """Refuses a buffer whose elements are of another type than the kernel's source says.
+
+    Raises:
+        ArgumentError: the types differ; integers are alike with and without a sign.
+    """
+    if not isinstance(value, np.ndarray) or value.ndim == 0 or value.dtype.kind == "V":
+        return
+    given = element_type_of(value.dtype)
+    wanted = "i8" if element == "i1" else element
+    if given.removeprefix("u") != wanted and not (given == "i1" and wanted == "i8"):
+        raise ArgumentError(f"points to {element} in the kernel's source, and {given} is given")
 
 
 def _size(digits: str, text: str) -> int:

@@ -12,9 +12,10 @@ or a person. No compiler is loaded.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 
@@ -23,7 +24,7 @@ import numpy as np
 from ..dialect_utils.dtypes import unpacked
 from ..emulator.assembly import Kernel, parse_kernel
 from ..emulator.counters import totals
-from ..emulator.dispatch import Dispatch
+from ..emulator.dispatch import Dispatch, size_text
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.instruction_text import AssemblyError
 from ..emulator.kernel_arguments import LDS_POINTER, argument_block, explicit_arguments
@@ -34,12 +35,14 @@ from .argument_values import (
     Array,
     LdsBytes,
     Value,
+    check_element,
     check_type,
     forms_for,
     shown,
     value_bytes,
 )
 from .dispatch_record import DispatchRecord, run_dispatch, sampled_workgroups
+from .triton_cache import Parameter, TritonKernel, kernel_beside
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def run_assembly(
     grid: Sequence[int],
     block: Sequence[int] = (),
     kernel: str = "",
-    shared: int = 0,
+    shared: int | None = None,
     target: str = "",
     workgroups: int | None = None,
     max_steps: int | None = None,
@@ -80,7 +83,8 @@ def run_assembly(
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
     Args:
-        source: a path, or the assembly itself (recognized by a line break in it).
+        source: a path, or the assembly itself (recognized by a line break in it). A file in
+            Triton's cache needs neither `block` nor `shared`, and no pointers to scratch memory.
         arguments: the kernel's arguments without hidden ones, in order. An array is a buffer; it
             is copied, and what the kernel leaves in the copy is returned. A NumPy number, as
             `np.int32(4096)`, is passed by value, and so is an array of as many bytes for a
@@ -89,7 +93,7 @@ def run_assembly(
         block: the number of work items of a workgroup in x, y and z; may be left out where the
             kernel requires one size.
         kernel: the kernel's name, which may be empty if the file holds only one.
-        shared: the bytes of dynamic LDS of a workgroup.
+        shared: the bytes of dynamic LDS of a workgroup; by default none, or what Triton says.
         target: the chip that the kernel must be for; empty for the one that the file names.
         workgroups: the size of the sample of workgroups to run, the first and the last among them;
             None runs all. The buffers of a sample are incomplete.
@@ -110,28 +114,73 @@ def run_assembly(
         if not isinstance(value, str):
             raise TypeError(f"{name} is {value!r}; give a text")
     options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps)
-    text, parsed = read_kernel(source, kernel, target)
-    return run_kernel(parsed, text, arguments, options)
+    return run_kernel(read_kernel(source, kernel, target), arguments, options)
 
 
-def read_kernel(
-    source: str | os.PathLike[str], kernel: str = "", target: str = ""
-) -> tuple[str, Kernel]:
-    """Returns an assembly file's text, and one kernel of it; `run_assembly` has the arguments."""
+@dataclass(frozen=True)
+class KernelFile:
+    """A kernel of an assembly file.
+
+    Attributes:
+        text: the file's text.
+        triton: what Triton's cache says of the kernel; None where it is in none.
+    """
+
+    text: str
+    kernel: Kernel
+    triton: TritonKernel | None = None
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        """Returns what is known of the arguments' types, one by one."""
+        return (self.triton.parameters if self.triton else None) or ()
+
+
+def read_kernel(source: str | os.PathLike[str], kernel: str = "", target: str = "") -> KernelFile:
+    """Returns one kernel of an assembly file; `run_assembly` has the arguments.
+
+    Raises:
+        AssemblyError, OSError: `run_assembly` documents them.
+        TritonCacheError: Triton's `.json` beside the file cannot be used.
+    """
     text, name = _read(source)
-    return text, parse_kernel(text, name, kernel, target)
+    parsed = parse_kernel(text, name, kernel, target)
+    triton = kernel_beside(Path(name)) if name != _NO_FILE else None
+    if triton is None or triton.name != parsed.name:
+        return KernelFile(text, parsed)
+    return KernelFile(text, _named(parsed, triton), triton)
+
+
+def _named(kernel: Kernel, triton: TritonKernel) -> Kernel:
+    """Returns the kernel with its arguments named as in its source, which Triton's assembly lacks.
+
+    Arguments behind those of the source are pointers to scratch memory.
+    """
+    names = [each.name for each in triton.parameters or ()]
+    explicit = explicit_arguments(kernel)
+    if triton.parameters is None or not 0 <= len(explicit) - len(names) <= len(_SCRATCH):
+        return kernel
+    named = iter([*names, *_SCRATCH])
+    arguments = tuple(
+        argument if argument.hidden else replace(argument, name=next(named))
+        for argument in kernel.arguments
+    )
+    return replace(kernel, metadata=replace(kernel.metadata, arguments=arguments))
+
+
+_SCRATCH = ("global_scratch", "profile_scratch")
 
 
 @dataclass(frozen=True)
 class LaunchOptions:
     """How a kernel is launched; `run_assembly` says what each option means.
 
-    `block` is None where the kernel requires one size.
+    `block` and `shared` are None where the kernel, or Triton's cache, says them.
     """
 
     grid: Size
     block: Size | None = None
-    shared: int = 0
+    shared: int | None = None
     workgroups: int | None = None
     supervision: Supervision = field(default_factory=Supervision)
 
@@ -140,7 +189,7 @@ class LaunchOptions:
         cls,
         grid: Sequence[int],
         block: Sequence[int] = (),
-        shared: int = 0,
+        shared: int | None = None,
         workgroups: int | None = None,
         max_steps: int | None = None,
         watch: Callable[[RunState], None] | None = None,
@@ -154,25 +203,70 @@ class LaunchOptions:
         return cls(
             _size("grid", grid),
             None if isinstance(block, tuple | list) and not block else _size("block", block),
-            _whole("shared", shared, 0),
+            None if shared is None else _whole("shared", shared, 0),
             None if workgroups is None else _whole("workgroups", workgroups, 1),
             Supervision(steps, watch),
         )
 
+    def completed(self, triton: TritonKernel) -> LaunchOptions:
+        """Returns the options with what Triton's cache says of the kernel.
 
-def run_kernel(
-    parsed: Kernel, text: str, arguments: Sequence[Value], options: LaunchOptions
-) -> AssemblyRun:
+        Raises:
+            ArgumentError: the cache says something else than the options.
+        """
+        block, shared = self.block or (triton.block, 1, 1), self.shared
+        if math.prod(block) != triton.block:
+            raise ArgumentError(
+                f"block is {size_text(block)}, and {triton.path} says {triton.block}"
+            )
+        if shared not in (None, triton.shared):
+            raise ArgumentError(f"shared is {shared}, and {triton.path} says {triton.shared}")
+        return replace(self, block=block, shared=triton.shared)
+
+
+def run_kernel(file: KernelFile, arguments: Sequence[Value], options: LaunchOptions) -> AssemblyRun:
     """Runs a kernel that `read_kernel` has returned, as `run_assembly` does."""
     if isinstance(arguments, str | np.ndarray) or not isinstance(arguments, Sequence):
         raise TypeError(f"arguments is {shown(arguments)}; give a list of values")
     for number, value in enumerate(arguments):
         check_type(f"argument {number}", value)
+    given, parsed = len(arguments), file.kernel
+    if file.triton is not None:
+        options = options.completed(file.triton)
+        _check_parameters(file, arguments)
+        arguments = [*arguments, *_scratch(file, given, options)]
     size = options.block or _required_size(parsed)
-    offsets, lds_bytes = _lds_offsets(parsed, arguments, options.shared)
+    offsets, lds_bytes = _lds_offsets(parsed, arguments, options.shared or 0)
     # Triton's kernels store what several waves know by all of them.
     dispatch = Dispatch(parsed, options.grid, size, lds_bytes, equal_stores_race=False)
-    return _run(dispatch, text, arguments, offsets, options)
+    run = _run(dispatch, file.text, arguments, offsets, options)
+    stored = tuple(number for number in run.stored if number < given)
+    return replace(run, buffers=run.buffers[:given], stored=stored)
+
+
+def _check_parameters(file: KernelFile, arguments: Sequence[Value]) -> None:
+    """Refuses fewer arguments than the kernel's source has, and buffers of other elements."""
+    explicit = explicit_arguments(file.kernel)
+    if len(arguments) < min(len(file.parameters), len(explicit)):
+        raise _missing(file.kernel, len(arguments), len(file.parameters))
+    for number, (value, parameter) in enumerate(zip(arguments, file.parameters, strict=False)):
+        try:
+            if parameter.pointer:
+                check_element(value, parameter.element)
+        except ArgumentError as error:
+            raise _located(file.kernel, number, explicit[number], str(error)) from None
+
+
+def _scratch(file: KernelFile, given: int, options: LaunchOptions) -> list[Value]:
+    """Returns the pointers to scratch memory, where as many arguments are given as the source has.
+
+    Each program of the grid has memory of its own; a kernel that wants none gets null.
+    """
+    missing = len(explicit_arguments(file.kernel)) - given
+    if file.triton is None or given != len(file.parameters) or missing > len(_SCRATCH):
+        return []
+    sizes = [size * math.prod(options.grid) for size in file.triton.scratch[:missing]]
+    return [np.zeros(size, np.uint8) if size else None for size in sizes]
 
 
 def _run(
@@ -227,10 +321,13 @@ def argument_name(kernel: Kernel, number: int) -> str:
     return f"argument {number} '{name}'" if name else f"argument {number}"
 
 
+_NO_FILE = "<text>"
+
+
 def _read(source: str | os.PathLike[str]) -> tuple[str, str]:
     """Returns an assembly file's text, and what messages call it."""
     if isinstance(source, str) and "\n" in source:
-        return source, "<text>"
+        return source, _NO_FILE
     try:
         return Path(source).read_text(), os.fspath(source)
     except UnicodeDecodeError:
@@ -276,10 +373,7 @@ def _placed(
             f"{_count(len(explicit), 'argument')}, and {len(arguments)} are given"
         )
     if len(arguments) < len(explicit):
-        missing, number = explicit[len(arguments)], len(arguments)
-        raise _located(
-            kernel, number, missing, f"is missing, of {len(explicit)}: write {forms_for(missing)}"
-        )
+        raise _missing(kernel, len(arguments), len(explicit))
     values: list[bytes] = []
     addresses: list[int | None] = []
     for number, (argument, value) in enumerate(zip(explicit, arguments, strict=True)):
@@ -291,6 +385,13 @@ def _placed(
         values.append(found[0])
         addresses.append(found[1])
     return values, addresses
+
+
+def _missing(kernel: Kernel, number: int, count: int) -> ArgumentError:
+    argument = explicit_arguments(kernel)[number]
+    return _located(
+        kernel, number, argument, f"is missing, of {count}: write {forms_for(argument)}"
+    )
 
 
 def _located(kernel: Kernel, number: int, argument: KernelArgument, message: str) -> ArgumentError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bank_model.shown_text import shown_text
@@ -17,7 +18,8 @@ from .run_progress import emulation_progress
 
 if TYPE_CHECKING:
     from ..emulator.assembly import Kernel
-    from ..runtime.assembly_run import AssemblyRun
+    from ..runtime.argument_values import Value
+    from ..runtime.assembly_run import AssemblyRun, KernelFile
 
 
 def run_assembly_file(settings: AssemblySettings) -> int:
@@ -25,8 +27,9 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..dialect_utils.dtypes import ElementTypeError
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
-    from ..runtime.argument_values import ArgumentError, parse_argument
+    from ..runtime.argument_values import ArgumentError
     from ..runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
+    from ..runtime.triton_cache import TritonCacheError
     from ..runtime.values import ValueTextError, array_path, parse_values
 
     try:
@@ -35,16 +38,17 @@ def run_assembly_file(settings: AssemblySettings) -> int:
                 check_output(array_path(where))
         if settings.counters_json is not None:
             check_output(settings.counters_json)
-        arguments = [parse_argument(text) for text in settings.arguments]
         expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
-        text, kernel = read_kernel(settings.assembly, settings.kernel, settings.target)
+        file = read_kernel(_path(settings), settings.kernel, settings.target)
+        kernel = file.kernel
+        arguments = _arguments(settings, file)
         outputs = [(_buffer(kernel, name), where) for name, where in settings.outputs]
         pairs = [(_buffer(kernel, name), value) for name, value in expected]
         sizes = (settings.grid, settings.block, settings.shared)
         limits = (settings.workgroups, settings.max_steps)
         with emulation_progress() as watch:
             options = LaunchOptions.checked(*sizes, *limits, watch)
-            run = run_kernel(kernel, text, arguments, options)
+            run = run_kernel(file, arguments, options)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")
         show_records(
@@ -58,11 +62,34 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         return _compare(settings, run, pairs) if pairs else 0
     except (
         *(ArgumentError, AssemblyError, ElementTypeError, EmulationError, OutputError),
-        ValueTextError,
+        *(TritonCacheError, ValueTextError),
     ) as error:
         return fail(PROGRAM, str(error))
     except OSError as error:
         return fail_with_file(PROGRAM, error)
+
+
+def _path(settings: AssemblySettings) -> str:
+    """Returns the path of the assembly, which may have to be found in Triton's cache."""
+    from ..runtime.triton_cache import find_kernel
+
+    if not settings.triton_cache:
+        return settings.assembly
+    cache = Path(settings.triton_cache)
+    return str(find_kernel(cache, settings.kernel, settings.target).assembly)
+
+
+def _arguments(settings: AssemblySettings, file: KernelFile) -> list[Value]:
+    """Returns the values of `--arg`, whose types may be known from the kernel's source."""
+    from ..runtime.argument_values import parse_argument, with_element
+
+    parameters = iter(file.parameters)
+    values: list[Value] = []
+    for text in settings.arguments:
+        known = next(parameters, None)
+        typed = with_element(text, known.element, known.pointer) if known else text
+        values.append(parse_argument(typed))
+    return values
 
 
 def _buffer(kernel: Kernel, name: str) -> int:

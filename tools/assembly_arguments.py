@@ -22,12 +22,12 @@ class AssemblySettings:
     """What `bankwise-run` was asked to do with a kernel's assembly.
 
     Attributes:
-        assembly: the path of the file.
+        assembly: the path of the file; empty where `triton_cache` names the folder to find it in.
         kernel: the kernel's name; empty for the only one.
         arguments: the texts of the kernel's arguments.
         grid: the number of workgroups.
         block: the number of work items of a workgroup; empty for what the kernel requires.
-        shared: the bytes of dynamic LDS.
+        shared: the bytes of dynamic LDS; None for what Triton says, or none.
         target: the chip; empty for the one that the file names.
         outputs: for each output the argument, as its number or name, and where it goes.
         expected: for each value to compare with the argument, and the value's text.
@@ -43,7 +43,7 @@ class AssemblySettings:
     arguments: tuple[str, ...]
     grid: Size
     block: Size
-    shared: int
+    shared: int | None
     target: str
     outputs: tuple[tuple[str, str], ...]
     expected: tuple[tuple[str, str], ...]
@@ -56,6 +56,7 @@ class AssemblySettings:
     thresholds: Mapping[str, float]
     relative: float
     exact: bool
+    triton_cache: str = ""
 
 
 def add_assembly_flags(parser: ArgumentParser) -> None:
@@ -72,6 +73,9 @@ def add_assembly_flags(parser: ArgumentParser) -> None:
         help="the next argument of the kernel: a buffer (@a.npy, 16x16xf16=0), a number "
         "(4096:i32, 1.5:f32), null, or dynamic LDS to point to (4096:lds)")  # fmt: skip
     add("--shared", type=int, metavar="BYTES", help="dynamic LDS of a workgroup")
+    add("--triton-cache", metavar="DIR",
+        help="find the kernel in Triton's cache, which says block, shared memory and the types "
+        "of arguments")  # fmt: skip
     add("--target", metavar="CHIP",
         help=f"{' or '.join(EMULATED_CHIPS)} (default: what the file says)")  # fmt: skip
 
@@ -84,6 +88,7 @@ def is_assembly(known: argparse.Namespace, words: Sequence[str]) -> bool:
 
 def _given_assembly_flag(known: argparse.Namespace) -> bool:
     flags = (known.kernel, known.grid, known.block, known.arg, known.shared, known.target)
+    flags += (known.triton_cache,)
     return any(value is not None for value in flags)
 
 
@@ -122,7 +127,7 @@ def assembly_settings(
         arguments=tuple(known.arg or ()),
         grid=_size("--grid", known.grid),
         block=_size("--block", known.block) if known.block is not None else (),
-        shared=known.shared or 0,
+        shared=known.shared,
         target=_target(known),
         outputs=tuple(_of_argument("--output", text) for text in known.output),
         expected=tuple(_of_argument("--expected_output", text) for text in known.expected_output),
@@ -135,6 +140,7 @@ def assembly_settings(
         thresholds=thresholds,
         relative=known.expected_rtol,
         exact=known.equality_mode == "exact",
+        triton_cache=known.triton_cache or "",
     )
 
 
@@ -161,6 +167,10 @@ def _file(known: argparse.Namespace, rest: Sequence[str]) -> str:
     for word in rest:
         if word.startswith("-"):
             raise UsageError(f"{flag_of(word)} has no meaning for assembly")
+    if known.triton_cache is not None:
+        if words:
+            raise UsageError(f"--triton-cache={known.triton_cache} and '{words[0]}': give one")
+        return ""
     if not words:
         raise UsageError("no assembly; name a file, as bankwise-run kernel.s --grid=64")
     if len(words) > 1:

@@ -4,8 +4,8 @@
     pip install triton==3.9.0
     python attention.py
 
-writes attention.amdgcn. Its waves exchange the maxima of rows through LDS, where several of them
-store the same value to a byte.
+writes attention.amdgcn, .ttir and .json, as in Triton's cache. Its waves exchange the maxima of
+rows through LDS, where several of them store the same value to a byte.
 """
 
 import os
@@ -46,14 +46,24 @@ SIGNATURE = {
     **dict.fromkeys(("DEPTH", "ROWS"), "constexpr"),
 }
 
+
+def write(suffix, text):
+    """Writes a file without the names of this machine's folders, where lines and libraries are."""
+    for file, name in ((__file__, "."), (triton.__file__, "triton")):
+        text = text.replace(os.fspath(Path(file).resolve().parent), name)
+    Path(f"attention.{suffix}").write_text(text)
+
+
 if __name__ == "__main__":
+    # Imported here, so that the lines of the kernel stay where the committed assembly has them.
+    import json
+
     multiples_of_16 = {(number,): [["tt.divisibility", 16]] for number in range(5)}
     source = ASTSource(attention, SIGNATURE, {"DEPTH": 64, "ROWS": 64}, multiples_of_16)
     compiled = triton.compile(
         source, target=GPUTarget("hip", "gfx950", 64), options={"num_warps": 4}
     )
-    # The text names this folder, where its lines come from, and Triton's own.
-    text = compiled.asm["amdgcn"].replace(os.fspath(Path(__file__).resolve().parent), ".")
-    text = text.replace(os.fspath(Path(triton.__file__).parent), "triton")
-    Path("attention.amdgcn").write_text(text)
-    print(f"attention.amdgcn: --shared={compiled.metadata.shared}, --block=256")
+    for stage in ("amdgcn", "ttir"):
+        write(stage, compiled.asm[stage])
+    # Triton's cache has the same text in this file.
+    write("json", json.dumps(compiled.metadata._asdict(), default=vars))

@@ -4,7 +4,7 @@
     pip install triton==3.9.0
     python matmul.py
 
-writes matmul.amdgcn. That needs no GPU, and no torch.
+writes matmul.amdgcn, .ttir and .json, as in Triton's cache. That needs no GPU, and no torch.
 """
 
 import os
@@ -31,13 +31,24 @@ def matmul(a, b, c, n, k, TILE: tl.constexpr):
 
 SIGNATURE = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "n": "i32", "k": "i32", "TILE": "constexpr"}
 
+
+def write(suffix, text):
+    """Writes a file without the names of this machine's folders, where lines and libraries are."""
+    for file, name in ((__file__, "."), (triton.__file__, "triton")):
+        text = text.replace(os.fspath(Path(file).resolve().parent), name)
+    Path(f"matmul.{suffix}").write_text(text)
+
+
 if __name__ == "__main__":
+    # Imported here, so that the lines of the kernel stay where the committed assembly has them.
+    import json
+
     multiples_of_16 = {(number,): [["tt.divisibility", 16]] for number in range(5)}
     source = ASTSource(matmul, SIGNATURE, {"TILE": 32}, multiples_of_16)
     compiled = triton.compile(
         source, target=GPUTarget("hip", "gfx942", 64), options={"num_warps": 4}
     )
-    # The text names this folder, where its lines come from.
-    text = compiled.asm["amdgcn"].replace(os.fspath(Path(__file__).resolve().parent), ".")
-    Path("matmul.amdgcn").write_text(text)
-    print(f"matmul.amdgcn: --shared={compiled.metadata.shared}, --block=256")
+    for stage in ("amdgcn", "ttir"):
+        write(stage, compiled.asm[stage])
+    # Triton's cache has the same text in this file.
+    write("json", json.dumps(compiled.metadata._asdict(), default=vars))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +119,38 @@ def test_the_lines_of_the_source_that_conflict(tool: Tool, tmp_path: Path):
         {"file": "transpose.hip", "line": 40, "conflict_cycles": 8192, "executions": 4096},
         {"file": "transpose.hip", "line": 33, "conflict_cycles": 4096, "executions": 1024},
     ]
+
+
+def test_a_kernel_in_tritons_cache_needs_sizes_and_types_of_nobody(tool: Tool, tmp_path: Path):
+    folder = tmp_path / "cache" / "TF62BC"
+    folder.mkdir(parents=True)
+    for suffix in ("json", "ttir", "amdgcn"):
+        shutil.copy(ASSEMBLY / f"matmul.{suffix}", folder)
+    done = tool(
+        *("bankwise-run", "--triton-cache=cache", "--grid=2,2", "--arg=64x96=1", "--arg=96x64=0.5"),
+        *("--arg=64x64", "--arg=64", "--arg=96", "--expected_output=c:64x64xf32=48", "--output=c:"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("EXEC @matmul\n[SUCCESS]")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--triton-cache=no",), "'no': No such file or directory"),
+        (("--triton-cache=.",), "no kernel for an AMD GPU, a .json with an .amdgcn beside"),
+        (("--triton-cache=.", "k.amdgcn"), "--triton-cache=. and 'k.amdgcn': give one"),
+        (
+            ("k.s", "--max-steps=2", "--block=64"),
+            r"k.s:\d+: the kernel has not ended after 2 steps",
+        ),
+    ],
+)
+def test_caches_without_the_kernel_and_limits_are_one_error(
+    tool: Tool, tmp_path: Path, words: Sequence[str], reason: str
+):
+    shutil.copy(ASSEMBLY / "by_hand.s", tmp_path / "k.s")
+    done = tool("bankwise-run", *words, "--grid=1", "--arg=64x64xf32=2", "--arg=64x64xf32")
+    assert done.returncode == 1
+    assert re.search(reason, done.stderr)
+    assert "Traceback" not in done.stderr
