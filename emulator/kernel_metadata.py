@@ -160,7 +160,8 @@ def _required_size(what: str, entry: Mapping[Any, Any]) -> Size | None:
     size = entry.get(".reqd_workgroup_size")
     if size is None:
         return None
-    if not isinstance(size, list) or len(size) != 3 or not all(isinstance(n, int) for n in size):
+    sizes = size if isinstance(size, list) else []
+    if len(sizes) != 3 or not all(type(number) is int and number > 0 for number in sizes):
         raise MetadataError(f"the metadata of {what}: .reqd_workgroup_size is no list of 3 sizes")
     return size[0], size[1], size[2]
 

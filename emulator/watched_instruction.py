@@ -9,13 +9,11 @@ rather than ignored.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from .instruction_text import AssemblyError, Instruction, Modifier, Operand
 
-# How caches treat an access, which an emulator without caches need not know, and the forms of an
-# encoding that say what the operands say already.
+# How caches treat an access, which an emulator without caches need not know.
 _WITHOUT_EFFECT = frozenset({"glc", "slc", "nt", "sc0", "sc1"})
 
 
@@ -30,9 +28,13 @@ class _Operands(tuple[Operand, ...]):
         return made
 
     def __getitem__(self, key: SupportsIndex | slice) -> Any:
-        numbers = range(len(self))[key] if isinstance(key, slice) else (range(len(self))[key],)
-        self.seen.update(numbers)
-        return super().__getitem__(key)
+        found = super().__getitem__(key)
+        if isinstance(key, slice):
+            self.seen.update(range(*key.indices(len(self))))
+        else:
+            number = key.__index__()
+            self.seen.add(number if number >= 0 else number + len(self))
+        return found
 
     def __iter__(self) -> Iterator[Operand]:
         self.seen.update(range(len(self)))
@@ -66,10 +68,13 @@ class _Modifiers(dict[str, Modifier]):
 
 def watched(instruction: Instruction) -> Instruction:
     """Returns an equal instruction, which `check_all_seen` takes."""
-    return replace(
-        instruction,
-        operands=_Operands(instruction.operands),
-        modifiers=_Modifiers(dict(instruction.modifiers)),
+    modifiers = instruction.modifiers
+    return Instruction(
+        instruction.mnemonic,
+        _Operands(instruction.operands),
+        _Modifiers(dict(modifiers)) if modifiers else modifiers,
+        instruction.line,
+        instruction.text,
     )
 
 
@@ -81,10 +86,10 @@ def check_all_seen(instruction: Instruction) -> None:
     """
     operands, modifiers = instruction.operands, instruction.modifiers
     assert isinstance(operands, _Operands)
-    assert isinstance(modifiers, _Modifiers)
-    unseen = sorted(set(range(len(operands))) - operands.seen)
-    if unseen:
-        value = tuple.__getitem__(operands, unseen[0]).value
+    if len(operands.seen) < len(operands):
+        unseen = min(set(range(len(operands))) - operands.seen)
+        value = tuple.__getitem__(operands, unseen).value
         raise AssemblyError(f"'{value}' is an operand too many")
-    for name in modifiers.keys() - modifiers.seen - _WITHOUT_EFFECT:
-        raise AssemblyError(f"'{name}' has no meaning here that the emulator knows")
+    if isinstance(modifiers, _Modifiers):
+        for name in modifiers.keys() - modifiers.seen - _WITHOUT_EFFECT:
+            raise AssemblyError(f"'{name}' has no meaning here that the emulator knows")

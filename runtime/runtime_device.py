@@ -112,7 +112,7 @@ def device_descriptions(driver: str = "") -> str:
     found: list[str] = []
     for name in [driver] if driver else runtime.query_available_drivers():
         try:
-            used = runtime.get_driver(name)
+            used: Any = runtime.get_driver(name)
             devices = used.query_available_devices()
             for device in devices:
                 text = str(used.dump_device_info(device["device_id"])).strip()

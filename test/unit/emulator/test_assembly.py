@@ -268,6 +268,8 @@ def test_instructions_know_their_lines_in_the_source() -> None:
         (".args: 3", ".args is no list of arguments"),
         (".args: [3]", ".args is no list of arguments"),
         (".reqd_workgroup_size: [x, 1, 1]", ".reqd_workgroup_size is no list of 3 sizes"),
+        (".reqd_workgroup_size: [64, off, 1]", ".reqd_workgroup_size is no list of 3 sizes"),
+        (".reqd_workgroup_size: [64, 0, 1]", ".reqd_workgroup_size is no list of 3 sizes"),
         (".reqd_workgroup_size: 64", ".reqd_workgroup_size is no list of 3 sizes"),
         (".max_flat_workgroup_size: many", ".max_flat_workgroup_size is no number"),
     ],
