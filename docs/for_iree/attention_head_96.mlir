@@ -1,0 +1,19 @@
+// Attention with 128 rows and keys, and heads of 96.
+func.func @main(%q: tensor<1x128x96xf16>, %k: tensor<1x128x96xf16>, %v: tensor<1x128x96xf16>)
+    -> tensor<1x128x96xf16> {
+  %scale = arith.constant 0.125 : f16
+  %out = tensor.empty() : tensor<1x128x96xf16>
+  %result = iree_linalg_ext.attention <{indexing_maps = [
+      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>,
+      affine_map<(b, m, n, k1, k2) -> ()>,
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]}>
+      ins(%q, %k, %v, %scale
+          : tensor<1x128x96xf16>, tensor<1x128x96xf16>, tensor<1x128x96xf16>, f16)
+      outs(%out : tensor<1x128x96xf16>) {
+    ^bb0(%score: f32):
+      iree_linalg_ext.yield %score : f32
+  } -> tensor<1x128x96xf16>
+  return %result : tensor<1x128x96xf16>
+}
