@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes what the README says of measurements, and its ladder, from the records.
+
+    python -m bankwise.bench.page_figures
+
+The records are the files in `bench/results/`. A test compares the pages with what this makes, so
+that no figure on them can drift from its record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..iree_plugin.atomic_file import write_output
+from .pages import ladder, readme
+from .pages.records import Records
+from .pages.regions import with_regions
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+
+def made(records: Records) -> Iterator[tuple[Path, str]]:
+    """Yields each file that quotes records, with the text that it is to have.
+
+    Raises:
+        OSError: a record or a page cannot be read.
+        RegionError: a page has other parts than those that are made for it.
+    """
+    yield ladder.PICTURE, ladder.svg(records.times)
+    yield README, with_regions(README.read_text(), readme.sections(records))
+
+
+def main() -> int:
+    """Writes the files that have changed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.parse_args()
+    for path, text in made(Records()):
+        if not path.exists() or path.read_text() != text:
+            write_output(str(path), text.encode())
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

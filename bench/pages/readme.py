@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The parts of the README that quote records."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+
+from ...emulator.counters import Counted
+from ...sweep.tables import markdown_lines
+from ..gpu.kernels import ATTENTION, MATMUL
+from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
+from ..gpu.ratios import Ratios, failing
+from ..gpu.record import Figures
+from ..gpu.references import CUBLAS, FLASH
+from ..matmul_table import Row as ProductRow
+from .ladder import kernels
+from .records import Records
+
+CUDNN = "cudnn"
+SMALL, LARGE = "attention_1x1024x128", "attention_16x4096x128"
+"""The attentions whose conflicts are quoted: a grid of few workgroups, and one of many."""
+_TIMES = "`python -m bankwise.bench.gpu_times`"
+_LINE = 108
+_LITTLE = 0.8
+"""From which part of stock's time on a kernel is said to gain little."""
+
+
+def sections(records: Records) -> dict[str, str]:
+    """Returns the parts of the page by their names."""
+    made: dict[str, Callable[[Records], str]] = {
+        "ladder": _ladder,
+        "measured": _measured,
+        "where it is not better": _not_better,
+    }
+    return {name: make(records) + "\n" for name, make in made.items()}
+
+
+def mean(ratios: Ratios, function: str, series: str, base: str = STOCK) -> float:
+    """Returns the geometric mean of the times of f16 kernels over those of a mode or library."""
+    found = ratios.mean(kernels(ratios, function), series, base)
+    if found is None:
+        raise LookupError(f"gpu_times.json has no times of {series} over {base}")
+    return found.ratio
+
+
+def times(ratio: float) -> str:
+    """Returns a ratio as the pages write it."""
+    return f"{ratio:.2f}x"
+
+
+def wrapped(text: str, bullet: str = "") -> str:
+    """Returns a paragraph, or an item of a list, in lines of the pages' width."""
+    return textwrap.fill(
+        bullet + text,
+        _LINE,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _ladder(records: Records) -> str:
+    """Returns the figures of the levels, and the picture of them with its text."""
+    ratios = records.times
+    where = ratios.record.conditions
+
+    def of(function: str, series: str, base: str = STOCK) -> str:
+        return times(mean(ratios, function, series, base))
+
+    many, few = (len(kernels(ratios, function)) for function in (ATTENTION, MATMUL))
+    alone = times(1 / _time_of_stock_over_none(records))
+    text = (
+        f"Kernel times on one {where.device}, of code compiled for {where.target}: layouts alone "
+        f"bring {many} f16 attentions to {of(ATTENTION, LAYOUT)} of stock IREE's time in the "
+        f"geometric mean, all that keeps the bits (`exact`, the default) to "
+        f"**{of(ATTENTION, EXACT)}**, and `fast`, which is right to rounding, to "
+        f"**{of(ATTENTION, FAST)}**. That is {of(ATTENTION, FAST, FLASH)} of FlashAttention-2's "
+        f"time, and {of(ATTENTION, FAST, CUDNN)} of cuDNN's, whose code is for sm_90. The mean of "
+        f"{few} f16 matmuls is {of(MATMUL, LAYOUT)} with layouts and **{of(MATMUL, EXACT)}** at "
+        f"`exact`, which is {of(MATMUL, EXACT, CUBLAS)} of cuBLAS's time (sm_90 code). Stock pads "
+        f"its tiles already: without any mitigation, attention {_shape(LARGE)} takes {alone} of "
+        f"stock's time."
+    )
+    shown = (
+        f"Times over stock IREE's, geometric means. Attentions: layouts {of(ATTENTION, LAYOUT)}, "
+        f"exact {of(ATTENTION, EXACT)}, fast {of(ATTENTION, FAST)}, "
+        f"FlashAttention-2 {of(ATTENTION, FLASH)}, cuDNN {of(ATTENTION, CUDNN)}. "
+        f"Matmuls: layouts {of(MATMUL, LAYOUT)}, exact {of(MATMUL, EXACT)}, "
+        f"cuBLAS {of(MATMUL, CUBLAS)}"
+    )
+    return f"{wrapped(text)}\n\n![{shown}](docs/ladder.svg)"
+
+
+def _time_of_stock_over_none(records: Records) -> float:
+    """Returns stock's time of the large attention over that without any mitigation."""
+    stock, none = (records.shared_memory_of(f"{LARGE}_f16", mode) for mode in ("stock", "none"))
+    return stock.time_over_none / none.time_over_none
+
+
+def _measured(records: Records) -> str:
+    head = ["what", "where", "made by", "stock IREE", "Bankwise"]
+    lines = [head, *_on_gpu(records), *_emulated_attentions(records), *_emulated_others(records)]
+    return markdown_lines(lines, text_columns=3)
+
+
+def _on_gpu(records: Records) -> Iterator[list[str]]:
+    """Yields the rows of the GPU."""
+    ratios = records.times
+    where = f"{_device(records)}, {ratios.record.conditions.target} code"
+    many, few = (len(kernels(ratios, function)) for function in (ATTENTION, MATMUL))
+    yield [
+        f"time of f16 attention over FlashAttention-2's, mean of {many} shapes",
+        where,
+        _TIMES,
+        times(mean(ratios, ATTENTION, STOCK, FLASH)),
+        f"{times(mean(ratios, ATTENTION, EXACT, FLASH))} `exact`, "
+        f"**{times(mean(ratios, ATTENTION, FAST, FLASH))}** `fast`",
+    ]
+    yield [
+        f"time of f16 matmul over cuBLAS's (sm_90 code), mean of {few} shapes",
+        where,
+        _TIMES,
+        times(mean(ratios, MATMUL, STOCK, CUBLAS)),
+        f"**{times(mean(ratios, MATMUL, EXACT, CUBLAS))}**",
+    ]
+    errors = records.errors.rows
+    differ = sum(not row.equals_stock(EXACT) for row in errors)
+    yield [
+        f"attentions of {len(errors)} whose `exact` output differs from stock's in a bit",
+        where,
+        "`python -m bankwise.bench.gpu_errors`",
+        "",
+        f"**{differ}**",
+    ]
+    rows = ratios.record.by_case()
+    for shape in (SMALL, LARGE):
+        stock, layout = (
+            f"{records.shared_memory_of(f'{shape}_f16', mode).conflicts:,}"
+            for mode in (STOCK, LAYOUT)
+        )
+        exact = conflicts(rows[f"{shape}_f16", EXACT].figures)
+        yield [
+            f"bank conflicts of f16 attention {_shape(shape)}, by `ncu`",
+            where,
+            f"`python bench/cuda_attention.py`, {_TIMES}",
+            stock,
+            f"{layout} `layout`, **{exact:,}** `exact`",
+        ]
+
+
+def conflicts(figures: Figures) -> int:
+    """Returns what `ncu` counts as bank conflicts of loads and stores."""
+    return figures.load_conflicts + figures.store_conflicts
+
+
+def _emulated_attentions(records: Records) -> Iterator[list[str]]:
+    """Yields the rows of emulated attentions."""
+    row = records.registers_of(f"{SMALL}_f32", "gfx942")
+    for what, counter in (("bank conflicts", Counted.CONFLICTS), ("LDS instructions", Counted.LDS)):
+        stock, exact, fast = (f"{row.of_grid(mode, counter):,.0f}" for mode in (STOCK, EXACT, FAST))
+        both = f"{exact} `exact`, **{fast}** `fast`"
+        yield [
+            f"{what} of f32 attention {_shape(SMALL)}",
+            "gfx942, emulated",
+            "`bankwise-run --counters`",
+            stock,
+            f"**{exact}**" if exact == fast else both,
+        ]
+    for dtype in ("f32", "f16"):
+        swept = [each for each in records.attentions if each.dtype == dtype]
+        with_conflicts = {
+            mitigation: sum(
+                bool(each.grid and each.grid[Counted.CONFLICTS])
+                for each in swept
+                if each.mitigation == mitigation
+            )
+            for mitigation in ("stock", "auto")
+        }
+        shapes = sum(each.mitigation == "stock" for each in swept)
+        yield [
+            f"of {shapes} attention shapes in {dtype}, those with conflicts",
+            "gfx942, emulated",
+            "`bankwise-sweep --kernels=attention`",
+            str(with_conflicts["stock"]),
+            f"**{with_conflicts['auto']}**",
+        ]
+
+
+def _emulated_others(records: Records) -> Iterator[list[str]]:
+    """Yields the rows of emulated products and programs."""
+    for chip in ("gfx942", "gfx950"):
+        rows = [row for row in records.products if row.chip == chip]
+        yield [
+            f"of {len(rows)} matmuls and convolutions, those with conflicts",
+            f"{chip}, emulated",
+            "`python -m bankwise.bench.matmul_table`",
+            str(_with_conflicts(rows, STOCK)),
+            f"**{_with_conflicts(rows, EXACT)}**",
+        ]
+    programs = [row for row in records.programs if row.chip == "gfx942" and row.uses_lds]
+    free = {
+        mode: sum(row.count(mode, Counted.CONFLICTS) == 0 for row in programs)
+        for mode in ("stock", "auto")
+    }
+    yield [
+        f"of {len(programs)} programs with LDS, those without conflicts",
+        "gfx942, emulated",
+        "`python -m bankwise.bench.programs`",
+        str(free["stock"]),
+        f"**{free['auto']}**",
+    ]
+
+
+def _with_conflicts(rows: Sequence[ProductRow], mode: str) -> int:
+    return sum(bool(row.count(mode, Counted.CONFLICTS)) for row in rows)
+
+
+def _not_better(records: Records) -> str:
+    """Returns what a reader would otherwise have to look for in the records."""
+    found = (*_slower_kernels(records), *_conflicts_left(records), *_more_instructions(records))
+    return "\n".join(wrapped(line, "* ") for line in found)
+
+
+def _slower_kernels(records: Records) -> Iterator[str]:
+    ratios = records.times
+
+    def named(function: str, mode: str, least: float) -> str:
+        known = (
+            (kernel, ratios.ratio(kernel, mode, STOCK)) for kernel in kernels(ratios, function)
+        )
+        return ", ".join(
+            f"{kernel.label.replace('_', ' ')} ({times(ratio)})"
+            for kernel, ratio in known
+            if ratio is not None and ratio > least
+        )
+
+    if slower := named(ATTENTION, LAYOUT, 1):
+        yield f"{_device(records)}: attentions that `layout` makes slower than stock: {slower}."
+    if little := named(MATMUL, EXACT, _LITTLE):
+        yield f"{_device(records)}: matmuls that gain little at `exact`: {little}."
+    for found in failing(ratios.record):
+        mode = found.mode.removeprefix("auto/")
+        yield f"{_device(records)}: `{found.kernel}` fails its check at `{mode}`: {found.what}."
+
+
+def _conflicts_left(records: Records) -> Iterator[str]:
+    """Yields where `ncu` counts conflicts, and where the emulator does."""
+    rows = records.times.record.by_case()
+    attentions = kernels(records.times, ATTENTION)
+    left = {
+        kernel: count
+        for kernel in attentions
+        if (count := conflicts(rows[kernel.name, EXACT].figures))
+    }
+    if left:
+        most = max(left, key=lambda kernel: left[kernel])
+        stock = conflicts(rows[most.name, STOCK].figures)
+        yield (
+            f"{_device(records)}: at `exact`, `ncu` counts bank conflicts in {len(left)} of "
+            f"{len(attentions)} f16 attentions, at most {left[most]:,} where stock has {stock:,} "
+            f"({most.label.replace('_', ' ')})."
+        )
+    layout = records.shared_memory_of(f"{LARGE}_f16", LAYOUT)
+    if layout.conflicts and not layout.predicted_conflicts and layout.has_predicted_wavefronts:
+        yield (
+            f"{_device(records)}: of the {layout.conflicts:,} that `ncu` counts at `layout` in the "
+            f"large grid above, none is the model's: the wavefronts that `ncu` counts are the "
+            f"model's exactly, and the metric also counts cycles in which an access waits for "
+            f"others ([counters](docs/counters.md"
+            f"#how-the-hardware-counts-and-what-was-compared))."
+        )
+    for row in records.products:
+        where = f"{row.chip}, emulated"
+        for each in row.reasons:
+            if each.mode == EXACT and each.cycles_after:
+                yield f"{where}: conflicts are left in `{row.kernel}`: {each.reason}."
+
+
+def _more_instructions(records: Records) -> Iterator[str]:
+    """Yields what products pay in LDS instructions, and which of them fail."""
+    for chip in dict.fromkeys(row.chip for row in records.products):
+        rows = [row for row in records.products if row.chip == chip]
+        for mode in (LAYOUT, EXACT, FAST):
+            more = [row for row in rows if row.instruction_ratio(mode) > 1]
+            if not more:
+                continue
+            most = max(row.instruction_ratio(mode) for row in more)
+            line = (
+                f"{chip}, emulated: {len(more)} of {len(rows)} matmuls and convolutions have more "
+                f"LDS instructions than stock at `{mode.removeprefix('auto/')}`, up to "
+                f"{times(most)}"
+            )
+            yield line + (f": {_named(more)}." if mode != LAYOUT else ".")
+    failed = [row for row in records.products if row.faults]
+    if failed:
+        yield (
+            f"Emulated: {len(failed)} of {len(records.products)} rows fail that table's check: "
+            + (
+                "; ".join(
+                    f"`{row.kernel}` on {row.chip}, {', '.join(row.faults)}" for row in failed
+                )
+                + "."
+            )
+        )
+
+
+def _named(rows: Sequence[ProductRow]) -> str:
+    """Returns the kernels, those of one kind and type together."""
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        kind, shape, rest = row.kernel.split("_", 2)
+        groups.setdefault(f"{kind} {rest.replace('_', ' ')}", []).append(shape)
+    return "; ".join(f"{group} {', '.join(shapes)}" for group, shapes in groups.items())
+
+
+def _device(records: Records) -> str:
+    return records.times.record.conditions.device.removeprefix("NVIDIA ")
+
+
+def _shape(kernel: str) -> str:
+    return kernel.removeprefix("attention_").replace("x", " x ")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The records that pages quote, each read once when it is first asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...sweep.rows import Row as SweptRow
+from ...sweep.tables import read_json_table
+from ..gpu.errors import ErrorRecord
+from ..gpu.ratios import Ratios
+from ..gpu.record import Record
+from ..kept_rows import RESULTS
+from ..matmul_table import Row as ProductRow
+from ..programs import ProgramRow
+from ..register_layouts import RegisterRow
+
+
+class MissingRowError(LookupError):
+    """A page quotes a row that a record does not have; the message names both."""
+
+
+@dataclass(frozen=True)
+class SharedMemoryRow:
+    """What `ncu` and the bank model count of an attention's shared memory.
+
+    Attributes:
+        time_over_none: the time of a call over that without any mitigation, by the wall clock.
+        conflicts: the cycles that `ncu` counts as bank conflicts, of loads and stores.
+        wavefronts: the cycles of shared memory that `ncu` counts, conflicts included.
+        instructions: the loads and stores.
+    """
+
+    kernel: str
+    mitigation: str
+    time_over_none: float
+    conflicts: int
+    wavefronts: int
+    instructions: int
+    predicted_conflicts: int
+    predicted_wavefronts: int
+
+    @staticmethod
+    def of(row: dict[str, Any]) -> SharedMemoryRow:
+        """Returns the row of a line of the record."""
+        return SharedMemoryRow(
+            row["kernel"],
+            row["mitigation"],
+            row["time_over_none"],
+            row["load_conflicts"] + row["store_conflicts"],
+            row["load_wavefronts"] + row["store_wavefronts"],
+            row["loads"] + row["stores"],
+            row["predicted_conflicts"],
+            row["predicted_wavefronts"],
+        )
+
+    @property
+    def has_predicted_wavefronts(self) -> bool:
+        """Returns whether the wavefronts are those of the model."""
+        return self.wavefronts == self.predicted_wavefronts
+
+
+@dataclass(frozen=True)
+class Records:
+    """The files of a folder like `bench/results/`.
+
+    Every property raises `OSError` where its file cannot be read.
+    """
+
+    folder: Path = RESULTS
+
+    @cached_property
+    def times(self) -> Ratios:
+        """Returns the kernel times on a GPU."""
+        return Ratios.of(Record.read(self.folder / "gpu_times.json"))
+
+    @cached_property
+    def errors(self) -> ErrorRecord:
+        """Returns the errors of attentions on a GPU."""
+        return ErrorRecord.read(self.folder / "gpu_errors.json")
+
+    @cached_property
+    def shared_memory(self) -> list[SharedMemoryRow]:
+        """Returns the rows of `cuda_attention.json`."""
+        rows = json.loads((self.folder / "cuda_attention.json").read_text())
+        return [SharedMemoryRow.of(row) for row in rows]
+
+    @cached_property
+    def attentions(self) -> list[SweptRow]:
+        """Returns the emulated attentions, with and without padding."""
+        return read_json_table((self.folder / "attention_sweep.json").read_bytes())[0]
+
+    @cached_property
+    def registers(self) -> list[RegisterRow]:
+        """Returns the emulated attentions at each level."""
+        lines = (self.folder / "register_layouts.jsonl").read_text().splitlines()
+        return [RegisterRow(**json.loads(line)) for line in lines]
+
+    @cached_property
+    def products(self) -> list[ProductRow]:
+        """Returns the emulated matmuls and convolutions."""
+        document = json.loads((self.folder / "matmul_table.json").read_text())
+        return [ProductRow.of_document(each) for each in document["rows"]]
+
+    @cached_property
+    def programs(self) -> list[ProgramRow]:
+        """Returns the emulated programs."""
+        document = json.loads((self.folder / "programs.json").read_text())
+        return [ProgramRow.of_document(each) for each in document["rows"]]
+
+    def shared_memory_of(self, kernel: str, mitigation: str) -> SharedMemoryRow:
+        """Returns the counters of an attention.
+
+        Raises:
+            MissingRowError: the row is not there.
+        """
+        for row in self.shared_memory:
+            if (row.kernel, row.mitigation) == (kernel, mitigation):
+                return row
+        raise MissingRowError(f"cuda_attention.json has no row of {kernel} {mitigation}")
+
+    def registers_of(self, kernel: str, target: str) -> RegisterRow:
+        """Returns the row of an attention on a target.
+
+        Raises:
+            MissingRowError: the row is not there.
+        """
+        for row in self.registers:
+            if (row.kernel, row.target) == (kernel, target):
+                return row
+        raise MissingRowError(f"register_layouts.jsonl has no row of {kernel} for {target}")
