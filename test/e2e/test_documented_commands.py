@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from .conftest import BIN
 from .documented_blocks import Block, Command, blocks, first_difference
@@ -96,7 +97,7 @@ def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
 
 def check_data(block: Block, place: str) -> None:
     """Parses blocks of data; of what language it is must be known."""
-    readers = {"json": json.loads, "toml": tomllib.loads}
+    readers = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
     if block.language in readers:
         readers[block.language](block.text)
     else:
