@@ -3,30 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+WITH_TESTS := $(VENV)/installed-with-tests
+RELEASED := out/released
 
-.PHONY: demo test lint lit unit nightly bench clean
+.PHONY: demo test lint lit unit nightly bench release clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m bankwise.tools.demo
 
 test: lint lit unit
 
-lint: $(INSTALLED)
+lint: $(WITH_TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	mkdir -p out/typing && ln -sfn ../.. out/typing/bankwise
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-lit: $(INSTALLED)
+lit: $(WITH_TESTS)
 	$(BIN)/lit -q test
 
-unit: $(INSTALLED)
+unit: $(WITH_TESTS)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not nightly"
 
-nightly: $(INSTALLED)
+nightly: $(WITH_TESTS)
 	$(BIN)/python -m pytest -n auto
 
-bench: $(INSTALLED)
+bench: $(WITH_TESTS)
 	$(BIN)/python -m bankwise.bench.stock_identity
 	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.wait_check
@@ -40,10 +42,24 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.matmul_table --jobs -1 -o bench/results
 	$(BIN)/python -m bankwise.bench.programs --jobs -1 -o bench/results
 
+# Source distribution and wheel in dist/, the wheel made from the source distribution and tried in an
+# empty environment. The version is `__version__` in __init__.py.
+release: $(WITH_TESTS)
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	rm -rf dist build $(RELEASED)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(RELEASED)
+	$(RELEASED)/bin/python -m pip install --quiet dist/*.whl
+	cd $(RELEASED) && bin/bankwise-compile --version && bin/python -P -m bankwise.tools.demo
+
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(WITH_TESTS): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) out build *.egg-info
+	rm -rf $(VENV) out build dist *.egg-info

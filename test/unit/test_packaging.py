@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import bankwise
+
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 OUTSIDE = {".venv", "build", "out", "test"}
@@ -30,6 +32,23 @@ def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
     command += ["egg_info", "--egg-base", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert [each.name for each in (tmp_path / "bankwise").glob("*.py")] == ["__init__.py"]
+    # The version stands in one place, and is read without importing what is built.
+    (metadata,) = tmp_path.glob("*.egg-info/PKG-INFO")
+    assert f"\nVersion: {bankwise.__version__}\n" in metadata.read_text()
+    assert (tmp_path / "bankwise" / "__init__.py").read_text() == Path(
+        bankwise.__file__
+    ).read_text()
+
+
+@pytest.mark.parametrize(
+    ("goal", "extras"),
+    [("demo", ["."]), ("test", [".", "'.[test]'"]), ("bench", [".", "'.[test]'"])],
+)
+def test_a_goal_installs_what_it_needs(goal: str, extras: list[str], tmp_path: Path) -> None:
+    command = ["make", "--dry-run", goal, f"VENV={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    lines = (line for line in done.stdout.splitlines() if " pip install " in line)
+    assert [line.split()[-1] for line in lines] == extras
 
 
 @pytest.mark.parametrize(
