@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what the README says of measurements, and its ladder, from the records.
+"""Writes what the README and `docs/results.md` say of measurements, from the records.
 
     python -m bankwise.bench.page_figures
 
@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..iree_plugin.atomic_file import write_output
-from .pages import ladder, readme
+from .pages import ladder, readme, results
 from .pages.records import Records
 from .pages.regions import with_regions
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+README, RESULTS_PAGE = ROOT / "README.md", ROOT / "docs" / "results.md"
 
 
 def made(records: Records) -> Iterator[tuple[Path, str]]:
@@ -31,7 +31,8 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
         RegionError: a page has other parts than those that are made for it.
     """
     yield ladder.PICTURE, ladder.svg(records.times)
-    yield README, with_regions(README.read_text(), readme.sections(records))
+    for page, sections in ((README, readme.sections), (RESULTS_PAGE, results.sections)):
+        yield page, with_regions(page.read_text(), sections(records))
 
 
 def main() -> int:

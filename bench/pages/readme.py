@@ -168,22 +168,13 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
             f"**{exact}**" if exact == fast else both,
         ]
     for dtype in ("f32", "f16"):
-        swept = [each for each in records.attentions if each.dtype == dtype]
-        with_conflicts = {
-            mitigation: sum(
-                bool(each.grid and each.grid[Counted.CONFLICTS])
-                for each in swept
-                if each.mitigation == mitigation
-            )
-            for mitigation in ("stock", "auto")
-        }
-        shapes = sum(each.mitigation == "stock" for each in swept)
+        found = records.swept(dtype)
         yield [
-            f"of {shapes} attention shapes in {dtype}, those with conflicts",
+            f"of {found[STOCK].kernels} attention shapes in {dtype}, those with conflicts",
             "gfx942, emulated",
             "`bankwise-sweep --kernels=attention`",
-            str(with_conflicts["stock"]),
-            f"**{with_conflicts['auto']}**",
+            str(found[STOCK].conflicting),
+            f"**{found['auto'].conflicting}**",
         ]
 
 

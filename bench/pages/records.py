@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...sweep.rows import Row as SweptRow
-from ...sweep.tables import read_json_table
+from ...sweep.tables import Summary, read_json_table, summaries
 from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
@@ -95,6 +95,11 @@ class Records:
         return read_json_table((self.folder / "attention_sweep.json").read_bytes())[0]
 
     @cached_property
+    def levels(self) -> list[SweptRow]:
+        """Returns the emulated attentions at each level, with and without other tiles."""
+        return read_json_table((self.folder / "level_sweep.json").read_bytes())[0]
+
+    @cached_property
     def registers(self) -> list[RegisterRow]:
         """Returns the emulated attentions at each level."""
         lines = (self.folder / "register_layouts.jsonl").read_text().splitlines()
@@ -111,6 +116,11 @@ class Records:
         """Returns the emulated programs."""
         document = json.loads((self.folder / "programs.json").read_text())
         return [ProgramRow.of_document(each) for each in document["rows"]]
+
+    def swept(self, dtype: str) -> dict[str, Summary]:
+        """Returns the sums of the emulated attentions of a type, by mitigation."""
+        found = summaries(self.attentions)
+        return {each.mitigation: each for each in found if each.group.dtype == dtype}
 
     def shared_memory_of(self, kernel: str, mitigation: str) -> SharedMemoryRow:
         """Returns the counters of an attention.

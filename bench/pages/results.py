@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tables of `docs/results.md` that are made from records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ...emulator.counters import Counted
+from ...sweep.tables import Summary, markdown_lines, summaries
+from ..emulated_rows import EmulatedRow
+from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
+from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
+from ..gpu.references import CUBLAS, FLASH
+from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
+from .ladder import OF_SM_90, kernels
+from .readme import LARGE, SMALL, mean, times
+from .records import Records
+
+_EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]
+_NAMES = {_EFFICIENT: "CUTLASS", _CUDNN: "cuDNN (sm_90 code)", CUBLAS: "cuBLAS (sm_90 code)"}
+_LEVELS = (LAYOUT, EXACT, FAST)
+Lines = Iterator[Sequence[str]]
+
+
+def sections(records: Records) -> dict[str, str]:
+    """Returns the tables of the page by their names."""
+    made: dict[str, Callable[[Records], Lines]] = {
+        "attention times": _attention_times,
+        "matmul times": _matmul_times,
+        "shared memory": _shared_memory,
+        "levels with other tiles": _levels,
+        "padding": _padding,
+        "programs": _programs,
+    }
+    counters = {
+        "LDS instructions": Counted.LDS,
+        "LDS cycles": Counted.LDS_CYCLES,
+        "VALU instructions": Counted.VALU,
+    }
+    tables = {name: _table(make(records)) for name, make in made.items()}
+    tables |= {name: _table(_registers(records, name, each)) for name, each in counters.items()}
+    for chip in ("gfx942", "gfx950"):
+        tables[f"products {chip}"] = _table(_products(records, chip))
+    return tables
+
+
+def _table(lines: Lines) -> str:
+    return markdown_lines([*lines], text_columns=1) + "\n"
+
+
+def _named(kernel: TimedKernel) -> str:
+    """Returns a kernel as the page writes it, such as `4096 x 4096 x 64, A B^T`."""
+    shape = kernel.label.split("_")[0].replace("x", " x ")
+    if kernel.function == ATTENTION:
+        return shape
+    return f"{shape}, {'A B^T' if kernel.transposed else 'A B'}"
+
+
+def _times(records: Records, function: str, series: Sequence[str], base: str) -> Lines:
+    """Yields a line for each f16 kernel, and their geometric means."""
+    ratios = records.times
+    for kernel in kernels(ratios, function):
+        known = (ratios.ratio(kernel, each, base) for each in series)
+        yield [_named(kernel), *("" if ratio is None else times(ratio) for ratio in known)]
+    yield ["geometric mean", *(times(mean(ratios, function, each, base)) for each in series)]
+
+
+def _attention_times(records: Records) -> Lines:
+    series = (STOCK, *_LEVELS, _EFFICIENT, _CUDNN)
+    head = ["stock IREE", "`layout`", "`exact`", "`fast`", _NAMES[_EFFICIENT], _NAMES[_CUDNN]]
+    yield ["attention", *head]
+    yield from _times(records, ATTENTION, series, FLASH)
+
+
+def _matmul_times(records: Records) -> Lines:
+    yield ["matmul", "`layout`", "`exact`", _NAMES[CUBLAS]]
+    yield from _times(records, MATMUL, (LAYOUT, EXACT, CUBLAS), STOCK)
+
+
+def _shared_memory(records: Records) -> Lines:
+    yield ["", "no mitigation", "stock padding", "Bankwise, `layout`"]
+    for shape in (SMALL, LARGE):
+        rows = [records.shared_memory_of(f"{shape}_f16", mode) for mode in ("none", STOCK, LAYOUT)]
+        grid = shape.removeprefix("attention_").replace("x", " x ")
+        yield [f"{grid}: conflicts of loads and stores", *(f"{row.conflicts:,}" for row in rows)]
+        yield ["as the bank model counts them", *(f"{row.predicted_conflicts:,}" for row in rows)]
+        yield [
+            f"{grid}: wavefronts, which are cycles of shared memory, conflicts included",
+            *(f"{row.wavefronts:,}" for row in rows),
+        ]
+        yield ["as the bank model counts them", *(f"{row.predicted_wavefronts:,}" for row in rows)]
+        yield [f"{grid}: instructions", *(f"{row.instructions:,}" for row in rows)]
+
+
+def _groups(rows: Sequence[RegisterRow]) -> Iterator[tuple[str, list[RegisterRow]]]:
+    """Yields the complete rows of each target and type."""
+    complete = [row for row in rows if not row.errors]
+    for target, dtype in sorted({(row.target, row.dtype) for row in complete}):
+        of_both = [row for row in complete if (row.target, row.dtype) == (target, dtype)]
+        yield f"{target} {dtype}", of_both
+
+
+def _registers(records: Records, name: str, counter: str) -> Lines:
+    """Yields sums of a counter over the attention shapes, over stock's."""
+    yield [f"{name} over stock's", "shapes", "`layout`", "`exact`", "`fast`"]
+    for group, rows in _groups(records.registers):
+        figure = counter
+        if rows[0].target == COMPILED_ONLY:
+            if counter != Counted.LDS:
+                continue
+            group, figure = f"{group}: loads in loops of the PTX", LOADS
+        stock, *levels = (
+            sum(row.of_grid(mode, figure) for row in rows) for mode in (STOCK, *_LEVELS)
+        )
+        yield [group, str(len(rows)), *(times(each / stock) for each in levels)]
+
+
+def _levels(records: Records) -> Lines:
+    yield [
+        "mode",
+        "shapes with conflicts",
+        "conflict cycles",
+        "LDS instructions over stock's",
+        "VALU instructions over stock's",
+    ]
+    for found in summaries(records.levels):
+        yield [
+            f"`{found.mitigation}`",
+            f"{found.conflicting} of {found.kernels}",
+            f"{found.conflicts:,}",
+            _ratio(found, Counted.LDS),
+            _ratio(found, Counted.VALU),
+        ]
+
+
+def _ratio(found: Summary, counter: Counted) -> str:
+    ratio = found.ratios[counter]
+    return "" if ratio is None else f"{ratio:.3f}x"
+
+
+def _padding(records: Records) -> Lines:
+    yield [
+        "gfx942, `layout`",
+        "conflict cycles: no mitigation",
+        "stock",
+        "Bankwise",
+        "shapes with conflicts: stock",
+        "Bankwise",
+    ]
+    for dtype in ("f16", "f32"):
+        found = records.swept(dtype)
+        yield [
+            f"{dtype}, {found[STOCK].kernels} shapes",
+            *(f"{found[mode].conflicts:,}" for mode in ("none", STOCK, "auto")),
+            *(str(found[mode].conflicting) for mode in (STOCK, "auto")),
+        ]
+
+
+def _count(rows: Sequence[EmulatedRow], mode: str, counter: str) -> int:
+    return sum(row.count(mode, counter) or 0 for row in rows)
+
+
+def _products(records: Records, chip: str) -> Lines:
+    rows = [row for row in records.products if row.chip == chip]
+    yield [f"{chip}, {len(rows)} kernels", "stock", "`layout`", "`exact`", "`fast`"]
+    yield [
+        "kernels with conflicts",
+        *(str(sum(bool(row.count(m, Counted.CONFLICTS)) for row in rows)) for m in _MODES),
+    ]
+    yield [
+        "kernels with more LDS instructions than stock",
+        *(str(sum(row.instruction_ratio(mode) > 1 for row in rows)) for mode in _MODES),
+    ]
+    for name, counter in (
+        ("LDS cycles", Counted.LDS_CYCLES),
+        ("LDS instructions", Counted.LDS),
+        ("VALU instructions", Counted.VALU),
+    ):
+        stock = _count(rows, STOCK, counter)
+        yield [
+            f"{name} over stock's",
+            *(times(_count(rows, mode, counter) / stock) for mode in _MODES),
+        ]
+
+
+_MODES = (STOCK, *_LEVELS)
+
+
+def _programs(records: Records) -> Lines:
+    yield ["programs", "no mitigation", "stock", "Bankwise"]
+    modes = ("none", STOCK, "auto")
+    for chip in dict.fromkeys(row.chip for row in records.programs):
+        rows = [row for row in records.programs if row.chip == chip]
+        with_lds = [row for row in rows if row.uses_lds]
+        free = (sum(row.count(m, Counted.CONFLICTS) == 0 for row in with_lds) for m in modes)
+        yield [f"{chip}: of {len(with_lds)} with LDS, those without conflicts", *map(str, free)]
+        for name, counter in (
+            ("conflict cycles", Counted.CONFLICTS),
+            ("LDS cycles", Counted.LDS_CYCLES),
+            ("LDS instructions", Counted.LDS),
+        ):
+            yield [f"{chip}: {name}", *(f"{_count(rows, mode, counter):,}" for mode in modes)]
