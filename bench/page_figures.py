@@ -30,7 +30,7 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
         OSError: a record or a page cannot be read.
         RegionError: a page has other parts than those that are made for it.
     """
-    yield ladder.PICTURE, ladder.svg(records.times)
+    yield ladder.PICTURE, ladder.svg(records.times, records.times_without_mitigation())
     for page, sections in ((README, readme.sections), (RESULTS_PAGE, results.sections)):
         yield page, with_regions(page.read_text(), sections(records))
 

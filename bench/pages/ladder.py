@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from statistics import geometric_mean
 
 from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
@@ -31,9 +32,9 @@ _LEVELS = {
     EXACT: "exact, the default",
     FAST: "fast",
 }
-_WIDTH, _MARGIN, _LABELS, _FIGURES = 560, 14, 168, 72
+_WIDTH, _MARGIN, _LABELS, _FIGURES = 560, 14, 188, 72
 _BARS = _WIDTH - _LABELS - _FIGURES - _MARGIN
-_ROW, _BAR, _HEAD, _GAP, _FOOT = 27, 17, 50, 12, 46
+_ROW, _BAR, _HEAD, _GAP, _FOOT = 27, 17, 50, 12, 64
 _STYLE = """\
 text { font: 15px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
 .page { fill: #ffffff; } .title { font-weight: 600; } .soft { fill: #59636e; font-size: 13px; }
@@ -68,6 +69,8 @@ class Rung:
     def label(self) -> str:
         """Returns what stands beside the bar."""
         name = _LEVELS.get(self.series) or SERIES[self.series]
+        if self.series == NONE:
+            return f"{name}, {self.kernels} shapes"
         return f"{name} (sm_90 code)" if self.series in OF_SM_90 else name
 
     @property
@@ -83,13 +86,18 @@ def kernels(ratios: Ratios, function: str) -> list[TimedKernel]:
     return [kernel for kernel in ratios.family(function) if kernel.dtype == DTYPE]
 
 
-def rungs(ratios: Ratios, function: str) -> list[Rung]:
+def rungs(ratios: Ratios, function: str, none: Sequence[float] = ()) -> list[Rung]:
     """Returns the rungs that a record has, from no mitigation to the libraries.
 
     `fast` is left out where it is no other than `exact`.
+
+    Args:
+        none: times without mitigation over stock's that were measured apart from the record.
     """
     found: list[Rung] = []
-    for series in (*_LEVELS, *SERIES):
+    if none:
+        found.append(Rung(NONE, geometric_mean(none), min(none), max(none), len(none)))
+    for series in (STOCK, LAYOUT, EXACT, FAST, *SERIES):
         known = [ratios.ratio(kernel, series, STOCK) for kernel in kernels(ratios, function)]
         over_stock = [ratio for ratio in known if ratio is not None]
         mean = ratios.mean(kernels(ratios, function), series, STOCK)
@@ -99,9 +107,13 @@ def rungs(ratios: Ratios, function: str) -> list[Rung]:
     return [rung for rung in found if rung.series != FAST or rung.mean != exact]
 
 
-def svg(ratios: Ratios) -> str:
-    """Returns the picture of a record; the same record gives the same text."""
-    panels = [(function, rungs(ratios, function)) for function in (ATTENTION, MATMUL)]
+def svg(ratios: Ratios, none: Sequence[float]) -> str:
+    """Returns the picture of a record; the same record gives the same text.
+
+    Args:
+        none: times of attentions without mitigation over stock's, by the wall clock.
+    """
+    panels = [(ATTENTION, rungs(ratios, ATTENTION, none)), (MATMUL, rungs(ratios, MATMUL))]
     longest = max(rung.most for _, rows in panels for rung in rows)
     body: list[str] = []
     y = _MARGIN
@@ -112,6 +124,7 @@ def svg(ratios: Ratios) -> str:
     body += [
         _text(_MARGIN, y + 12, f"{where.device}, {ratios.record.date}. Shorter is better.", "soft"),
         _text(_MARGIN, y + 30, "Thin line: from the shape that gains most to the least.", "soft"),
+        _text(_MARGIN, y + 48, "No mitigation: by the wall clock; all others by ncu.", "soft"),
     ]
     height = y + _FOOT
     return "\n".join(

@@ -19,6 +19,9 @@ from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
 from ..register_layouts import RegisterRow
 
+_LONG = 1.0
+"""The milliseconds from which on a kernel's time by the wall clock is taken for its own."""
+
 
 class MissingRowError(LookupError):
     """A page quotes a row that a record does not have; the message names both."""
@@ -132,6 +135,20 @@ class Records:
             if (row.kernel, row.mitigation) == (kernel, mitigation):
                 return row
         raise MissingRowError(f"cuda_attention.json has no row of {kernel} {mitigation}")
+
+    def times_without_mitigation(self) -> list[float]:
+        """Returns times of f16 attentions without any mitigation over stock's, by the wall clock.
+
+        They are those whose kernel takes so long that starting it does not count.
+        """
+        known = self.times.times
+        return [
+            row.time_over_none / self.shared_memory_of(row.kernel, "stock").time_over_none
+            for row in self.shared_memory
+            if row.mitigation == "none"
+            and row.kernel.endswith("_f16")
+            and known.get((row.kernel, "stock"), 0.0) >= _LONG
+        ]
 
     def registers_of(self, kernel: str, target: str) -> RegisterRow:
         """Returns the row of an attention on a target.
