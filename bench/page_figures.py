@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..iree_plugin.atomic_file import write_output
+from ..iree_plugin.atomic_file import OutputError, write_output
 from .pages import ladder, readme, results
-from .pages.records import Records
-from .pages.regions import with_regions
+from .pages.records import MissingRowError, Records
+from .pages.regions import RegionError, with_regions
 
 ROOT = Path(__file__).parents[1]
 README, RESULTS_PAGE = ROOT / "README.md", ROOT / "docs" / "results.md"
@@ -28,6 +28,7 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
 
     Raises:
         OSError: a record or a page cannot be read.
+        MissingRowError: a record lacks what a page quotes.
         RegionError: a page has other parts than those that are made for it.
     """
     yield ladder.PICTURE, ladder.svg(records.times, records.times_without_mitigation())
@@ -36,15 +37,23 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Writes the files that have changed."""
+    """Writes the files that have changed, or none; returns 1 where a page or record is amiss."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.parse_args()
-    for path, text in made(Records()):
-        if not path.exists() or path.read_text() != text:
+    try:
+        changed = [
+            (path, text)
+            for path, text in made(Records())
+            if not path.exists() or path.read_text() != text
+        ]
+        for path, text in changed:
             write_output(str(path), text.encode())
             print(f"wrote {path.relative_to(ROOT)}")
+    except (OSError, OutputError, RegionError, MissingRowError) as error:
+        print(f"page_figures: error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 from pathlib import Path
 
-from .endings import fail
+from .endings import exit_code_of, fail, leave
 from .usage import UsageError
 
 PROGRAM = "check_files"
@@ -35,7 +35,7 @@ def matching_files(patterns: Iterable[str]) -> Iterator[str]:
     for pattern in patterns:
         found = [pattern] if Path(pattern).exists() else _matches(pattern)
         if not found:
-            raise UsageError(f"'{pattern}': no such file, and no file matches it")
+            raise UsageError(f"{pattern!r}: no such file, and no file matches it")
         for path in found:
             if path not in seen:
                 seen.add(path)
@@ -46,6 +46,11 @@ def _matches(pattern: str) -> list[str]:
     # Path.glob takes no absolute pattern.
     found = glob(pattern, recursive=True)  # noqa: PTH207
     return sorted(path for path in found if Path(path).is_file())
+
+
+def shown(path: str) -> str:
+    """Returns a file's name as one line that leaves a terminal as it is."""
+    return path if path.isprintable() else repr(path)
 
 
 def has_conflicts(path: str, flags: Sequence[str]) -> bool:
@@ -59,11 +64,11 @@ def has_conflicts(path: str, flags: Sequence[str]) -> bool:
         errors="replace",
     )
     if done.returncode == 0:
-        print(f"{path}: no bank conflicts", flush=True)
+        print(f"{shown(path)}: no bank conflicts", flush=True)
         return False
     print(done.stdout, end="")
     # A crash of the compiler prints nothing of its own.
-    print(f"{path}: failed, exit code {done.returncode}", flush=True)
+    print(f"{shown(path)}: failed, exit code {done.returncode}", flush=True)
     return True
 
 
@@ -86,9 +91,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return fail(PROGRAM, str(error))
     failed = [path for path in files if has_conflicts(path, flags)]
     if failed:
-        return fail(PROGRAM, f"{len(failed)} of {len(files)} files failed: {', '.join(failed)}")
+        names = ", ".join(map(shown, failed))
+        return fail(PROGRAM, f"{len(failed)} of {len(files)} files failed: {names}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .signals import end_on_signals
+
+    end_on_signals(PROGRAM)
+    leave(exit_code_of(PROGRAM, main))

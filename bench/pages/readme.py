@@ -16,7 +16,7 @@ from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
 from ..matmul_table import Row as ProductRow
 from .ladder import kernels
-from .records import Records
+from .records import MissingRowError, Records
 
 CUDNN = "cudnn"
 SMALL, LARGE = "attention_1x1024x128", "attention_16x4096x128"
@@ -41,7 +41,7 @@ def mean(ratios: Ratios, function: str, series: str, base: str = STOCK) -> float
     """Returns the geometric mean of the times of f16 kernels over those of a mode or library."""
     found = ratios.mean(kernels(ratios, function), series, base)
     if found is None:
-        raise LookupError(f"gpu_times.json has no times of {series} over {base}")
+        raise MissingRowError(f"gpu_times.json has no times of {series} over {base}")
     return found.ratio
 
 
