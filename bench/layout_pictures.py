@@ -31,6 +31,18 @@ _ROW, _TITLE, _GAP, _MARGIN, _LABEL = 20, 26, 18, 10, 46
 """Heights of a row of cells and of a title, gaps between panels, margins, and the row labels."""
 
 
+_STYLE = """\
+text { fill: #1f2328; } .page { fill: #fff; } .soft text { fill: #59636e; } .cells { stroke: #fff; }
+.frames { fill: none; stroke: #1f2328; stroke-width: 2; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3; } .page { fill: #0d1117; } .soft text { fill: #9198a1; }
+.cells { stroke: #0d1117; } .banks text { fill: #1f2328; }
+.frames { stroke: #cf222e; stroke-width: 3; }
+}
+"""
+"""The cells have light colours, and their numbers are dark, in both schemes."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A picture of one tile in several layouts.
@@ -104,7 +116,7 @@ class Panel:
         lanes = len(self.instruction.phases[0])
         cycles = "1 cycle" if self.cycles == 1 else f"{self.cycles} cycles"
         name = layout_title(self.layout, self.counted)
-        return f"{name}: {cycles} for the {lanes} lanes of a phase"
+        return f"{name}: {cycles} for {lanes} lanes"
 
     @cached_property
     def instruction(self) -> LdsInstruction:
@@ -136,8 +148,8 @@ DRAWINGS = (
         layouts=("plain", "xor_shuffle<64, 8, 64, 1>"),
         rows=8,
         group=8,
-        cell_width=44,
-        beside=True,
+        cell_width=50,
+        beside=False,
     ),
     Drawing(
         name="column_read",
@@ -184,8 +196,9 @@ def svg(drawing: Drawing) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width}" height="{height}" font-family="sans-serif" fill="#1f2328">',
-            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            f'width="{width}" height="{height}" font-family="sans-serif">',
+            f"<style>\n{_STYLE}</style>",
+            f'<rect class="page" width="{width}" height="{height}" rx="6"/>',
             *body,
             "</svg>\n",
         ]
@@ -208,14 +221,14 @@ def _panel(panel: Panel, x: int, y: int) -> Iterator[str]:
         if panel.wanted[row, cell]:
             frames.append(_rectangle(left + 1, top + 1, width - 2, _ROW - 2))
     yield f'<text x="{x}" y="{y + 16}" font-size="14">{escape(panel.title)}</text>'
-    yield '<g font-size="11" text-anchor="end" fill="#59636e">'
+    yield '<g class="soft" font-size="11" text-anchor="end">'
     for row in range(panel.drawing.rows):
         yield f'<text x="{x + _LABEL - 6}" y="{y + _TITLE + row * _ROW + 14}">row {row}</text>'
-    yield '</g><g stroke="#fff">'
+    yield '</g><g class="cells">'
     yield from cells
-    yield '</g><g font-size="11" text-anchor="middle">'
+    yield '</g><g class="banks" font-size="11" text-anchor="middle">'
     yield from numbers
-    yield '</g><g fill="none" stroke="#1f2328" stroke-width="2">'
+    yield '</g><g class="frames">'
     yield from frames
     yield "</g>"
 
