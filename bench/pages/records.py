@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, read_json_table, summaries
@@ -19,6 +20,7 @@ from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
 from ..register_layouts import RegisterRow
 
+_RowT = TypeVar("_RowT")
 _LONG = 1.0
 """The milliseconds from which on a kernel's time by the wall clock is taken for its own."""
 
@@ -131,10 +133,9 @@ class Records:
         Raises:
             MissingRowError: the row is not there.
         """
-        for row in self.shared_memory:
-            if (row.kernel, row.mitigation) == (kernel, mitigation):
-                return row
-        raise MissingRowError(f"cuda_attention.json has no row of {kernel} {mitigation}")
+        case = (kernel, mitigation)
+        found = (row for row in self.shared_memory if (row.kernel, row.mitigation) == case)
+        return _first(found, f"cuda_attention.json has no row of {kernel} {mitigation}")
 
     def times_without_mitigation(self) -> list[float]:
         """Returns times of f16 attentions without any mitigation over stock's, by the wall clock.
@@ -156,7 +157,12 @@ class Records:
         Raises:
             MissingRowError: the row is not there.
         """
-        for row in self.registers:
-            if (row.kernel, row.target) == (kernel, target):
-                return row
-        raise MissingRowError(f"register_layouts.jsonl has no row of {kernel} for {target}")
+        found = (row for row in self.registers if (row.kernel, row.target) == (kernel, target))
+        return _first(found, f"register_layouts.jsonl has no row of {kernel} for {target}")
+
+
+def _first(rows: Iterator[_RowT], missing: str) -> _RowT:
+    """Returns the first row, or raises a MissingRowError that says what is missing."""
+    for row in rows:
+        return row
+    raise MissingRowError(missing)

@@ -19,6 +19,7 @@ from .records import Records
 _EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]
 _NAMES = {_EFFICIENT: "CUTLASS", _CUDNN: "cuDNN (sm_90 code)", CUBLAS: "cuBLAS (sm_90 code)"}
 _LEVELS = (LAYOUT, EXACT, FAST)
+_MODES = (STOCK, *_LEVELS)
 Lines = Iterator[Sequence[str]]
 
 
@@ -28,6 +29,7 @@ def sections(records: Records) -> dict[str, str]:
         "attention times": _attention_times,
         "matmul times": _matmul_times,
         "shared memory": _shared_memory,
+        "attentions with conflicts": _attentions_with_conflicts,
         "levels with other tiles": _levels,
         "padding": _padding,
         "programs": _programs,
@@ -115,6 +117,15 @@ def _registers(records: Records, name: str, counter: str) -> Lines:
         yield [group, str(len(rows)), *(times(each / stock) for each in levels)]
 
 
+def _attentions_with_conflicts(records: Records) -> Lines:
+    """Yields of how many attention shapes each mode leaves conflicts."""
+    yield ["shapes with conflicts", "shapes", "stock", "`layout`", "`exact`", "`fast`"]
+    for group, rows in _groups(records.registers):
+        if rows[0].target != COMPILED_ONLY:
+            left = (sum(row.of_grid(m, Counted.CONFLICTS) > 0 for row in rows) for m in _MODES)
+            yield [group, str(len(rows)), *map(str, left)]
+
+
 def _levels(records: Records) -> Lines:
     yield [
         "mode",
@@ -181,9 +192,6 @@ def _products(records: Records, chip: str) -> Lines:
             f"{name} over stock's",
             *(times(_count(rows, mode, counter) / stock) for mode in _MODES),
         ]
-
-
-_MODES = (STOCK, *_LEVELS)
 
 
 def _programs(records: Records) -> Lines:
