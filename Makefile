@@ -53,6 +53,8 @@ release: $(WITH_TESTS)
 	cd $(RELEASED) && bin/bankwise-compile --version && bin/python -P -m bankwise.tools.demo
 
 $(INSTALLED): pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit('make: $(PYTHON) is older than Python 3.11; name another: \
+	make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12' if sys.version_info < (3, 11) else 0)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@

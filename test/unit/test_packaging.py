@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -67,3 +68,16 @@ def test_what_the_tools_read_is_shipped(package: str, file: str) -> None:
     assert (home / file).is_file()
     shipped = {path for glob in SETUPTOOLS["package-data"][package] for path in home.glob(glob)}
     assert home / file in shipped
+
+
+def test_an_old_python_makes_no_environment(tmp_path: Path) -> None:
+    old = tmp_path / "python3.10"
+    code = "import sys; sys.version_info = (3, 10); exec(sys.argv[1])"
+    old.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c '{code}' \"$2\"\n")
+    old.chmod(0o755)
+    command = ["make", "demo", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode
+    line = f"make: {old} is older than Python 3.11; name another: make demo PYTHON=python3.12"
+    assert done.stderr.splitlines()[0] == line
+    assert not (tmp_path / "venv").exists()
