@@ -18,8 +18,20 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 
 _LEFT_TO_RIGHT = ("tools", "report", "dialect_utils", "bench", "runtime", "emulator")
 """The order of rooms that stand beside each other, which keeps arrows from crossing boxes."""
-_WIDTH, _BOX_WIDTH, _BOX_HEIGHT, _ROW_HEIGHT, _MARGIN = 920, 350, 66, 104, 20
-_CHARACTERS = 50
+_WIDTH, _BOX_WIDTH, _BOX_HEIGHT, _ROW_HEIGHT, _MARGIN = 640, 300, 86, 122, 16
+_HALF_A_GAP = 12
+"""Half of what lies between two boxes beside each other."""
+_STYLE = """\
+.page { fill: #fff; } .box { fill: #f6f8fa; stroke: #1f2328; }
+.room { font-size: 16px; font-weight: 600; fill: #1f2328; }
+.what { font-size: 13px; fill: #59636e; }
+.arrow { stroke: #59636e; stroke-width: 1.4; } .head { fill: #59636e; }
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117; } .box { fill: #161b22; stroke: #9198a1; }
+.room { fill: #e6edf3; } .what, .head { fill: #9198a1; } .arrow { stroke: #9198a1; }
+}
+"""
+_CHARACTERS = 40
 """How many characters a line in a box has."""
 
 
@@ -67,9 +79,9 @@ def picture() -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
             f'width="{_WIDTH}" height="{height}" font-family="sans-serif">',
             '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
-            'markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" fill="#59636e"/></marker>'
-            "</defs>",
-            f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
+            'markerHeight="8" orient="auto"><path class="head" d="M0 0 8 4 0 8z"/></marker></defs>',
+            f"<style>\n{_STYLE}</style>",
+            f'<rect class="page" width="{_WIDTH}" height="{height}" rx="6"/>',
             *body,
             "</svg>\n",
         ]
@@ -96,7 +108,7 @@ def _centres(imports: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
         for place, room in enumerate(row):
             x = _WIDTH * (place + 1) // (len(row) + 1)
             if len(row) == 2:
-                x = (_WIDTH - _BOX_WIDTH) // 2 + place * _BOX_WIDTH + (2 * place - 1) * 35
+                x = (_WIDTH - _BOX_WIDTH) // 2 + place * _BOX_WIDTH + (2 * place - 1) * _HALF_A_GAP
             centres[room] = x, _MARGIN + _BOX_HEIGHT // 2 + (top - level) * _ROW_HEIGHT
     return centres
 
@@ -114,23 +126,22 @@ def _arrows(room: str, imports: Mapping[str, set[str]]) -> list[str]:
 def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
     (x1, y1), (x2, y2) = start, end
     return (
-        f'<line x1="{x1}" y1="{y1 + _BOX_HEIGHT // 2}" x2="{x2}" y2="{y2 - _BOX_HEIGHT // 2}" '
-        'stroke="#59636e" stroke-width="1.4" marker-end="url(#head)"/>'
+        f'<line class="arrow" x1="{x1}" y1="{y1 + _BOX_HEIGHT // 2}" x2="{x2}" '
+        f'y2="{y2 - _BOX_HEIGHT // 2}" marker-end="url(#head)"/>'
     )
 
 
 def _box(room: str, x: int, y: int) -> str:
     left, top = x - _BOX_WIDTH // 2, y - _BOX_HEIGHT // 2
     lines = [
-        f'<rect x="{left}" y="{top}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="7" '
-        'fill="#f6f8fa" stroke="#1f2328"/>',
-        f'<text x="{x}" y="{top + 20}" text-anchor="middle" font-size="15" font-weight="bold" '
-        f'fill="#1f2328">{room}/</text>',
+        f'<rect class="box" x="{left}" y="{top}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" '
+        'rx="7"/>',
+        f'<text class="room" x="{x}" y="{top + 22}" text-anchor="middle">{room}/</text>',
     ]
     for number, line in enumerate(textwrap.wrap(_sentence(room), _CHARACTERS)):
         lines.append(
-            f'<text x="{x}" y="{top + 39 + 16 * number}" text-anchor="middle" font-size="12" '
-            f'fill="#59636e">{escape(line)}</text>'
+            f'<text class="what" x="{x}" y="{top + 42 + 17 * number}" text-anchor="middle">'
+            f"{escape(line)}</text>"
         )
     return "\n".join(lines)
 
