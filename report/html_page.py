@@ -84,7 +84,7 @@ footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 
 
 def html_page(title: str, body: str) -> str:
-    """Returns a document with the style and script of all pages; `body` is HTML, `title` is text."""
+    """Returns a document with what all pages share; `body` is HTML, `title` is text."""
     return f"""\
 <!DOCTYPE html>
 <html lang="en">
