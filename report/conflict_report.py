@@ -384,7 +384,9 @@ def _counted(
     refusal: Refusal | None,
     padded: Padded,
 ) -> AllocationReport:
-    accesses = read.accesses
+    # What may access several allocations counts with the first of them, so that sums are right.
+    accesses = tuple(read.accesses[place] for place in sorted(read.counted))
+    shares_accesses = len(accesses) < len(read.accesses)
 
     def count(layout: Layout) -> LayoutCount:
         return count_layout(chip, tile, layout, accesses)
@@ -394,7 +396,8 @@ def _counted(
     layout = read.layout
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
-    if isinstance(layout, PlainLayout) and before.conflict_cycles and not read.unknown:
+    may_gain = before.conflict_cycles or shares_accesses
+    if isinstance(layout, PlainLayout) and may_gain and not read.unknown:
         choice = _proposed(read, tile, chip, refusal, padded[read])
         proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
     groups = group_accesses(chip, tile, accesses, launch)
