@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 
 from iree.compiler.api import Output, Session, Source
@@ -16,7 +17,8 @@ from .atomic_file import (
     write_output,
 )
 from .compile_settings import CompileSettings
-from .embedding import OutputFormat, output_bytes, split_source
+from .embedding import OutputFormat, compiler_version, output_bytes, split_source
+from .missing_target import missing_target, unknown_cuda_target
 from .stepped_compile import CompileError, DriverError, SteppedCompile, open_file
 
 
@@ -34,13 +36,37 @@ def compile_to_output(options: CompileSettings) -> None:
     assert options.input is not None
     _check_distinct(options)
     session = Session()
-    with SteppedCompile(session, options) as compilation:
+    unknown = unknown_cuda_target(options.process_flags)
+    with SteppedCompile(session, options, console=not unknown) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         with _atomic_output(options.output) as output:
-            with records_written(compilation):
+            with records_written(compilation), _in_a_sentence(compilation, unknown):
                 _compile_all(compilation, sources, output.file)
             output.keep()
+
+
+@contextlib.contextmanager
+def _in_a_sentence(compilation: SteppedCompile, unknown: str) -> Iterator[None]:
+    """Prints the diagnostics that the body has kept, for a GPU that the compiler may not know.
+
+    Raises:
+        DriverError: it does not know it, which the compiler says by all of its IR.
+    """
+    try:
+        yield
+    except CompileError as error:
+        said = missing_target(unknown, str(error), compiler_version()) if unknown else ""
+        if said:
+            raise DriverError(said) from None
+        _print(compilation.messages)
+        raise
+    _print(compilation.messages)
+
+
+def _print(messages: Sequence[str]) -> None:
+    for message in messages:
+        print(message, file=sys.stderr)
 
 
 def _check_distinct(options: CompileSettings) -> None:

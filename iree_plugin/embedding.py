@@ -171,6 +171,7 @@ class SteppedInvocation:
 
     def __init__(self, session: Session, *, verify: bool = True) -> None:
         self.invocation: Invocation = session.invocation()
+        self._interrupted: BaseException | None = None
         _library.ireeCompilerInvocationSetVerifyIR(self._pointer, verify)
 
     @property
@@ -204,11 +205,15 @@ class SteppedInvocation:
 
         @_DIAGNOSTIC_CALLBACK
         def receive(severity: int, text: int, size: int, _user_data: object) -> None:
-            message = ctypes.string_at(text, size).decode(errors="replace").strip()
-            # The library puts the place before the message, but not the severity.
-            place = _PLACE.match(message)
-            rest = message[place.end() :] if place else message
-            consume(f"{place[0] if place else ''}{_SEVERITIES[severity]}: {rest}")
+            try:
+                message = ctypes.string_at(text, size).decode(errors="replace").strip()
+                # The library puts the place before the message, but not the severity.
+                place = _PLACE.match(message)
+                rest = message[place.end() :] if place else message
+                consume(f"{place[0] if place else ''}{_SEVERITIES[severity]}: {rest}")
+            except BaseException as error:
+                # No exception passes through the library: Ctrl-C would be lost here.
+                self._interrupted = error
 
         self._diagnostic_callback = receive  # The library keeps only its address.
         _library.ireeCompilerInvocationEnableCallbackDiagnostics(self._pointer, 0, receive, None)
@@ -217,7 +222,14 @@ class SteppedInvocation:
         """Parses and verifies `source`; returns False after a diagnostic."""
         if console_diagnostics:
             self.invocation.enable_console_diagnostics()
-        return self.invocation.parse_source(source)
+        return self._heard(self.invocation.parse_source(source))
+
+    def _heard(self, succeeded: bool) -> bool:
+        """Raises what was raised in a callback of the call that has just ended."""
+        error, self._interrupted = self._interrupted, None
+        if error is not None:
+            raise error
+        return succeeded
 
     def import_op(self, op: ir.Operation) -> None:
         """Makes `op` (a module or a function) what the invocation works on; `op` stays ours."""
@@ -237,11 +249,11 @@ class SteppedInvocation:
 
     def execute(self, pipeline: Pipeline = Pipeline.STD) -> bool:
         """Runs a pipeline over the set phases; returns False after a diagnostic."""
-        return _library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline))
+        return self._heard(_library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline)))
 
     def run_passes(self, pipeline: str) -> bool:
         """Runs a textual list of passes on the op, under the process's pass manager flags."""
-        return self.invocation.execute_text_pass_pipeline(pipeline)
+        return self._heard(self.invocation.execute_text_pass_pipeline(pipeline))
 
     def write(
         self, output: Output, form: OutputFormat, *, bytecode_version: int | None = None

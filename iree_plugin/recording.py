@@ -193,7 +193,7 @@ class RecordingStore:
         if key in self._packaged:
             return self._packaged[key]
         try:
-            cached = load_recordings(self._cache_file(key).read_text(), self.version)
+            cached = load_recordings(_unsealed(self._cache_file(key).read_text()), self.version)
         except (OSError, ValueError):
             return None
         return next((recording for recording in cached if recording.key == key), None)
@@ -225,10 +225,29 @@ class RecordingStore:
         target = self._cache_file(recording.key)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_output(str(target), dump_recordings(self.version, [recording]).encode())
+            write_output(str(target), _sealed(dump_recordings(self.version, [recording])).encode())
         except (OSError, OutputError):
             # A cache that cannot be written costs time, never the compile.
             return
+
+
+def _sealed(text: str) -> str:
+    """Returns a text behind a line from which `_unsealed` tells whether it is as it was written."""
+    import hashlib
+
+    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+
+
+def _unsealed(text: str) -> str:
+    """Returns the text that was sealed.
+
+    Raises:
+        ValueError: it was changed or cut since. A pipeline of it would fail in some pass, or worse.
+    """
+    rest = text.partition("\n")[2]
+    if text != _sealed(rest):
+        raise ValueError("not what was written")
+    return rest
 
 
 def _default_cache_directory() -> Path:

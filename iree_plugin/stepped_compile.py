@@ -80,6 +80,11 @@ class SteppedCompile:
     def __exit__(self, *unused: object) -> None:
         self.close()
 
+    @property
+    def messages(self) -> Sequence[str]:
+        """Returns the diagnostics that were not printed."""
+        return self._messages
+
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
         while self._open:

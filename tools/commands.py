@@ -102,6 +102,12 @@ def _work(tool: str, program: str) -> int:
     end_on_signals(program)
     if tool in _COMPILING:
         _warn_of_variables(program)
+    if tool in _COMPILING or tool == "sweep":
+        unusable = _unusable_temporaries()
+        if unusable:
+            from .endings import fail
+
+            return fail(program, unusable)
     if any(word.startswith("--print-completion") for word in sys.argv[1:]):
         from .completion import print_completion
 
@@ -118,6 +124,19 @@ def _warn_of_variables(program: str) -> None:
     unread = ", ".join(unread_variables(os.environ))
     if unread:
         warn(program, f"{unread}: read by bankwise-executable alone; give flags, see --help")
+
+
+def _unusable_temporaries() -> str:
+    """Returns what is wrong with the folder for temporary files; nothing if it can be used.
+
+    Python would take another one, and LLVM does not: the compiler then fails with pages of IR.
+    """
+    for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):  # In LLVM's order.
+        folder = os.environ.get(name)
+        if folder:
+            usable = os.access(f"{folder}/", os.W_OK | os.X_OK)
+            return "" if usable else f"{name} is '{folder}', no folder that can be written to"
+    return ""
 
 
 def _leave(code: int) -> NoReturn:

@@ -30,6 +30,7 @@ from ..iree_plugin.compile_settings import (
 from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
 from .compile_arguments import parse_arguments
+from .endings import fail
 from .usage import UsageError, check_choice, switch_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     outer = OuterCompile.find()
     show_messages(outer)
-    executable = sys.stdin.buffer.read()
+    try:
+        executable = sys.stdin.buffer.read()
+    except OSError as error:
+        return fail(PROGRAM, f"cannot read an executable from standard input: {error.strerror}")
     result = _new_executable(executable, arguments, outer)
     sys.stdout.buffer.write(result)
     sys.stdout.buffer.flush()

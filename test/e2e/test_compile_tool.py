@@ -211,6 +211,28 @@ def test_an_unknown_target_is_named(tool: Tool, source: Path, tmp_path: Path) ->
     assert not (tmp_path / "out.vmfb").exists()
 
 
+def test_a_gpu_that_the_compiler_does_not_know_is_one_sentence(tool: Tool, source: Path) -> None:
+    cuda = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_90")
+    result = tool("bankwise-compile", source, *cuda, "-o", "out.vmfb")
+    assert_fails_with_one_line(
+        result, f"{source}:4:10: IREE 3", "does not know the GPU sm_90; compile for sm_80, whose"
+    )
+    assert len(result.stderr.splitlines()) == 1
+    source.write_text("oops\n")
+    result = tool("bankwise-compile", source, *cuda, "-o", "out.vmfb")
+    assert_fails_with_one_line(result, f"{source}:1:1: error: custom op 'oops' is unknown")
+
+
+def test_a_folder_for_temporary_files_that_is_not_there_is_one_line(
+    tool: Tool, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
+    for name in ("bankwise-compile", "bankwise-report"):
+        result = tool(name, source, *GFX942)
+        assert_fails_with_one_line(result, "error: TMPDIR is '/nonexistent', no folder that can")
+        assert len(result.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize("text", ["", "// Only a comment.\n", "module {}\n"])
 def test_an_empty_module_is_an_error(tool: Tool, tmp_path: Path, text: str) -> None:
     (tmp_path / "empty.mlir").write_text(text)

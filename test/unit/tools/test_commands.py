@@ -179,3 +179,13 @@ def test_closed_streams_are_no_traceback(
     assert len(ended.stderr.splitlines()) == (1 if error else 0)
     if "-o" in redirection:
         assert (tmp_path / "out").read_text().startswith("module {")
+
+
+def test_an_executable_that_cannot_be_read_is_said_to_be() -> None:
+    command = f"{shlex.join(program('executable'))} <&-"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == (
+        "bankwise-executable: error: cannot read an executable from standard input: Bad file "
+        "descriptor\n"
+    )

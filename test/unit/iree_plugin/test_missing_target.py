@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One sentence for a GPU that the compiler does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.iree_plugin.missing_target import missing_target, unknown_cuda_target
+
+
+@pytest.mark.parametrize(
+    ("flags", "arch"),
+    [
+        (["--iree-cuda-target=sm_90"], "sm_90"),
+        (["-iree-cuda-target", "sm_90a"], "sm_90a"),
+        (["--iree-cuda-target=sm_90", "--iree-cuda-target=sm_80"], ""),
+        (["--iree-cuda-target=sm_120", "--iree-rocm-target=sm_90"], ""),
+        (["--iree-cuda-target=a100"], ""),
+        ([], ""),
+    ],
+)
+def test_the_last_flag_counts(flags: list[str], arch: str) -> None:
+    assert unknown_cuda_target(flags) == arch
+
+
+@pytest.mark.parametrize(
+    ("arch", "instead"), [("sm_90a", "sm_80"), ("sm_100", "sm_80"), ("sm_73", "sm_70")]
+)
+def test_the_sentence_names_the_place_and_a_gpu_whose_code_runs(arch: str, instead: str) -> None:
+    said = missing_target(arch, "a.mlir:6:10: error: missing GPU target in #hal\nmore", "3.13")
+    assert said == (
+        f"a.mlir:6:10: IREE 3.13 does not know the GPU {arch}; compile for {instead}, whose code "
+        f"runs on it: --iree-cuda-target={instead}"
+    )
+    older = missing_target("sm_53", "error: missing GPU target", "3.13")
+    assert older == "IREE 3.13 does not know the GPU sm_53"
+
+
+def test_other_errors_stay_as_they_are() -> None:
+    assert missing_target("sm_90", "a.mlir:1:1: error: expected ']'", "3.13") == ""
