@@ -14,7 +14,7 @@ from pathlib import Path
 from iree.compiler.api import Session, Source
 
 from ..bank_model.shown_text import shown_text
-from ..dialect_utils.diagnostics import Diagnostic
+from ..dialect_utils.diagnostics import Diagnostic, SourceLocation
 from .embedding import bytecode_source
 
 SPLIT_MARKER = "// -----"
@@ -50,6 +50,12 @@ class InputText:
         if marker is None or self.is_bytecode:
             return [self]
         return [InputText(part, self.file) for part in split_text(self.text, marker.encode())]
+
+    def place(self, position: int) -> SourceLocation:
+        """Returns the place in the file of the character at an offset of the text."""
+        line = self.text.count(b"\n", 0, position) + 1
+        column = position - self.text.rfind(b"\n", 0, position)
+        return SourceLocation(self.file, line, column)
 
     def show(self, diagnostic: Diagnostic) -> None:
         """Prints to stderr as the compiler does: the message, the source line and a caret."""

@@ -11,13 +11,13 @@ import io
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.targets import target
-from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity, SourceLocation
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
 from ..dialect_utils.operations import operations_in
 from ..passes.base import PassContext
@@ -26,6 +26,7 @@ from ..passes.pipeline_text import (
     NativeText,
     OurPass,
     Piece,
+    PipelineTextError,
     parse_pipeline,
     pipeline_text,
 )
@@ -33,8 +34,9 @@ from .atomic_file import check_output, is_stream_or_device, is_terminal, write_o
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .input_text import SPLIT_MARKER, STDIN_NAME, InputText
-from .native_passes import with_all_options
+from .native_passes import read_pipeline, with_all_options
 from .replay import IrPrinting, PassRunner, ReplayError
+from .reproducer import Reproducer, ReproducerError
 
 _NEAR_MISS = re.compile(rb"// ---(?!--)")
 
@@ -57,6 +59,9 @@ class OptSettings:
         verify_diagnostics: compare diagnostics with comments instead of printing them.
         only_expected: accept diagnostics that no comment expects.
         verify_each: verify the IR after each pass.
+        run_reproducer: run the pipeline that the input names, in the place of `anchor`, `pieces`
+            and `verify_each`.
+        verify_roundtrip: check that what is printed of the input is the input.
         allow_unregistered_dialects: accept ops of unknown dialects.
         remarks: whether our passes' remarks are printed.
         decisions: where our passes' decisions are written as JSON, if anywhere.
@@ -77,6 +82,8 @@ class OptSettings:
     verify_diagnostics: bool = False
     only_expected: bool = False
     verify_each: bool = True
+    run_reproducer: bool = False
+    verify_roundtrip: bool = False
     allow_unregistered_dialects: bool = False
     remarks: bool = False
     decisions: str | None = None
@@ -107,6 +114,8 @@ def optimize(settings: OptSettings) -> bool:
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"
         )
     parts = _read_parts(settings)
+    if settings.run_reproducer and any(part.is_bytecode for part in parts):
+        raise OptError("--run-reproducer reads the pipeline from text, and the input is bytecode")
     check_output(settings.output)
     if settings.decisions is not None:
         check_output(settings.decisions)
@@ -134,12 +143,37 @@ class _Run:
 
     def process(self, part: InputText) -> bytes | None:
         """Returns the printed result of one part, or None after a diagnostic."""
+        if self.settings.run_reproducer:
+            try:
+                part = self._reproduced(part)
+            except (ReproducerError, PipelineTextError) as error:
+                position = getattr(error, "position", 0)
+                part.show(Diagnostic(Severity.ERROR, str(error), part.place(position)))
+                self.failed = True
+                return None
         if self.settings.verify_diagnostics:
             return self._process_expecting(part)
         self.context.sink = DiagnosticSink(part.show, self.settings.remarks)
         text = self._run_passes(part)
         self.failed |= text is None
         return text
+
+    def _reproduced(self, part: InputText) -> InputText:
+        """Takes the pipeline of a part over; returns the part without it.
+
+        Raises:
+            ReproducerError: it has none.
+            PipelineTextError: it cannot be read, or run.
+        """
+        found = Reproducer.of(part.text)
+        try:
+            anchor, pieces = read_pipeline(found.pipeline)
+        except PipelineTextError as error:
+            raise PipelineTextError(str(error), found.position + error.position) from None
+        self.settings = replace(
+            self.settings, anchor=anchor, pieces=pieces, verify_each=found.verify_each
+        )
+        return replace(part, text=found.rest)
 
     def _process_expecting(self, part: InputText) -> bytes | None:
         expected = ExpectedDiagnostics.of(
@@ -168,6 +202,8 @@ class _Run:
             if not parsed.parse(part.source(self.session), console_diagnostics=console):
                 return None
             root = parsed.export()
+            if self.settings.verify_roundtrip and not _comes_back(root):
+                return None
             if not self._fits_anchor(root):
                 return None
             if self.settings.dump_pipeline:
@@ -265,6 +301,40 @@ class _Run:
             print(f"  {seconds:8.4f} ({share:5.1f}%)  {name}", file=sys.stderr)
 
 
+def _comes_back(root: ir.Operation) -> bool:
+    """Returns whether the op is the same after it was printed and read, as text and as bytecode;
+    False after a diagnostic."""
+    bytecode = io.BytesIO()
+    root.write_bytecode(bytecode)
+    forms = {
+        "text": root.get_asm(binary=True, enable_debug_info=True),
+        "generic text": root.get_asm(
+            binary=True, enable_debug_info=True, print_generic_op_form=True
+        ),
+        "bytecode": bytecode.getvalue(),
+    }
+    given = _all_of(root)
+    for form, written in forms.items():
+        # In a context of its own: in one that has a resource already, another gets a new name.
+        context = Session().context
+        context.allow_unregistered_dialects = root.context.allow_unregistered_dialects
+        try:
+            read = ir.Module.parse(written, context).operation
+        except ir.MLIRError as error:
+            reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+            root.location.emit_error(f"what is printed as {form} cannot be read: {reason}")
+            return False
+        if _all_of(read) != given:
+            root.location.emit_error(f"what is printed as {form} is read as another program")
+            return False
+    return True
+
+
+def _all_of(root: ir.Operation) -> str:
+    """Returns a text that holds everything of an op, locations included."""
+    return root.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
+
+
 def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Operation]:
     """Returns the function-like ops at the end of `path`, or every `func.func`."""
     if path is None:
@@ -309,10 +379,6 @@ def _read_parts(settings: OptSettings) -> list[InputText]:
 
 
 def _warn_of_near_misses(whole: InputText) -> None:
-    text = whole.text
-    for match in _NEAR_MISS.finditer(text):
-        line = text.count(b"\n", 0, match.end()) + 1
-        column = match.end() - text.rfind(b"\n", 0, match.end())
-        place = SourceLocation(whole.file, line, column)
+    for match in _NEAR_MISS.finditer(whole.text):
         message = "near miss with file split marker"
-        whole.show(Diagnostic(Severity.WARNING, message, place))
+        whole.show(Diagnostic(Severity.WARNING, message, whole.place(match.end())))

@@ -68,7 +68,7 @@ def _compared_with_stock(settings: CompileSettings) -> str:
             "trace is what IREE's developers need"
         )
     mode = settings.mode.flags()
-    ours = _OURS.format(package=__package__.rpartition(".")[0])
+    ours = _OURS.format(package=__name__.rsplit(".", 2)[0])
     _, where = _second_compile([sys.executable, "-c", ours, *again, *mode, *_NAMING_PASSES])
     otherwise = "compiles it" if code == 0 else "reports an error on it"
     return (

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .endings import fail
 from .signals import WORDS
@@ -38,8 +38,7 @@ def supervised(program: str, work: Callable[[], int], explain: Callable[[str], s
     with _held_signals():
         parent = os.getpid()
         child = os.fork()
-        if child != 0:
-            before = _pass_signals_on(child)
+        before = _pass_signals_on(child) if child else {}
     if child == 0:
         _end_with(parent)
         os._exit(work())
@@ -67,7 +66,7 @@ def _held_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _pass_signals_on(child: int) -> dict[int, object]:
+def _pass_signals_on(child: int) -> dict[int, Any]:
     """Lets the child hear what this process alone is told; a terminal tells both.
 
     Returns the handlers that there were.
@@ -77,7 +76,7 @@ def _pass_signals_on(child: int) -> dict[int, object]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, number)
 
-    before: dict[int, object] = {}
+    before: dict[int, Any] = {}
     for number in WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, pass_on)
