@@ -292,7 +292,7 @@ _NVIDIA_WIDTHS = (
 )
 _NVIDIA_GUIDE = "CUDA C++ Programming Guide, shared memory"
 _NVIDIA_COUNTED = "conflicts counted with ncu on an H200"
-_NVIDIA_ALIKE = f"as sm_80 code on an H200: {_NVIDIA_COUNTED}"
+_NVIDIA_ALIKE = "as sm_80"
 _NVIDIA_MEASURED = (80, 90)
 """Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""
 
