@@ -363,3 +363,33 @@ def test_conflicts_are_found_up_to_whatever_phase_code_is_compiled(
     result = tool("bankwise-compile", source, *GFX942, "--bankwise-verify", f"--compile-to={phase}",
                   "--bankwise-mitigation=none", "-o", "/dev/null")  # fmt: skip
     assert_fails_with_one_line(result, "conflict cycles")
+
+
+@pytest.mark.parametrize(
+    ("arch", "dtype", "used", "unused"),
+    [
+        ("sm_121", "f16", ("cp.async", "ldmatrix", "mma.sync", "ex2.approx"), ()),
+        # IREE 3.13 gives it matrix instructions for f16 that it does not have.
+        ("sm_75", "f32", ("ex2.approx",), ("cp.async", "mma.sync", "cvt.rn.bf16x2")),
+    ],
+)
+def test_code_has_the_instructions_of_its_gpu_alone(
+    tool: Tool,
+    source: Path,
+    tmp_path: Path,
+    arch: str,
+    dtype: str,
+    used: tuple[str, ...],
+    unused: tuple[str, ...],
+) -> None:
+    source.write_text(Attention(1, 256, 64, dtype).source())
+    result = tool(
+        "bankwise-compile", source, "--iree-hal-target-device=cuda", f"--iree-cuda-target={arch}",
+        "--bankwise-level=fast", "--bankwise-verify", "-o", "/dev/null",
+        "--iree-hal-dump-executable-binaries-to=d",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    (ptx,) = (path.read_text() for path in (tmp_path / "d").glob("*.ptx"))
+    assert f".target {arch}\n" in ptx
+    assert all(name in ptx for name in used)
+    assert not any(name in ptx for name in unused)
