@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidParameterError, require_positive
+from .errors import InvalidParameterError, require_integer, require_positive
 from .targets import AccessKind
 
 
@@ -71,6 +71,8 @@ class LdsAccess:
     def __post_init__(self) -> None:
         require_positive("count", self.count)
         require_positive("alignment", self.alignment)
+        # Counts are multiplied by it.
+        object.__setattr__(self, "weight", require_integer("weight", self.weight, "integers >= 0"))
         if self.weight < 0:
             raise InvalidParameterError("weight", self.weight, "integers >= 0")
         given = np.asarray(self.elements)

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from operator import index
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class InvalidParameterError(ValueError):
@@ -30,6 +35,19 @@ def require_integer(parameter: str, value: object, allowed: str = "integers") ->
         return index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
         raise InvalidParameterError(parameter, value, allowed) from None
+
+
+def make_integers(instance: DataclassInstance) -> None:
+    """Makes all fields of a frozen dataclass numbers without limits, before it computes with them.
+
+    NumPy's integers would wrap around, and fractions become places between elements.
+
+    Raises:
+        InvalidParameterError: one is no integer; the message names it.
+    """
+    for field in fields(instance):
+        value = require_integer(field.name, getattr(instance, field.name))
+        object.__setattr__(instance, field.name, value)
 
 
 def require_positive(parameter: str, value: int) -> None:

@@ -23,7 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .accesses import LdsTile
-from .errors import InvalidParameterError, require_positive, require_power_of_two
+from .errors import (
+    InvalidParameterError,
+    make_integers,
+    require_positive,
+    require_power_of_two,
+)
 from .layouts import Layout
 from .linear_swizzle import LinearSwizzle, NotExpressible
 from .swizzles import Swizzle
@@ -45,6 +50,7 @@ class CuteSwizzle:
     shift: int
 
     def __post_init__(self) -> None:
+        make_integers(self)
         if self.bits < 0:
             raise InvalidParameterError("bits", self.bits, "integers >= 0")
         if self.base < 0:
@@ -83,6 +89,7 @@ class TmaSwizzle:
     span_bytes: int
 
     def __post_init__(self) -> None:
+        make_integers(self)
         if self.span_bytes not in (32, 64, 128):
             raise InvalidParameterError("span_bytes", self.span_bytes, "32, 64, 128")
 
@@ -115,6 +122,7 @@ class TritonSwizzle:
     row_elements: int
 
     def __post_init__(self) -> None:
+        make_integers(self)
         for name in ("vec", "per_phase", "max_phase", "row_elements"):
             require_power_of_two(name, getattr(self, name))
         if self.vec * self.max_phase > self.row_elements:
@@ -159,6 +167,7 @@ class WaveSwizzle:
     row_elements: int
 
     def __post_init__(self) -> None:
+        make_integers(self)
         TritonSwizzle(self.swizzle_unit, 1, self.max_phase, self.row_elements)
 
     def linear(self) -> LinearSwizzle:
@@ -191,6 +200,7 @@ class CkTileSwizzle:
     row_mul: int = 1
 
     def __post_init__(self) -> None:
+        make_integers(self)
         for name in ("k_per_block", "k_pack", "m_lds_layer", "row_mul"):
             require_power_of_two(name, getattr(self, name))
         if self.k_pack > self.k_per_block * self.m_lds_layer:

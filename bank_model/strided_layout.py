@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsTile
-from .errors import InvalidParameterError, require_positive
+from .errors import InvalidParameterError, require_integer, require_positive
 from .linear_swizzle import FieldStep
 from .swizzles import XorShuffle
 
@@ -54,6 +54,15 @@ class StridedLayout:
     base: int = 0
 
     def __post_init__(self) -> None:
+        dimensions = tuple(
+            tuple(
+                Mode(require_integer("size", mode.size), require_integer("stride", mode.stride))
+                for mode in modes
+            )
+            for modes in self.dimensions
+        )
+        object.__setattr__(self, "dimensions", dimensions)
+        object.__setattr__(self, "base", require_integer("base", self.base))
         last = self.base
         for mode in (mode for modes in self.dimensions for mode in modes):
             require_positive("size", mode.size)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidParameterError, is_power_of_two, require_positive
+from .errors import InvalidParameterError, is_power_of_two, make_integers, require_positive
 from .linear_swizzle import FieldStep, IntArray, LinearSwizzle, NotExpressible
 
 _LONGEST_PERIOD = 1 << 31
@@ -44,6 +44,7 @@ class Swizzle(ABC):
     access_width: int
 
     def __post_init__(self) -> None:
+        make_integers(self)
         require_positive("row_width", self.row_width)
         require_positive("access_width", self.access_width)
         if self.row_width % self.access_width:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Swizzles and layouts: the documented formulas, bijectivity, and how accesses split."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.conflicts import phase_costs
+from bankwise.bank_model.errors import InvalidParameterError
 from bankwise.bank_model.layouts import (
     PaddedLayout,
     PlainLayout,
@@ -18,7 +21,9 @@ from bankwise.bank_model.layouts import (
     machine_accesses,
     split_into_runs,
 )
+from bankwise.bank_model.notations import CuteSwizzle
 from bankwise.bank_model.slow_count import count_slowly
+from bankwise.bank_model.strided_layout import Mode, StridedLayout
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 
@@ -285,3 +290,44 @@ def test_a_vector_stays_whole_where_a_swizzle_only_reorders_it(
     assert cost == count_slowly(target("gfx942"), tile, layout, access)
     names = {m.instruction.name for m in machine_accesses(target("gfx942"), tile, layout, access)}
     assert names == ({"ds_write_b128"} if instructions == 1 else {"ds_write_b64"})
+
+
+HUGE = np.int32(1 << 20)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        # Products of these wrap around to 0 in 32 bits.
+        lambda: XorShuffle(HUGE, np.int32(1), np.int32(1 << 30)),  # pyright: ignore[reportArgumentType]
+        lambda: XorShuffle(64, 8, 64.0),  # pyright: ignore[reportArgumentType]
+        lambda: PaddedLayout(1.5),  # pyright: ignore[reportArgumentType]
+        lambda: PaddedLayout(np.int64(-1)),  # pyright: ignore[reportArgumentType]
+        lambda: SwizzledLayout((XorShuffle(64, 8),), 0.5),  # pyright: ignore[reportArgumentType]
+        lambda: StridedLayout(((Mode(64, 1 << 30),),)),
+        lambda: StridedLayout(((Mode(HUGE, np.int32(1 << 12)),),)),  # pyright: ignore
+        lambda: StridedLayout(((Mode(64, 1.5),),)),  # pyright: ignore[reportArgumentType]
+        lambda: LdsTile((64.5, 64), 16),  # pyright: ignore[reportArgumentType]
+        lambda: LdsAccess(READ, np.array([0.5, 1.5]), 1),  # pyright: ignore[reportArgumentType]
+        lambda: LdsAccess(READ, np.array([1 << 70]), 1),
+        lambda: LdsAccess(READ, np.arange(64), 1, weight=0.5),  # pyright: ignore[reportArgumentType]
+        lambda: CuteSwizzle(3, 1 << 40, 3),
+        lambda: CuteSwizzle(3, 3, 1 << 40),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidParameterError):
+        make()
+
+
+def test_numbers_of_numpy_do_not_wrap() -> None:
+    assert LdsTile((HUGE, HUGE), np.int32(16)).elements == 1 << 40  # pyright: ignore
+    padded = PaddedLayout(np.int32(1 << 30))  # pyright: ignore[reportArgumentType]
+    assert padded.size_bytes(LdsTile((64, 64), 16)) == 64 * ((1 << 30) + 64) * 2
+
+
+@pytest.mark.parametrize("padding", [(1 << 32) - 64, (1 << 62) + 5])
+def test_a_layout_that_32_bits_cannot_count_is_refused(padding: int) -> None:
+    access = LdsAccess(READ, np.arange(64) * 64, 1)
+    with pytest.raises(InvalidParameterError, match="bytes of the tile is"):
+        access_costs(target("gfx942"), LdsTile((64, 64), 16), PaddedLayout(padding), [access])
