@@ -143,10 +143,10 @@ def _link(text: str) -> tuple[Swizzle, ...]:
         return xor_chain(CuteSwizzle(*map(int, match.groups())).linear())
     match = _ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise LayoutTextError(f"it is no layout; {_FORMS}")
+        raise TileArgumentError("layout", f"'{shortened(text)}' is no layout; {_FORMS}")
     name, numbers = match[1], [int(each) for each in match[2].split(",")]
     if name not in _IREE:
-        raise LayoutTextError(f"there is no swizzle '{shortened(name)}'; {_FORMS}")
+        raise TileArgumentError("layout", f"there is no swizzle '{shortened(name)}'; {_FORMS}")
     try:
         return (_IREE[name](*numbers),)
     except TypeError:

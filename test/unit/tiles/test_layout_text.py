@@ -259,7 +259,7 @@ def test_a_transposed_tile_has_its_columns_as_rows() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("xor_shuffle<6 4, 4>", "it is no layout; write plain"),
+        ("xor_shuffle<6 4, 4>", "is no layout; write plain"),
         ("Swizzle<3,1000000000,3>", "base . shift . bits is 1000000006; allowed"),
         ("Swizzle<3,3,-3>", "shift is -3"),
         ("(64,64):(1,1)", "puts several elements at one place"),
@@ -287,7 +287,7 @@ def test_a_transposed_tile_has_its_columns_as_rows() -> None:
             "CTASplitNum = [2, 1]}>",
             "several blocks share",
         ),
-        ("not expressible: TMA XORs byte bits", "it is no layout"),
+        ("not expressible: TMA XORs byte bits", "is no layout"),
     ],
 )
 def test_why_a_text_is_no_layout(text: str, reason: str) -> None:
