@@ -223,8 +223,10 @@ def _baselines(cell: Cell) -> Iterator[int]:
 
 def _text(text: str, x: float, y: int, style: str, columns: int = 1) -> str:
     narrow = ""
-    if len(text) > _CHARACTERS * columns:
-        narrow = f' textLength="{_WIDEST_TEXT}" {_NARROWER}'
+    # Every further column has room for its characters and for what lies between two cells.
+    if len(text) > _CHARACTERS * columns + columns - 1:
+        widest = _WIDEST_TEXT + (columns - 1) * CELL_WIDTH
+        narrow = f' textLength="{widest}" {_NARROWER}'
     return f'<text class="{style}" x="{x:g}" y="{y}"{narrow}>{escape(text)}</text>'
 
 

@@ -152,3 +152,15 @@ def test_the_drawing_and_the_text_show_all_cells(
         drawn = sum(len(cell.texts) for cell in grid.cells)
         blocks = sum(line.startswith(grid.row_name) for line in lines)
         assert len([text for text in shown if text != "."]) == drawn + len(grid.rows) * blocks
+
+
+def test_wide_cells_have_room_for_their_text() -> None:
+    tile = LdsTile((4, 64), 16)
+    access = LdsAccess(READ, np.arange(64) * 4, 4)
+    whole = WholeTile.of(target("sm_80"), tile, [PlainLayout()], [access])
+    drawing = tile_grid_drawing(whole.by_bank(PlainLayout()))
+    assert {cell.width for cell in drawing.cells} == {2}
+    svg = "".join(stripes(drawing))
+    # Five characters fit into two columns as they are.
+    assert ">30-31</text>" in svg
+    assert all("textLength" not in text for text in re.findall(r"<text[^>]*>\d+-\d+<", svg))
