@@ -13,6 +13,8 @@ from .. import __version__
 from ..bank_model.targets import UnknownTargetError, target
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from ..report.formats import rendered
+from ..report.measured.dispatches import MeasuredFileError
+from ..report.measured.reading import read_measured
 from .endings import fail, warn
 from .report_arguments import ReportSettings, help_text, parse_report_arguments
 from .usage import UsageError
@@ -39,8 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if settings.target is not None:
             target(settings.target)
         check_output(settings.output)
+        for file in settings.measured:  # Before a compile that may take long.
+            read_measured(file)
         return _run(settings, arguments)
-    except (UsageError, OutputError, UnknownTargetError) as error:
+    except (MeasuredFileError, UsageError, OutputError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
 
 
@@ -54,7 +58,6 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from ..report.contents import Contents, SelectionError, number_report
-    from ..report.measured.dispatches import MeasuredFileError
 
     try:
         reports = _reports(settings)

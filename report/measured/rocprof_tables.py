@@ -60,7 +60,7 @@ def _size(text: str) -> int | None:
 
 
 def _counters(row: dict[str, str]) -> Iterator[tuple[str, str]]:
-    if "Counter_Name" in row:
+    if set(_LONG) <= row.keys():
         yield row["Counter_Name"], row["Counter_Value"]
         return
     # The columns of a wide table that are no counters are asked for by nobody.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -150,3 +151,27 @@ def test_what_is_no_whole_number(text: str):
 def test_what_is_no_number_at_all(text: str):
     with pytest.raises((ValueError, OverflowError)):
         whole_number(text)
+
+
+def test_broken_files_are_read_or_refused(read: Read):
+    random = Random(20)
+    seeds = [
+        rocprofv3((1, "k", 8, CONFLICTS, "448.0"), (2, "k", 8, LDS, "36")),
+        rocprof("k.kd", {CONFLICTS: "448.0"}, 8),
+        rocprofv2("k (.kd)", {CONFLICTS: "448.0"}, 8),
+        ncu_details(["k", "f(int)"], {"l1tex__a.sum": "24,576"}),
+        ncu_raw(["k"], {"l1tex__a.sum": "24,576"}),
+    ]
+    pieces = ['"', ",", "\n", "\0", "9" * 400, "-1", "1e308", "nan", "²", "(", "\r", "Counter_Name"]
+    outcomes: set[bool] = set()
+    for _ in range(400):
+        text = random.choice(seeds)
+        for _ in range(random.randint(1, 8)):
+            at, end = sorted(random.choices(range(len(text) + 1), k=2))
+            end = min(end, at + random.randint(0, 30))
+            text = text[:at] + random.choice([*pieces, text[: at // 4]]) + text[end:]
+        try:
+            outcomes.add(bool(read(text)))
+        except MeasuredFileError:
+            outcomes.add(False)
+    assert outcomes == {True, False}
