@@ -76,7 +76,7 @@ select { font: inherit; font-size: .9rem; color: var(--ink); background: var(--p
   border: 1px solid var(--line); border-radius: 6px; padding: .1rem .3rem; max-width: 100%; }
 .counters code { overflow-wrap: normal; }
 section.measured { margin: 2.2rem 0; }
-.copies { display: flex; flex-wrap: wrap; gap: .4rem; }
+.copies { margin: .8rem 0 1rem; display: flex; flex-wrap: wrap; gap: .4rem; }
 footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 """
     + STRIPE_STYLE

@@ -64,6 +64,11 @@ def test_tables_with_a_column_for_each_counter(read: Read, table: Callable[..., 
     assert whole_number(dispatch.counters[LDS]) == 36
 
 
+def test_a_table_that_names_counters_without_their_values(read: Read):
+    (dispatch,) = read(f"Kernel_Name,Grid_Size,Counter_Name\nk,8,{CONFLICTS}\n")
+    assert CONFLICTS not in dispatch.counters
+
+
 @pytest.mark.parametrize("page", [ncu_details, ncu_raw])
 def test_both_pages_of_ncu_say_the_same(read: Read, page: Callable[..., str]):
     metrics = {"l1tex__a.sum": "24,576", "l1tex__b.sum": "n/a"}
