@@ -75,7 +75,8 @@ def _path(settings: AssemblySettings) -> str:
 
     if not settings.triton_cache:
         return settings.assembly
-    cache = Path(settings.triton_cache)
+    # A shell leaves the `~` of `--triton-cache=~/.triton/cache` as it is.
+    cache = Path(settings.triton_cache).expanduser()
     return str(find_kernel(cache, settings.kernel, settings.target).assembly)
 
 

@@ -64,25 +64,12 @@ def _module_settings(
         plain: the words in `rest` that are no flags.
         drivers: the flags that drivers of real devices read.
     """
-    named = [known.module] if known.module else []
-    if known.module and plain and plain == rest:
-        raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
-    # A module that stands first cannot be taken for the value of a flag.
-    compiled = compile_arguments.parse_arguments([*named, *rest])
-    compiled = replace(
-        compiled,
-        mitigation=known.bankwise_mitigation,
-        level=known.bankwise_level,
-        retile=known.bankwise_retile,
-    )
-    module = compiled.input
+    compiled = _compile_settings(known, rest, plain)
     lists = (known.list_devices, known.dump_devices) != (None, None) or known.list_drivers
-    if module is None and not lists:
+    if compiled.input is None and not lists:
         raise UsageError("no module; name one with --module=FILE")
-    for flag in unhonoured_flags(compiled, _HONOURED):
-        raise UsageError(f"{flag} has no meaning for a run")
     settings = RunSettings(
-        module=module or "",
+        module=compiled.input or "",
         function=known.function,
         inputs=tuple(known.input),
         outputs=tuple(known.output),
@@ -109,6 +96,25 @@ def _module_settings(
     )
     _check(settings)
     return settings
+
+
+def _compile_settings(
+    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str]
+) -> CompileSettings:
+    """Returns how a module that is MLIR is compiled; `plain` are words in `rest` without a flag."""
+    named = [known.module] if known.module else []
+    if known.module and plain and plain == rest:
+        raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
+    # A module that stands first cannot be taken for the value of a flag.
+    compiled = compile_arguments.parse_arguments([*named, *rest])
+    for flag in unhonoured_flags(compiled, _HONOURED):
+        raise UsageError(f"{flag} has no meaning for a run")
+    return replace(
+        compiled,
+        mitigation=known.bankwise_mitigation,
+        level=known.bankwise_level,
+        retile=known.bankwise_retile,
+    )
 
 
 def expand_flag_files(argv: Sequence[str], within: tuple[str, ...] = ()) -> Iterator[str]:
@@ -235,27 +241,12 @@ examples:
     add("--expected_output", action="append", default=[], metavar="VALUE",
         help="compare an output with a value; '(ignored)' skips it; for assembly "
         "ARG:VALUE")  # fmt: skip
-    add("--device", default="auto", metavar="DEVICE",
-        help=f"{', '.join(DEVICES)}, or a device's URI, as hip://0 (auto: hip if a device answers, "
-        "else the emulator)")  # fmt: skip
-    add("--list_devices", nargs="?", const="", metavar="DRIVER",
-        help="list the devices that can be named, of one driver or of all")  # fmt: skip
-    add("--list_drivers", action="store_true", help="list the drivers of the runtime")
-    add("--dump_devices", nargs="?", const="", metavar="DRIVER",
-        help="describe the real devices that answer, of one driver or of all")  # fmt: skip
-    add("--device_allocator", action="append", default=[], metavar="SPEC",
-        help="an allocator around a real device's own, as caching or debug")  # fmt: skip
+    _add_device_flags(parser)
     add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
         help="a file of parameters (.irpa, .gguf, .safetensors)")  # fmt: skip
     add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
     _add_compile_flags(parser)
-    add("--counters", action="store_true", help="print the emulator's counters")
-    add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
-    add("--annotate", action="store_true",
-        help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip
-    add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
-    add("--max-steps", type=int, metavar="N",
-        help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
+    _add_emulator_flags(parser)
     add("--print_statistics", nargs="?", const=True, default=False, type=truth, metavar="BOOL",
         help="print what was allocated and launched, on stderr")  # fmt: skip
     add("--trace_execution", nargs="?", const=True, default=False, type=truth, metavar="BOOL",
@@ -277,6 +268,33 @@ def completed_flags() -> list[CompletedFlag]:
 
 def _driver_flags() -> list[str]:
     return [name for name, flag in RUNTIME_FLAGS.items() if flag.drivers]
+
+
+def _add_device_flags(parser: ArgumentParser) -> None:
+    """Adds the flags that name, list and set up devices."""
+    add = parser.add_argument
+    add("--device", default="auto", metavar="DEVICE",
+        help=f"{', '.join(DEVICES)}, or a device's URI, as hip://0 (auto: hip if a device answers, "
+        "else the emulator)")  # fmt: skip
+    add("--list_devices", nargs="?", const="", metavar="DRIVER",
+        help="list the devices that can be named, of one driver or of all")  # fmt: skip
+    add("--list_drivers", action="store_true", help="list the drivers of the runtime")
+    add("--dump_devices", nargs="?", const="", metavar="DRIVER",
+        help="describe the real devices that answer, of one driver or of all")  # fmt: skip
+    add("--device_allocator", action="append", default=[], metavar="SPEC",
+        help="an allocator around a real device's own, as caching or debug")  # fmt: skip
+
+
+def _add_emulator_flags(parser: ArgumentParser) -> None:
+    """Adds the flags that only the emulator honours."""
+    add = parser.add_argument
+    add("--counters", action="store_true", help="print the emulator's counters")
+    add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
+    add("--annotate", action="store_true",
+        help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip
+    add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
+    add("--max-steps", type=int, metavar="N",
+        help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
 
 
 def _add_compile_flags(parser: ArgumentParser) -> None:

@@ -134,8 +134,8 @@ def mutated(text: str, random: Random, changes: int) -> str:
     lines = text.split("\n")
     for _ in range(changes):
         change = random.choice(_CHANGES)
-        at = random.randrange(len(lines))
-        lines[at : at + 1] = change(lines[at], lines, random)
+        at = random.randrange(len(lines) or 1)
+        lines[at : at + 1] = change(lines[at], lines, random) if lines else [""]
     return "\n".join(lines)
 
 
