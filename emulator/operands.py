@@ -81,13 +81,18 @@ def register_bits(register: Register, width: int) -> Source:
     """
     count = -(-width // 32)
     if register.count != count:
-        raise AssemblyError(f"{register} where {count} registers are expected")
+        raise AssemblyError(f"{register} where {_count(count)} expected")
     words = [register_word(register, offset) for offset in range(count)]
     if width == 64:
         return lambda group: join_words(words[0](group), words[1](group))
     if width == 16:
         return lambda group: words[0](group).astype(np.uint16)
     return words[0]
+
+
+def _count(count: int, kind: str = "") -> str:
+    """Returns how a message begins to say what is expected."""
+    return f"1 {kind}register is" if count == 1 else f"{count} {kind}registers are"
 
 
 def register_word(register: Register, offset: int = 0) -> Source:
@@ -235,7 +240,7 @@ def vector_destination(operand: Operand, form: ResultForm) -> Destination:
     if register.file == "s":
         raise AssemblyError(f"{register} cannot take a vector result")
     if register.count != count:
-        raise AssemblyError(f"{register} where {count} registers are expected")
+        raise AssemblyError(f"{register} where {_count(count)} expected")
 
     def write(group: WaveGroup, values: Array) -> None:
         index = group.machine.vector_index(register)
@@ -256,7 +261,7 @@ def vector_registers(operand: Operand, count: int) -> Register:
     """
     register = operand.register
     if register.file == "s" or register.count != count:
-        raise AssemblyError(f"{register} where {count} vector registers are expected")
+        raise AssemblyError(f"{register} where {_count(count, 'vector ')} expected")
     return register
 
 

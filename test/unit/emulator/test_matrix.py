@@ -270,7 +270,7 @@ def test_fp4_is_held_in_consecutive_nibbles():
             "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:15], 0 blgp:4",
             "no model of mixed",
         ),
-        ("gfx942", "v_mfma_f32_16x16x4_f32 v[0:3], v[4:5], v5, 0", "1 vector registers"),
+        ("gfx942", "v_mfma_f32_16x16x4_f32 v[0:3], v[4:5], v5, 0", "1 vector register is"),
     ],
 )
 def test_forms_that_are_not_modelled_are_refused(arch: str, code: str, reason: str):
