@@ -22,7 +22,7 @@ from bankwise.report.measured.comparison import compare
 from bankwise.report.proofs import with_checked_proofs
 from bankwise.report.sources import report_files
 from bankwise.runtime.argument_values import parse_argument
-from bankwise.runtime.assembly_run import read_kernel, run_kernel
+from bankwise.runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
 from bankwise.runtime.module_run import counters_document
 from bankwise.sweep.rows import swept_counters
 from bankwise.sweep.tables import json_table
@@ -124,15 +124,16 @@ def test_reports_on_what_is_not_known():
 @pytest.mark.parametrize("maps", [False, True])
 @pytest.mark.parametrize(("target", "tile"), [("gfx942", "64x32xf16"), ("sm_90", "32x32xf32")])
 def test_answers_on_tiles(target: str, tile: str, maps: bool):
-    accesses = {"write": ["rows:128"], "read": ["columns:32"]}
-    check("tile", solution_json(solve(target, tile, **accesses), maps=maps))
-    check("tile", count_json(count(target, tile, layout="padded:2", **accesses), maps=maps))
+    write, read = ["rows:128"], ["columns:32"]
+    check("tile", solution_json(solve(target, tile, write=write, read=read), maps=maps))
+    padded = count(target, tile, write=write, read=read, layout="padded:2")
+    check("tile", count_json(padded, maps=maps))
 
 
 def test_counters_of_a_run():
-    text, kernel = read_kernel(str(ROOT / "examples/assembly/by_hand.s"), None, None)
+    kernel = read_kernel(str(ROOT / "examples/assembly/by_hand.s"))
     arguments = [parse_argument(each) for each in ("64x64xf32=1", "64x64xf32")]
-    run = run_kernel(kernel, text, arguments, (1, 1, 1), (64, 1, 1), 0, None)
+    run = run_kernel(kernel, arguments, LaunchOptions((1, 1, 1), (64, 1, 1)))
     check("counters", json.dumps(counters_document([run.record])))
     described = schema("counters")["$defs"]["dispatch"]["properties"]["counters"]["properties"]
     assert [*described] == counter_names()
