@@ -278,7 +278,7 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
             ["a.mlir", "--device=emulated-gfx942", *QKV, "--output=-", "--output=-"],
             "2 --output flags are given, the function has one result",
         ),
-        (["a.vmfb", "--device=emulated-gfx942"], "give the .mlir"),
+        (["a.vmfb", "--device=emulated-gfx942"], "'a.vmfb': No such file or directory"),
         (["a.mlir", "--device=emulated-gfx942", "--input=@nil.npy"], "cannot read 'nil.npy'"),
         (["a.mlir", "--device=hip", *QKV], "name the chip"),
         (["a.vmfb", "--device=cuda"], "a.vmfb"),
