@@ -31,7 +31,7 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
         MissingRowError: a record lacks what a page quotes.
         RegionError: a page has other parts than those that are made for it.
     """
-    yield ladder.PICTURE, ladder.svg(records.times, records.times_without_mitigation())
+    yield ladder.PICTURE, ladder.svg(records.times)
     for page, sections in ((README, readme.sections), (RESULTS_PAGE, results.sections)):
         yield page, with_regions(page.read_text(), sections(records))
 

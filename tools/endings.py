@@ -11,10 +11,16 @@ from typing import NoReturn
 
 from ..bank_model.shown_text import shown_text
 
+_DETAIL = "\n  "
+"""What begins a line of details, such as the instruction of an error of the emulator."""
+
 
 def fail(program: str, message: str, code: int = 1) -> int:
-    """Prints an error in one line, whatever names it holds; returns the exit code."""
-    _say(f"{program}: error: {shown_text(message)}")
+    """Prints an error in one line, whatever names it holds; returns the exit code.
+
+    Details of the error follow in lines of their own.
+    """
+    _say(f"{program}: error: {_DETAIL.join(map(shown_text, message.split(_DETAIL)))}")
     return code
 
 

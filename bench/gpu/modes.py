@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-STOCK, PAD, LAYOUT, EXACT, FAST = MODES = ("stock", "pad", "auto/layout", "auto/exact", "auto/fast")
+MODES = ("stock", "none", "pad", "auto/layout", "auto/exact", "auto/fast")
+STOCK, NONE, PAD, LAYOUT, EXACT, FAST = MODES
 
 INEXACT_MODES = (FAST,)
 """The modes whose outputs may differ from stock's in their rounding."""

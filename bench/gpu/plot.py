@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from .kernels import ATTENTION, MATMUL, TimedKernel
-from .modes import EXACT, FAST, LAYOUT, PAD, STOCK
+from .modes import EXACT, FAST, LAYOUT, NONE, PAD, STOCK
 from .ratios import Ratios, library_of
 from .record import Record
 from .table import shown
@@ -29,6 +29,7 @@ class _Mark:
 
 _MARKS = {
     STOCK: _Mark("#D55E00", "s"),
+    NONE: _Mark("#CC79A7", "d"),
     PAD: _Mark("#E69F00", "D"),
     LAYOUT: _Mark("#56B4E9", "v"),
     EXACT: _Mark("#009E73", "^"),

@@ -12,15 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from statistics import geometric_mean
 
 from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
-from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
+from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
 from ..gpu.ratios import Ratios
 from ..gpu.references import CUBLAS, SERIES
 
 PICTURE = Path(__file__).parents[2] / "docs" / "ladder.svg"
-NONE = "none"
 DTYPE = "f16"
 OF_SM_90 = ("cudnn", CUBLAS)
 """The libraries whose kernels are made for sm_90; all other code of the record is for sm_80."""
@@ -69,8 +67,6 @@ class Rung:
     def label(self) -> str:
         """Returns what stands beside the bar."""
         name = _LEVELS.get(self.series) or SERIES[self.series]
-        if self.series == NONE:
-            return f"{name}, {self.kernels} shapes"
         return f"{name} (sm_90 code)" if self.series in OF_SM_90 else name
 
     @property
@@ -86,18 +82,13 @@ def kernels(ratios: Ratios, function: str) -> list[TimedKernel]:
     return [kernel for kernel in ratios.family(function) if kernel.dtype == DTYPE]
 
 
-def rungs(ratios: Ratios, function: str, none: Sequence[float] = ()) -> list[Rung]:
+def rungs(ratios: Ratios, function: str) -> list[Rung]:
     """Returns the rungs that a record has, from no mitigation to the libraries.
 
     `fast` is left out where it is no other than `exact`.
-
-    Args:
-        none: times without mitigation over stock's that were measured apart from the record.
     """
     found: list[Rung] = []
-    if none:
-        found.append(Rung(NONE, geometric_mean(none), min(none), max(none), len(none)))
-    for series in (STOCK, LAYOUT, EXACT, FAST, *SERIES):
+    for series in (NONE, STOCK, LAYOUT, EXACT, FAST, *SERIES):
         known = [ratios.ratio(kernel, series, STOCK) for kernel in kernels(ratios, function)]
         over_stock = [ratio for ratio in known if ratio is not None]
         mean = ratios.mean(kernels(ratios, function), series, STOCK)
@@ -107,13 +98,9 @@ def rungs(ratios: Ratios, function: str, none: Sequence[float] = ()) -> list[Run
     return [rung for rung in found if rung.series != FAST or rung.mean != exact]
 
 
-def svg(ratios: Ratios, none: Sequence[float]) -> str:
-    """Returns the picture of a record; the same record gives the same text.
-
-    Args:
-        none: times of attentions without mitigation over stock's, by the wall clock.
-    """
-    panels = [(ATTENTION, rungs(ratios, ATTENTION, none)), (MATMUL, rungs(ratios, MATMUL))]
+def svg(ratios: Ratios) -> str:
+    """Returns the picture of a record; the same record gives the same text."""
+    panels = [(function, rungs(ratios, function)) for function in (ATTENTION, MATMUL)]
     longest = max(rung.most for _, rows in panels for rung in rows)
     body: list[str] = []
     y = _MARGIN
@@ -124,7 +111,6 @@ def svg(ratios: Ratios, none: Sequence[float]) -> str:
     body += [
         _text(_MARGIN, y + 12, f"{where.device}, {ratios.record.date}. Shorter is better.", "soft"),
         _text(_MARGIN, y + 30, "Thin line: from the shape that gains most to the least.", "soft"),
-        _text(_MARGIN, y + 48, "No mitigation: by the wall clock; all others by ncu.", "soft"),
     ]
     height = y + _FOOT
     return "\n".join(

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from statistics import geometric_mean
 
 from ...emulator.counters import Counted
 from ...sweep.tables import markdown_lines
 from ..gpu.kernels import ATTENTION, MATMUL
-from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
+from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
 from ..gpu.ratios import Ratios, failing
 from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
@@ -70,7 +69,6 @@ def _ladder(records: Records) -> str:
         return times(mean(ratios, function, series, base))
 
     many, few = (len(kernels(ratios, function)) for function in (ATTENTION, MATMUL))
-    none = records.times_without_mitigation()
     text = (
         f"Kernel times on one {where.device}, of code compiled for {where.target}: layouts alone "
         f"bring {many} f16 attentions to {of(ATTENTION, LAYOUT)} of stock IREE's time in the "
@@ -80,16 +78,16 @@ def _ladder(records: Records) -> str:
         f"time, and {of(ATTENTION, FAST, CUDNN)} of cuDNN's, whose code is for sm_90. The mean of "
         f"{few} f16 matmuls is {of(MATMUL, LAYOUT)} with layouts and **{of(MATMUL, EXACT)}** at "
         f"`exact`, which is {of(MATMUL, EXACT, CUBLAS)} of cuBLAS's time (sm_90 code). Stock pads "
-        f"its tiles already: without any mitigation, {len(none)} attentions take "
-        f"{times(geometric_mean(none))} of its time."
+        f"its tiles already: without any mitigation, the attentions take {of(ATTENTION, NONE)} "
+        f"and the matmuls {of(MATMUL, NONE)} of its time."
     )
     shown = (
         f"Times over stock IREE's, geometric means. Attentions: no mitigation "
-        f"{times(geometric_mean(none))}, layouts {of(ATTENTION, LAYOUT)}, "
+        f"{of(ATTENTION, NONE)}, layouts {of(ATTENTION, LAYOUT)}, "
         f"exact {of(ATTENTION, EXACT)}, fast {of(ATTENTION, FAST)}, "
         f"FlashAttention-2 {of(ATTENTION, FLASH)}, cuDNN {of(ATTENTION, CUDNN)}. "
-        f"Matmuls: layouts {of(MATMUL, LAYOUT)}, exact {of(MATMUL, EXACT)}, "
-        f"cuBLAS {of(MATMUL, CUBLAS)}"
+        f"Matmuls: no mitigation {of(MATMUL, NONE)}, layouts {of(MATMUL, LAYOUT)}, "
+        f"exact {of(MATMUL, EXACT)}, cuBLAS {of(MATMUL, CUBLAS)}"
     )
     return f"{wrapped(text)}\n\n![{shown}](docs/ladder.svg)"
 

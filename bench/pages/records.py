@@ -21,8 +21,6 @@ from ..programs import ProgramRow
 from ..register_layouts import RegisterRow
 
 _RowT = TypeVar("_RowT")
-_LONG = 1.0
-"""The milliseconds from which on a kernel's time by the wall clock is taken for its own."""
 
 
 class MissingRowError(LookupError):
@@ -34,7 +32,6 @@ class SharedMemoryRow:
     """What `ncu` and the bank model count of an attention's shared memory.
 
     Attributes:
-        time_over_none: the time of a call over that without any mitigation, by the wall clock.
         conflicts: the cycles that `ncu` counts as bank conflicts, of loads and stores.
         wavefronts: the cycles of shared memory that `ncu` counts, conflicts included.
         instructions: the loads and stores.
@@ -42,7 +39,6 @@ class SharedMemoryRow:
 
     kernel: str
     mitigation: str
-    time_over_none: float
     conflicts: int
     wavefronts: int
     instructions: int
@@ -55,7 +51,6 @@ class SharedMemoryRow:
         return SharedMemoryRow(
             row["kernel"],
             row["mitigation"],
-            row["time_over_none"],
             row["load_conflicts"] + row["store_conflicts"],
             row["load_wavefronts"] + row["store_wavefronts"],
             row["loads"] + row["stores"],
@@ -136,20 +131,6 @@ class Records:
         case = (kernel, mitigation)
         found = (row for row in self.shared_memory if (row.kernel, row.mitigation) == case)
         return _first(found, f"cuda_attention.json has no row of {kernel} {mitigation}")
-
-    def times_without_mitigation(self) -> list[float]:
-        """Returns times of f16 attentions without any mitigation over stock's, by the wall clock.
-
-        They are those whose kernel takes so long that starting it does not count.
-        """
-        known = self.times.times
-        return [
-            row.time_over_none / self.shared_memory_of(row.kernel, "stock").time_over_none
-            for row in self.shared_memory
-            if row.mitigation == "none"
-            and row.kernel.endswith("_f16")
-            and known.get((row.kernel, "stock"), 0.0) >= _LONG
-        ]
 
     def registers_of(self, kernel: str, target: str) -> RegisterRow:
         """Returns the row of an attention on a target.

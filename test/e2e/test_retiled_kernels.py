@@ -135,7 +135,7 @@ def test_retile_on_has_the_same_bits() -> None:
     assert named.action is Action.KEEP and named.reason.startswith(chosen.reason)
     assert "--bankwise-retile=on" in named.reason
     log = DecisionLog()
-    bankwise.compile(source, flags, "auto/layout/on", decisions=log)
+    bankwise.compile(source, flags, "auto/layout", decisions=log)
     assert not [each for each in log if each.pass_name == chosen.pass_name]
 
 

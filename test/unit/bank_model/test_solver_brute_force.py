@@ -281,7 +281,8 @@ def assert_exact(problem, examples):
     """
     seen = Counter()
 
-    @settings(deadline=None, max_examples=examples)
+    # The same problems each time: how many of a few random ones have which proof is chance.
+    @settings(deadline=None, max_examples=examples, derandomize=True)
     @given(st.integers(0, 2**32 - 1))
     def solve_and_compare(seed):
         chip, tile, accesses = problem(seed)

@@ -56,24 +56,15 @@ def test_bars_of_the_ladder_are_as_long_as_the_means_say() -> None:
     texts = [each.text or "" for each in picture.findall(".//{*}text")]
     figures = [float(text[:-1]) for text in texts if re.fullmatch(r"\d\.\d\dx", text)]
     series = [
-        *(("attention", each) for each in ("stock", "auto/layout", EXACT, FAST)),
+        *(("attention", each) for each in ("none", "stock", "auto/layout", EXACT, FAST)),
         *(("attention", each) for each in ("flash", "efficient", "cudnn")),
-        *(("matmul", each) for each in ("stock", "auto/layout", EXACT, "cublas")),
+        *(("matmul", each) for each in ("none", "stock", "auto/layout", EXACT, "cublas")),
     ]
-    none = geometric_mean(RECORDS.times_without_mitigation())
-    means = [none, *(mean_over_stock(*each) for each in series)]
+    means = [mean_over_stock(*each) for each in series]
     assert figures == [round(each, 2) for each in means]
     assert bars == pytest.approx([each * bars[1] for each in means], abs=0.15)
     assert "geometric mean of 9 shapes, sm_80 code" in texts
     assert "cuDNN (sm_90 code)" in texts
-
-
-def test_kernels_without_mitigation_are_those_whose_start_does_not_count() -> None:
-    rows: list[dict[str, Any]] = json.loads((RESULTS / "cuda_attention.json").read_text())
-    over_none = {(row["kernel"], row["mitigation"]): row["time_over_none"] for row in rows}
-    large = ("attention_16x4096x128_f16", "attention_64x2048x64_f16")
-    expected = [over_none[name, "none"] / over_none[name, "stock"] for name in large]
-    assert sorted(RECORDS.times_without_mitigation()) == sorted(expected)
 
 
 def conflicts_by_ncu(shape: str, mitigation: str) -> str:

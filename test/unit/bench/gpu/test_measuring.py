@@ -88,7 +88,7 @@ def write_modules(directory: Path, contents: Sequence[str], *kernels: TimedKerne
 
 
 def test_outputs_are_compared_with_stocks(measure: Callable[..., tuple], tmp_path: Path):
-    write_modules(tmp_path, ["a", "a", "b", "c", "d"])
+    write_modules(tmp_path, ["a", "a", "a", "b", "c", "d"])
     well, record, _ = measure()
     assert [row.mode for row in record.rows] == list(MODES)
     assert {row.figures for row in record.rows} == {FIGURES}
@@ -97,15 +97,15 @@ def test_outputs_are_compared_with_stocks(measure: Callable[..., tuple], tmp_pat
     wrong = wrong_rows(record.kernels, record.rows)
     assert [row.mode for row in wrong] == ["auto/layout", "auto/exact"]
     assert not well
-    write_modules(tmp_path, ["a", "a", "a", "a", "d"])
+    write_modules(tmp_path, ["a", "a", "a", "a", "a", "d"])
     assert measure()[0]
 
 
 def test_equal_modules_run_once(measure: Callable[..., tuple], tmp_path: Path):
-    write_modules(tmp_path, ["a", "a", "b", "a", "b"])
+    write_modules(tmp_path, ["a", "a", "a", "b", "a", "b"])
     _, record, ran = measure()
     assert ran == [f"{KERNEL.name}.stock", f"{KERNEL.name}.auto_layout"]
-    assert len(record.rows) == 5
+    assert len(record.rows) == len(MODES)
     assert len({(row.module, row.output) for row in record.rows}) == 2
 
 
@@ -132,36 +132,36 @@ def test_a_module_runs_with_all_its_inputs(machine: Machine, tmp_path: Path):
 
 
 def test_a_run_goes_on_where_it_stopped(measure: Callable[..., tuple], tmp_path: Path):
-    write_modules(tmp_path, ["a", "b", "c", "d", "e"])
+    write_modules(tmp_path, ["a", "f", "b", "c", "d", "e"])
     _, first, ran = measure("stock|exact")
     assert ran == [f"{KERNEL.name}.stock", f"{KERNEL.name}.auto_exact"]
     _, second, ran = measure()
-    assert ran == [f"{KERNEL.name}.{mode}" for mode in ("pad", "auto_layout", "auto_fast")]
+    assert ran == [f"{KERNEL.name}.{mode}" for mode in ("none", "pad", "auto_layout", "auto_fast")]
     assert [row.mode for row in second.rows] == list(MODES)
     assert {*first.rows} < {*second.rows}
     assert measure()[2] == []
 
 
 def test_a_module_that_changed_is_measured_again(measure: Callable[..., tuple], tmp_path: Path):
-    write_modules(tmp_path, ["a", "b", "c", "d", "e"])
+    write_modules(tmp_path, ["a", "f", "b", "c", "d", "e"])
     measure()
-    write_modules(tmp_path, ["a", "b", "c", "new", "e"])
+    write_modules(tmp_path, ["a", "f", "b", "c", "new", "e"])
     _, record, ran = measure()
     assert ran == [f"{KERNEL.name}.auto_exact"]
-    assert len(record.rows) == 5
+    assert len(record.rows) == len(MODES)
 
 
 def test_a_failure_is_noted_and_the_next_has_its_turn(
     measure: Callable[..., tuple], tmp_path: Path
 ):
-    write_modules(tmp_path, ["a", "broken", "c", "a", "e"])
+    write_modules(tmp_path, ["a", "b", "broken", "c", "a", "e"])
     well, record, _ = measure()
     assert not well
     assert [row.mode for row in record.rows] == [mode for mode in MODES if mode != "pad"]
     (failure,) = record.failures
     assert (failure.kernel, failure.series) == (KERNEL.name, "pad")
     assert "cannot run" in failure.message
-    write_modules(tmp_path, ["a", "mended", "c", "a", "e"])
+    write_modules(tmp_path, ["a", "b", "mended", "c", "a", "e"])
     assert measure()[1].failures == ()
 
 
@@ -189,7 +189,7 @@ def test_a_record_of_another_gpu_is_not_mixed_in(
 
 def test_attentions_are_compared_with_float64(measure: Callable[..., tuple], tmp_path: Path):
     # The output is the module's bytes and the inputs', of which an attention's size is compared.
-    contents = ["x" * 1024, "x" * 1024, "y" * 1024, "x" * 1024, "x" * 1024]
+    contents = [letter * 1024 for letter in "xxyxxx"]
     write_modules(tmp_path, contents, ATTENTION, KERNEL)
     _, record, _ = measure()
     attentions = [row for row in record.rows if row.kernel == ATTENTION.name]
@@ -212,7 +212,7 @@ def test_libraries_are_asked_once_for_what_is_wanted(
 
     monkeypatch.setattr(measuring, "has_torch", lambda: True)
     monkeypatch.setattr(measuring, "measure_references", answered)
-    write_modules(tmp_path, ["x" * 1024] * 5, ATTENTION, KERNEL)
+    write_modules(tmp_path, ["x" * 1024] * len(MODES), ATTENTION, KERNEL)
     measure("cublas|flash")
     _, record, _ = measure()
     measure()
@@ -232,7 +232,7 @@ def test_kernels_are_measured_though_pytorch_fails(
     monkeypatch.setattr(measuring, "measure_references", failed)
     write_modules(tmp_path, ["a"] * len(MODES))
     well, record, _ = measure()
-    assert not well and len(record.rows) == 5
+    assert not well and len(record.rows) == len(MODES)
     assert [each.message for each in record.failures] == ["no libcudart"]
 
 

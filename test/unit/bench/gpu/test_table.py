@@ -152,7 +152,7 @@ def test_errors_must_be_near_stocks():
     _, _, line, *_ = section(
         markdown(near), "Errors against float64, root mean square over stock's"
     )
-    assert line == ["8x64x4_f16", "1.00e-03", "1.00e-04", "", "", "", "1.09x"]
+    assert line == ["8x64x4_f16", "1.00e-03", "1.00e-04", "", "", "", "", "1.09x"]
     for wrong in (1.2e-4, float("inf"), float("nan")):
         errors["auto/fast"] = Errors(wrong, 1.0)
         far = replace(
