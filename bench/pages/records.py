@@ -15,6 +15,7 @@ from ...sweep.tables import Summary, read_json_table, summaries
 from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
+from ..gpu_examples import Row as ExampleRow
 from ..kept_rows import RESULTS
 from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
@@ -88,6 +89,12 @@ class Records:
         """Returns the rows of `cuda_attention.json`."""
         rows = json.loads((self.folder / "cuda_attention.json").read_text())
         return [SharedMemoryRow.of(row) for row in rows]
+
+    @cached_property
+    def examples(self) -> list[ExampleRow]:
+        """Returns the conflicts of examples and convolutions on a GPU."""
+        document = json.loads((self.folder / "gpu_examples.json").read_text())
+        return [ExampleRow(**row) for row in document["rows"]]
 
     @cached_property
     def attentions(self) -> list[SweptRow]:

@@ -29,6 +29,7 @@ def sections(records: Records) -> dict[str, str]:
         "attention times": _attention_times,
         "matmul times": _matmul_times,
         "shared memory": _shared_memory,
+        "convolutions": _convolutions,
         "attentions with conflicts": _attentions_with_conflicts,
         "levels with other tiles": _levels,
         "padding": _padding,
@@ -44,6 +45,16 @@ def sections(records: Records) -> dict[str, str]:
     for chip in ("gfx942", "gfx950"):
         tables[f"products {chip}"] = _table(_products(records, chip))
     return tables
+
+
+def _convolutions(records: Records) -> Lines:
+    yield ["3x3 convolution, f16", "stock IREE", "`layout`", "`exact`"]
+    conflicts = {(row.kernel, row.mitigation): row.conflicts for row in records.examples}
+    for name in dict.fromkeys(row.kernel for row in records.examples):
+        if name.startswith("conv_nchw_"):
+            image, _, filters = name.removeprefix("conv_nchw_").rpartition("_")
+            found = (f"{conflicts[name, mode]:,}" for mode in (STOCK, LAYOUT, EXACT))
+            yield [f"{image.replace('x', ' x ')}, {filters} filters", *found]
 
 
 def _table(lines: Lines) -> str:
