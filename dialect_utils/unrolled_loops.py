@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from .operation_builder import OperationBuilder
 from .operations import operations_of
 
 FOR = "scf.for"
@@ -27,19 +28,13 @@ def unroll(loop: ir.Operation, inductions: list[int]) -> None:
     *operations, end = operations_of(body)
     induction, *arguments = body.arguments
     carried = list(loop.operands)[_BOUNDS:]
-    point, location = ir.InsertionPoint(loop), loop.location
+    builder = OperationBuilder(loop)
     for number in inductions:
         value = ir.IntegerAttr.get(induction.type, number)
-        constant = ir.Operation.create(
-            "arith.constant",
-            results=[induction.type],
-            attributes={"value": value},
-            loc=location,
-            ip=point,
-        )
-        now = {induction: constant.results[0], **dict(zip(arguments, carried, strict=True))}
+        constant = builder.create("arith.constant", [], induction.type, value=value)
+        now = {induction: constant, **dict(zip(arguments, carried, strict=True))}
         for operation in operations:
-            copy = operation.clone(ip=point).operation
+            copy = operation.clone(ip=builder.point).operation
             for place, operand in enumerate(copy.operands):
                 if operand in now:
                     copy.operands[place] = now[operand]

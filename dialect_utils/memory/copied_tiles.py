@@ -50,7 +50,9 @@ def merge_copied_tiles(function: ir.Operation, sink: DiagnosticSink) -> None:
 
 
 def _copied(write: ir.Operation) -> ir.Value | None:
-    """Returns the tensor all of which a write copies to a fresh allocation, if it does so.
+    """Returns the tensor that a write copies as a whole into a fresh allocation.
+
+    Returns None if the write does anything else.
 
     These are the conditions under which MLIR folds the write (`TransferWriteOp::fold`).
     """
