@@ -108,9 +108,8 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted, in
             costs = group.costs(allocation.standing)
             wavefronts += group.weight * sum(cost.wavefronts for cost in costs)
     workgroups = _workgroups(source, flags)
-    left = [each.conflict_cycles_after for each in log if log.stands(each)]
-    known = [each for each in left if each is not None]
-    decided = sum(known) * workgroups if known and len(known) == len(left) else None
+    left = log.conflict_cycles_left() if log.decisions else None
+    decided = None if left is None else left * workgroups
     return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups), decided
 
 

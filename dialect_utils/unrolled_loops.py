@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from .memory.flow import FOR_BOUNDS
 from .operation_builder import OperationBuilder
 from .operations import operations_of
 
 FOR = "scf.for"
-_BOUNDS = 3
-"""The operands of an `scf.for` in front of the values that it carries: lower, upper, step."""
 
 
 def is_flat(loop: ir.Operation) -> bool:
@@ -27,7 +26,7 @@ def unroll(loop: ir.Operation, inductions: list[int]) -> None:
     body = loop.regions[0].blocks[0]
     *operations, end = operations_of(body)
     induction, *arguments = body.arguments
-    carried = list(loop.operands)[_BOUNDS:]
+    carried = list(loop.operands)[FOR_BOUNDS:]
     builder = OperationBuilder(loop)
     for number in inductions:
         value = ir.IntegerAttr.get(induction.type, number)

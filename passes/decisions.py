@@ -108,6 +108,20 @@ class DecisionLog:
             )
         return True
 
+    def conflict_cycles_left(self, function: str = "") -> int | None:
+        """Returns the conflict cycles that the decisions that stand leave in a workgroup.
+
+        They are those of one function, or of all where none is named. Returns None where a decision
+        does not say them.
+        """
+        left = [
+            each.conflict_cycles_after
+            for each in self.decisions
+            if function in ("", each.function) and self.stands(each)
+        ]
+        known = [each for each in left if each is not None]
+        return sum(known) if len(known) == len(left) else None
+
     def to_json(self) -> str:
         """Returns the log as a JSON document, `{"version": 1, "decisions": [...]}`."""
         decisions = [d.to_json() | {"stands": self.stands(d)} for d in self.decisions]

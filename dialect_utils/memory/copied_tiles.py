@@ -52,9 +52,8 @@ def merge_copied_tiles(function: ir.Operation, sink: DiagnosticSink) -> None:
 def _copied(write: ir.Operation) -> ir.Value | None:
     """Returns the tensor that a write copies as a whole into a fresh allocation.
 
-    Returns None if the write does anything else.
-
-    These are the conditions under which MLIR folds the write (`TransferWriteOp::fold`).
+    Returns None if the write does anything else. The conditions are those under which MLIR folds
+    the write (`TransferWriteOp::fold`).
     """
     read, copy = defining_operation(write.operands[0]), defining_operation(write.operands[1])
     if read is None or copy is None or op_name(read) != "vector.transfer_read":

@@ -89,10 +89,7 @@ def emulate(kernel: Kernel, text: str, mitigation: str) -> Run:
     run = run_emulated(text, flags, "stock", input_arrays(kernel), edits=edits, decisions=log)
     (record,) = run.records
     (verified,) = map(count.cycles, count.found)
-    left = [each.conflict_cycles_after for each in log if log.stands(each)]
-    known = [each for each in left if each is not None]
-    decided = sum(known) if len(known) == len(left) else None
-    return Run(run.outputs, record, tuple(log), decided, verified)
+    return Run(run.outputs, record, tuple(log), log.conflict_cycles_left(), verified)
 
 
 def run_correctly(kernel: Kernel, text: str, mitigation: str) -> Run:
