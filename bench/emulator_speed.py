@@ -18,11 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from ..bank_model.targets import target
-from ..dialect_utils.dtypes import dtype_of
 from ..emulator.assembly import parse_assembly
 from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
+from ..runtime.dtypes import dtype_of
 from ..sweep.kernels import Attention, swept_attentions
 from .runs import compile_kernel
 

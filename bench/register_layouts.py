@@ -37,12 +37,12 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from ..dialect_utils.dtypes import dtype_of
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
 from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.compile import compile
 from ..iree_plugin.temporary_files import temporary_directory
+from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.engine import Workers

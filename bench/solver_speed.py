@@ -38,7 +38,7 @@ from ..dialect_utils.operations import operations_in
 from ..iree_plugin.compile import CompileError, compile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext
-from ..passes.hint_vector_allocs import HintVectorAllocs
+from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from ..sweep.progress import tracked

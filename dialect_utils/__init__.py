@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Typed, immutable views of IREE and MLIR attributes and ops, and small rewriting helpers."""
+"""What an IREE function says, as typed views of attributes and ops, and how IR is written."""

@@ -19,7 +19,7 @@ from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.memory.memref_types import lds_bytes, type_of
 from ..passes.base import FunctionPass
 from ..passes.decisions import Action
-from ..passes.hint_ownership import has_hints
+from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings, joined_flags
 from .device_functions import DeviceFunction, device_functions
 from .mitigation import mitigation_edits, verifying_edits

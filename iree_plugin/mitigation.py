@@ -14,30 +14,30 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 
 from ..dialect_utils.operations import attributes_of, operations_in
-from ..passes.absorb_swizzle_hints import AbsorbSwizzleHints
-from ..passes.align_lds_accesses import AlignLdsAccesses
+from ..passes.accesses.align_lds_accesses import AlignLdsAccesses
+from ..passes.accesses.join_lds_accesses import JoinLdsAccesses
+from ..passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.base import FunctionPass
-from ..passes.defer_lane_sums import DeferLaneSums
-from ..passes.flatten_swizzle_hints import FlattenSwizzleHints
-from ..passes.form_ldmatrix import FormLdmatrix
-from ..passes.hint_vector_allocs import HintVectorAllocs
-from ..passes.join_lds_accesses import JoinLdsAccesses
-from ..passes.native_bf16 import NativeBf16
-from ..passes.native_exp2 import NativeExp2
-from ..passes.order_products import OrderProducts
-from ..passes.overlap_copies import OverlapCopies
-from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
-from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
-from ..passes.reload_operands import ReloadOperands
-from ..passes.rename_contractions import RenameContractions
-from ..passes.rename_registers import RenameRegisters
-from ..passes.resolve_swizzle_hints import ResolveSwizzleHints
-from ..passes.retile import Retile, RetileMode
-from ..passes.swizzle_lds_allocs import SwizzleLdsAllocs
-from ..passes.transpose_bytes import TransposeBytes
-from ..passes.transpose_products import TransposeProducts
-from ..passes.verify_lds_conflicts import VerifyLdsConflicts
-from ..passes.warn_unhinted_allocs import WarnUnhintedAllocs
+from ..passes.contractions.rename_contractions import RenameContractions
+from ..passes.contractions.transpose_bytes import TransposeBytes
+from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.fragments.order_products import OrderProducts
+from ..passes.fragments.reload_operands import ReloadOperands
+from ..passes.numerics.native_bf16 import NativeBf16
+from ..passes.numerics.native_exp2 import NativeExp2
+from ..passes.overlap.overlap_copies import OverlapCopies
+from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
+from ..passes.registers.defer_lane_sums import DeferLaneSums
+from ..passes.registers.rename_registers import RenameRegisters
+from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
+from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
+from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
+from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
+from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from ..passes.tiles.retile import Retile, RetileMode
+from ..passes.tiles.transpose_products import TransposeProducts
 from .compile_settings import Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS

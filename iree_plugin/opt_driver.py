@@ -18,7 +18,6 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import target
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
-from ..dialect_utils.expected_diagnostics import ExpectedDiagnostics
 from ..dialect_utils.operations import operations_in
 from ..passes.base import PassContext
 from ..passes.pipeline_text import (
@@ -33,6 +32,7 @@ from ..passes.pipeline_text import (
 from .atomic_file import check_output, is_stream_or_device, is_terminal, write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
+from .expected_diagnostics import ExpectedDiagnostics
 from .input_text import SPLIT_MARKER, STDIN_NAME, InputText
 from .native_passes import read_pipeline, with_all_options
 from .replay import IrPrinting, PassRunner, ReplayError

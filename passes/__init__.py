@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One file per pass, one registry, and the pipelines that combine them."""
+"""A folder per capability with its passes and what only they use; the registry; the policies."""

@@ -5,30 +5,30 @@ from __future__ import annotations
 
 import difflib
 
-from .absorb_swizzle_hints import AbsorbSwizzleHints
-from .align_lds_accesses import AlignLdsAccesses
+from .accesses.align_lds_accesses import AlignLdsAccesses
+from .accesses.join_lds_accesses import JoinLdsAccesses
+from .accesses.verify_lds_conflicts import VerifyLdsConflicts
 from .base import FunctionPass
-from .defer_lane_sums import DeferLaneSums
-from .flatten_swizzle_hints import FlattenSwizzleHints
-from .form_ldmatrix import FormLdmatrix
-from .hint_vector_allocs import HintVectorAllocs
-from .join_lds_accesses import JoinLdsAccesses
-from .native_bf16 import NativeBf16
-from .native_exp2 import NativeExp2
-from .order_products import OrderProducts
-from .overlap_copies import OverlapCopies
-from .pad_unhinted_allocs import PadUnhintedAllocs
-from .reinsert_swizzle_hints import ReinsertSwizzleHints
-from .reload_operands import ReloadOperands
-from .rename_contractions import RenameContractions
-from .rename_registers import RenameRegisters
-from .resolve_swizzle_hints import ResolveSwizzleHints
-from .retile import Retile
-from .swizzle_lds_allocs import SwizzleLdsAllocs
-from .transpose_bytes import TransposeBytes
-from .transpose_products import TransposeProducts
-from .verify_lds_conflicts import VerifyLdsConflicts
-from .warn_unhinted_allocs import WarnUnhintedAllocs
+from .contractions.rename_contractions import RenameContractions
+from .contractions.transpose_bytes import TransposeBytes
+from .fragments.form_ldmatrix import FormLdmatrix
+from .fragments.order_products import OrderProducts
+from .fragments.reload_operands import ReloadOperands
+from .numerics.native_bf16 import NativeBf16
+from .numerics.native_exp2 import NativeExp2
+from .overlap.overlap_copies import OverlapCopies
+from .padding.pad_unhinted_allocs import PadUnhintedAllocs
+from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
+from .registers.defer_lane_sums import DeferLaneSums
+from .registers.rename_registers import RenameRegisters
+from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
+from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
+from .swizzles.hint_vector_allocs import HintVectorAllocs
+from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
+from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
+from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from .tiles.retile import Retile
+from .tiles.transpose_products import TransposeProducts
 
 PASSES: tuple[type[FunctionPass], ...] = (
     Retile,

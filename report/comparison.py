@@ -15,7 +15,7 @@ from ..iree_plugin.mitigation import STOCK_PAD_PASS
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
-from ..passes.pad_unhinted_allocs import PadUnhintedAllocs
+from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_mod
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
-from ..passes.swizzle_lds_allocs import swizzle_refusals
+from ..passes.swizzles.swizzle_lds_allocs import swizzle_refusals
 
 LAYOUTS = ("before", "padded", "standing", "chosen")
 

@@ -27,8 +27,8 @@ from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import LDMATRIX_PASS, Action, Decision, DecisionLog
-from ..passes.form_ldmatrix import FormLdmatrix
-from ..passes.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .conflict_report import (
     AllocationReport,
     FunctionReport,

@@ -10,7 +10,6 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
-from ..dialect_utils.memory.unread_lds import unread_lds
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
@@ -20,6 +19,7 @@ from .conflict_report import (
     functions_in,
     report_function,
 )
+from .unread_lds import unread_lds
 
 A_DEVICE = "such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
 ASK_FOR_A_COMPILE = f"to compile it, name the device, {A_DEVICE}"

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import element_type_of, packed
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_arguments import LDS_POINTER, POINTER, VALUE
 from ..emulator.kernel_metadata import KernelArgument
 from .calls import InputTypeError, as_element_type, type_text
+from .dtypes import element_type_of, packed
 from .values import ValueTextError, parse_values
 
 Array = npt.NDArray[Any]

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dialect_utils.dtypes import unpacked
 from ..emulator.assembly import Kernel, parse_kernel
 from ..emulator.counters import totals
 from ..emulator.dispatch import Dispatch, size_text
@@ -42,6 +41,7 @@ from .argument_values import (
     value_bytes,
 )
 from .dispatch_record import DispatchRecord, run_dispatch, sampled_workgroups
+from .dtypes import unpacked
 from .triton_cache import Parameter, TritonKernel, kernel_beside
 
 

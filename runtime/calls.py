@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import bits_of, dtype_of, element_type_of, is_integer
+from .dtypes import bits_of, dtype_of, element_type_of, is_integer
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from ..dialect_utils.dtypes import is_integer, packed
 from ..dialect_utils.operations import operations_in
+from .dtypes import is_integer, packed
 from .host_values import Array, HostProgramError, host_dtype, plain_value
 
 _BLOB = re.compile(r'^\s*("(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.MULTILINE)

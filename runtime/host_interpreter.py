@@ -11,7 +11,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import SourceLocation
-from ..dialect_utils.dtypes import is_integer, packed
+from .dtypes import is_integer, packed
 from .host_constants import constant_bytes
 from .host_scalars import SCALAR_OPS
 from .host_values import (

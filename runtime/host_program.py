@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from iree.compiler import ir
 
-from ..dialect_utils.dtypes import element_type_of, packed_size, unpacked
 from .calls import InputTypeError, as_element_type, callable_names
+from .dtypes import element_type_of, packed_size, unpacked
 from .host_constants import resource_blobs
 from .host_interpreter import HostModule, Interpreter
 from .host_values import (

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from ..dialect_utils.dtypes import ElementTypeError, dtype_of
+from .dtypes import ElementTypeError, dtype_of
 
 
 class HostProgramError(RuntimeError):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import dtype_of, element_type_of
 from .calls import InputTypeError, as_element_type, callable_names, declared_element_types
+from .dtypes import dtype_of, element_type_of
 from .parameters import Parameters
 
 if TYPE_CHECKING:

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import (
+from ..iree_plugin.atomic_file import write_output
+from .calls import InputTypeError, as_element_type, type_text
+from .dtypes import (
     ElementTypeError,
     bits_of,
     dtype_of,
@@ -31,8 +33,6 @@ from ..dialect_utils.dtypes import (
     packed_size,
     unpacked,
 )
-from ..iree_plugin.atomic_file import write_output
-from .calls import InputTypeError, as_element_type, type_text
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dialect_utils.dtypes import dtype_of
+from ..runtime.dtypes import dtype_of
 
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

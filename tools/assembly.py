@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 def run_assembly_file(settings: AssemblySettings) -> int:
     """Runs the kernel, and shows what was asked for; returns the exit code."""
-    from ..dialect_utils.dtypes import ElementTypeError
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..runtime.argument_values import ArgumentError
     from ..runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
+    from ..runtime.dtypes import ElementTypeError
     from ..runtime.triton_cache import TritonCacheError
     from ..runtime.values import ValueTextError, array_path, parse_values
 

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(settings: RunSettings) -> int:
-    from ..dialect_utils.dtypes import ElementTypeError
+    from ..runtime.dtypes import ElementTypeError
     from ..runtime.parameters import ParameterError
     from ..runtime.runtime_device import RuntimeDeviceError, set_driver_flags
     from ..runtime.values import ValueTextError, array_path, parse_values

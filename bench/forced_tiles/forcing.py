@@ -12,16 +12,16 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.attention_tiles import AttentionTiling, warp_tiled_attention
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.product_tiles import warp_tiled_product
 from ...iree_plugin.compile import compile
 from ...iree_plugin.compile_settings import Mode
 from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
 from ...passes.base import FunctionPass, PassContext
-from ...passes.retile import Retile
-from ...passes.tile_choice import Tile, Tiled, tile_time
+from ...passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
+from ...passes.tiles.product_tiles import warp_tiled_product
+from ...passes.tiles.retile import Retile
+from ...passes.tiles.tile_choice import Tile, Tiled, tile_time
 from ...sweep.cases import target_flags
 from .pairs import TiledKernel, Tiling
 

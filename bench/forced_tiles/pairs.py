@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialect_utils.attention_tiles import AttentionTiling
-from ...dialect_utils.product_tiles import ProductTiling
+from ...passes.tiles.attention_tiles import AttentionTiling
+from ...passes.tiles.product_tiles import ProductTiling
 from ...sweep.kernels import Attention, Kernel, Matmul
 
 Tiling = AttentionTiling | ProductTiling

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from ...dialect_utils.dtypes import dtype_of
 from ...iree_plugin.compile import compile
+from ...runtime.dtypes import dtype_of
 from ...sweep.cases import target_flags
 from ...sweep.kernels import Attention, Kernel, Matmul
 from ...sweep.rows import installed_versions

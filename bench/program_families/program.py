@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dialect_utils.dtypes import dtype_of
 from ...emulator.chips import EMULATED_CHIPS
+from ...runtime.dtypes import dtype_of
 
 Array = npt.NDArray[Any]
 Input = Callable[[np.random.Generator], Array]

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ..element_moves import Move, element_count, moves_of
 from ..element_types import element_bits
 from ..operations import defining_operation
-from ..vectors.element_moves import Move, element_count, moves_of
 from .memref_types import is_workgroup_memref
 
 MMA = "nvgpu.mma.sync"

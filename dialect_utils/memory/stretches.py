@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
+from ..element_moves import is_move
 from ..operations import operations_of
-from ..vectors.element_moves import is_move
 from .lds_ops import Access, View, row_of
 from .memref_types import is_memref
 from .mma_operands import MMA

@@ -20,8 +20,8 @@ from bankwise.dialect_utils.operations import symbol_of
 from bankwise.iree_plugin.compile_settings import Mode
 from bankwise.iree_plugin.mitigation import mitigation_edits, verifying_edits
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.passes.accesses.verify_lds_conflicts import standing_accesses
 from bankwise.passes.base import FunctionPass, PassContext
-from bankwise.passes.verify_lds_conflicts import standing_accesses
 
 Key = tuple[str, int]
 """("read" or "write", bytes of a lane in one access)."""

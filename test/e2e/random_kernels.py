@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.targets import AccessKind
-from bankwise.dialect_utils.dtypes import dtype_of
+from bankwise.runtime.dtypes import dtype_of
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

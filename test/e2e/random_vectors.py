@@ -22,7 +22,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from bankwise.bank_model.nested_layout import NestedLayout
-from bankwise.dialect_utils.dtypes import dtype_of
+from bankwise.runtime.dtypes import dtype_of
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]

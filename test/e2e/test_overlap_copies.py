@@ -9,7 +9,7 @@ import pytest
 
 from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
-from bankwise.passes.verify_lds_conflicts import VerifyLdsConflicts
+from bankwise.passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Kernel, Matmul
 

@@ -10,7 +10,7 @@ import pytest
 from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.passes.decisions import Action, Decision, DecisionLog
-from bankwise.passes.reload_operands import ReloadOperands
+from bankwise.passes.fragments.reload_operands import ReloadOperands
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
 

@@ -14,7 +14,7 @@ from bankwise.bench.emulated_runs import MarkingDevice, written
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
 from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
-from bankwise.passes import contraction_renaming
+from bankwise.passes.contractions import contraction_renaming
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
@@ -163,6 +163,8 @@ def test_one_transfer_that_is_left_out_makes_the_result_wrong(
             for each in self._sites:
                 each.finish((1,) * len(merges) if each is renamed[site] else merges)
 
-    monkeypatch.setattr("bankwise.passes.rename_contractions.ContractionSearch", Forgetful)
+    monkeypatch.setattr(
+        "bankwise.passes.contractions.rename_contractions.ContractionSearch", Forgetful
+    )
     wrong = emulate(kernel.source(), "gfx942", operands, reductions).outputs[0]
     assert largest_error(kernel, operands, wrong) > 1000 * TOLERANCE["f32"]

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 
 import bankwise
-from bankwise.dialect_utils.vectors import register_moves
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.renaming_choice import RenamedMeeting, RenamingSearch
+from bankwise.passes.registers import register_moves
+from bankwise.passes.registers.renaming_choice import RenamedMeeting, RenamingSearch
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, dtype_of

@@ -18,15 +18,15 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 import bankwise
-from bankwise.dialect_utils.attention_tiles import AttentionTiling, warp_tiled_attention
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.dialect_utils.product_tiles import ProductTiling, warp_tiled_product
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import open_source, settings_of
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
+from bankwise.passes.tiles.product_tiles import ProductTiling, warp_tiled_product
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul, dtype_of, random_operands
@@ -142,7 +142,7 @@ def test_retile_on_has_the_same_bits() -> None:
 def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest tile is predicted to be the best, and to need no LDS."""
     monkeypatch.setattr(
-        "bankwise.passes.tile_choice.Circumstances.time",
+        "bankwise.passes.tiles.tile_choice.Circumstances.time",
         lambda self, work: 1.0 / work.lds_bytes,
     )
     kernel = Attention(1, 256, 256, "f16")

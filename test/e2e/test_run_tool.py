@@ -16,10 +16,10 @@ import pytest
 from iree.compiler import ir
 from iree.runtime import ParameterIndex
 
-from bankwise.dialect_utils.dtypes import dtype_of
 from bankwise.emulator.errors import EmulationError
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.runtime_device import device_answers
 from bankwise.sweep.cases import target_flags

@@ -81,14 +81,35 @@ def test_imports_by_name_are_seen(tmp_path: Path):
 def test_a_pass_imports_no_other_pass() -> None:
     passes = {each.__module__ for each in PASSES}
     found = {
-        f"{path.name} imports {target[1]}"
+        f"{path.name} imports {target[2]}"
         for path in modules("passes")
         # The registry is the list of all passes.
         if path.name != "registry.py"
         for target in imported(path)
-        if ".".join(("bankwise", *target[:2])) in passes
+        if ".".join(("bankwise", *target[:3])) in passes
     }
     assert not found
+
+
+def place(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the folder of a module that lies in a folder of its room, else the module itself."""
+    return (parts[0], parts[1].removesuffix(".py"))
+
+
+@pytest.mark.parametrize("room", sorted({*BELOW} - {"emulator", "tiles"}))
+def test_no_folders_of_a_room_import_each_other(room: str) -> None:
+    """A file at the top of a room lies below the folders that import it, or above them."""
+    arrows = {
+        (place(path.relative_to(ROOT).parts), place(target))
+        for path in modules(room)
+        for target in imported(path)
+        if target[0] == room
+    }
+    left = {(one, other) for one, other in arrows if one != other}
+    # Who imports nothing is taken away until nobody is left, or a circle.
+    while lowest := {other for _, other in left} - {one for one, _ in left}:
+        left = {(one, other) for one, other in left if other not in lowest}
+    assert not left
 
 
 def test_every_room_has_its_rules() -> None:

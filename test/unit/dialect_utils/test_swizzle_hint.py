@@ -22,7 +22,7 @@ from bankwise.dialect_utils import swizzle_hint
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
 from bankwise.dialect_utils.swizzle_hint import parse_swizzle
 from bankwise.passes.base import PassContext
-from bankwise.passes.resolve_swizzle_hints import ResolveSwizzleHints
+from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.report.conflict_report import shown_layout
 from bankwise.test.unit.index_evaluator import evaluate
 

@@ -15,9 +15,9 @@ from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.mitigation import MODES, mitigation_edits
 from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit
 from bankwise.iree_plugin.recording import Recording, load_recordings
-from bankwise.passes.form_ldmatrix import FormLdmatrix
-from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
-from bankwise.passes.swizzle_plan import SwizzlingPass
+from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
+from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzles.swizzle_plan import SwizzlingPass
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from iree.compiler.api import Session
 from bankwise.dialect_utils.operations import children
 from bankwise.iree_plugin.tuning_spec import tuning_spec
 from bankwise.passes.base import PassContext
-from bankwise.passes.retile import Retile, RetileMode
+from bankwise.passes.tiles.retile import Retile, RetileMode
 
-from ..dialect_utils.configured_kernels import AttentionIr, MatmulIr
+from ..passes.tiles.configured_kernels import AttentionIr, MatmulIr
 
 MATMUL = MatmulIr(m=4096, n=4096, k=4096)
 

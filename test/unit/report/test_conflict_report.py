@@ -16,7 +16,7 @@ from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
 from bankwise.dialect_utils.memory.allocation_layout import standing_layout
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.passes.base import PassContext
-from bankwise.passes.swizzle_lds_allocs import SwizzleLdsAllocs
+from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.report.conflict_report import (
     AllocationReport,
     FunctionReport,

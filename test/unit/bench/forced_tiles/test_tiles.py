@@ -17,8 +17,8 @@ from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predic
 from bankwise.bench.forced_tiles.pairs import TiledKernel, emulated_pairs, label, timed_pairs
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
-from bankwise.dialect_utils.attention_tiles import AttentionTiling
-from bankwise.dialect_utils.product_tiles import ProductTiling
+from bankwise.passes.tiles.attention_tiles import AttentionTiling
+from bankwise.passes.tiles.product_tiles import ProductTiling
 from bankwise.sweep.kernels import Attention, Matmul
 
 SMALL = TiledKernel(

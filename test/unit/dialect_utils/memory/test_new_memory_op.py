@@ -17,8 +17,8 @@ from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from bankwise.dialect_utils.memory.lds_ops import Access, Footprint, Offset, View
 from bankwise.passes.base import PassContext
-from bankwise.passes.pad_unhinted_allocs import PadUnhintedAllocs
-from bankwise.passes.swizzle_lds_allocs import SwizzleLdsAllocs
+from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
 LDS = "#gpu.address_space<workgroup>"
 TILE = f"memref<64x32xf32, {LDS}>"

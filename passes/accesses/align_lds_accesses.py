@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-align-lds-accesses`: vector accesses to the LDS say how they are aligned.
+
+    %o = affine.apply affine_map<(w) -> (w * 16)>(%w)
+    vector.store %v, %a[%o] : memref<32xf32, #ws>, vector<8xf32>
+
+becomes a store with `alignment = 16`, and so does the allocation. The layouts of this package are
+chosen for wide LDS instructions, which the backend issues only for addresses that it can prove
+aligned (`dialect_utils/memory/stated_alignment.py`). Accesses that a swizzle has moved say it
+already; here the others do, of allocations that stay plain or are padded.
+
+Some operations fault where their addresses are not aligned (`dialect_utils/memory/lds_ops.py`). No
+layout of ours moves them to such an address. Where the program itself has, a warning says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal, location_at
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import Launch, launch_of
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
+from ...dialect_utils.memory.lds_ops import (
+    Access,
+    Misaligned,
+    access_row,
+    in_elements,
+    promised_alignment,
+    required_alignment,
+)
+from ...dialect_utils.memory.lds_reading import (
+    check_aligned,
+    read_allocations,
+)
+from ...dialect_utils.memory.memref_types import static_strides, type_of
+from ...dialect_utils.memory.stated_alignment import state_alignment
+from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, stowed_attributes
+from ..base import FunctionPass, PassContext
+from ..swizzles.hint_ownership import are_hints_marked
+
+
+@dataclass(frozen=True)
+class AlignLdsAccesses(FunctionPass):
+    """States the alignment of vector loads and stores in LDS allocations where it is known.
+
+    What was stated before stays if it is more. Accesses to anything that may be other memory are
+    left alone.
+    """
+
+    name: ClassVar[str] = "bankwise-align-lds-accesses"
+    summary: ClassVar[str] = "state how vector accesses to LDS allocations are aligned"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has LDS allocations that are not the stock compiler's affair.
+
+        Those with hints of its own are: where a function has no others, the stage is left to it.
+        """
+        allocations = lds_allocations(function)
+        if are_hints_marked(function):
+            return bool(allocations)
+        return any(not stowed_attributes(allocation) for allocation in allocations)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Adds `alignment` attributes; never fails."""
+        function = function.operation
+        if not lds_allocations(function):
+            return
+        with function.context:
+            launch = launch_of(function)
+            operations = operations_in(function)
+            rows = [(op, row) for op in operations if (row := access_row(op))]
+            bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
+            # Loads and stores whose address is less aligned are split. Others fault.
+            may_fault = any(row.alignment and not row.states_alignment for _, row in rows)
+            if launch and may_fault and not _are_aligned(operations, bits):
+                _warn_of_misaligned(function, launch, context)
+            for operation, row in rows:
+                if row.states_alignment:
+                    _align(operation, row, bits)
+
+
+def _are_aligned(operations: Sequence[ir.Operation], bits: IndexBits) -> bool:
+    """Returns whether the bits of indices show that no access can fault.
+
+    They show it sooner than the addresses of all lanes. Where they do not, it may still be so.
+    """
+    return all(_is_aligned(each, bits) for each in operations if required_alignment(each) > 1)
+
+
+def _is_aligned(operation: ir.Operation, bits: IndexBits) -> bool:
+    """Returns whether an access has the alignment that it needs, by its indices alone.
+
+    That can be told of accesses to an LDS allocation itself, which are behind no swizzle.
+    """
+    row = access_row(operation)
+    number = None if row is None else row.buffer_operand(operation)
+    if row is None or number is None or row.footprint is None:
+        return False
+    buffer = operation.operands[number]
+    allocation = defining_operation(buffer)
+    if allocation is None or not is_lds_allocation(allocation):
+        return False
+    kind = type_of(buffer)
+    width, strides = element_bits(kind.element_type), static_strides(kind)
+    if STOWED_SWIZZLE in allocation.attributes or width is None or strides is None:
+        return False
+    try:
+        footprint = row.footprint(operation)
+    except Refusal:
+        return False
+    if footprint.wave_elements:
+        return False
+    multiple = bits.multiple(footprint.indices, strides)
+    return multiple % in_elements(required_alignment(operation), width) == 0
+
+
+def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassContext) -> None:
+    """Warns of accesses that fault at the addresses that the program has chosen."""
+    for allocation in read_allocations(function, launch):
+        if allocation.tile is None:
+            continue
+        for access in allocation.accesses:
+            try:
+                check_aligned(allocation, access)
+            except Misaligned as fault:
+                context.sink.warning(location_at(access.location, function), fault.reason)
+                break
+
+
+def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
+    number = row.buffer_operand(operation)
+    assert number is not None
+    buffer = operation.operands[number]
+    allocations = _lds_allocations_of(buffer)
+    strides = static_strides(type_of(buffer))
+    if not allocations or strides is None:
+        return
+    multiple = bits.multiple(list(operation.operands)[number + 1 :], strides)
+    promised = promised_alignment(operation)
+    state_alignment(operation, buffer, multiple, allocations, bits, promised)
+
+
+def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
+    """Returns what `buffer` may be a part of; nothing where that may be other memory than LDS."""
+    try:
+        owners = [defining_operation(root) for root in roots_of(buffer)]
+    except Refusal:
+        return []
+    found = [owner for owner in owners if owner is not None and is_lds_allocation(owner)]
+    return found if len(found) == len(owners) else []

@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-join-lds-accesses`: neighbouring elements are loaded and stored at once.
+
+Unrolled copies often store what they have fetched element by element:
+
+    vector.store %a, %tile[%row, %c0] : vector<1xf16>
+    vector.store %b, %tile[%row, %c1] : vector<1xf16>    ->   %v = vector.from_elements %a, %b, ...
+    ...                                                       vector.store %v, %tile[%row, %c0]
+
+LLVM joins such accesses if it can prove that they are neighbours and that their addresses are
+aligned, and it often cannot: it joined none of the 16 stores of a convolution's tile, and each of
+them had conflicts that the joint store does not have. Here both are proven by the values of the
+indices in every lane, before a layout is chosen, so that the layout is chosen for the accesses that
+the program executes.
+
+LLVM unrolls loops too, and joins what different iterations access. So a loop of at most
+`MOST_UNROLLED` iterations is unrolled here if that brings neighbours together:
+
+    scf.for %i = %c0 to %c4 step %c1 { %v = memref.load %tile[4 * thread + %i] ... }
+
+Accesses are joined if they are to one buffer, if in every lane and iteration each begins where the
+one before it ends, and if the joint one has a power of two of bytes, up to 16, and begins at a
+multiple of them. A joint store stands where the last of the stores stood, a joint load where the
+first of the loads stood. Between these there is nothing that may touch the same memory, no barrier,
+and no operation with regions. Accesses behind swizzle hints stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import gcd, prod
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.errors import is_power_of_two
+from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.targets import AccessKind
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_builder import ElementBuilder
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import launch_of
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.index_builder import constant_value
+from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
+from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
+from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
+from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
+from ...dialect_utils.memory.lds_ops import access_row
+from ...dialect_utils.memory.memref_types import (
+    is_memref,
+    is_workgroup_memref,
+    shown_type,
+    static_strides,
+    type_of,
+)
+from ...dialect_utils.memory.stretches import leaves_memory_alone
+from ...dialect_utils.operations import (
+    defining_operation,
+    operations_in,
+    operations_of,
+    parents_of,
+    segments_of,
+)
+from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
+from ..base import FunctionPass, PassContext
+from .unrolled_loops import FOR, is_flat, unroll
+
+_KINDS = {
+    "vector.load": AccessKind.READ,
+    "memref.load": AccessKind.READ,
+    "vector.transfer_read": AccessKind.READ,
+    "vector.store": AccessKind.WRITE,
+    "memref.store": AccessKind.WRITE,
+    "vector.transfer_write": AccessKind.WRITE,
+}
+"""The operations that are joined."""
+
+
+@dataclass(frozen=True)
+class JoinLdsAccesses(FunctionPass):
+    """Joins loads, and stores, of neighbouring elements of an LDS allocation."""
+
+    name: ClassVar[str] = "bankwise-join-lds-accesses"
+    summary: ClassVar[str] = "load and store neighbouring LDS elements at once"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether a block of `function` accesses an LDS buffer twice in the same way.
+
+        A block in a loop may do so from one iteration to the next.
+        """
+        function = function.operation
+        accesses = (each for each in operations_in(function, *_KINDS) if _accesses_lds(each))
+        if any(each.parent.name == FOR and is_flat(each.parent) for each in accesses):
+            return True
+        return any(True for _ in _blocks_with_accesses(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites accesses; never fails."""
+        function = function.operation
+        launch = launch_of(function)
+        if launch is None or not lds_allocations(function):
+            return
+        joined: dict[tuple[frozenset[ir.Operation], AccessKind], tuple[int, int]] = {}
+        with function.context:
+            _unroll_loops(function, LaneEvaluator(launch))
+            evaluator = LaneEvaluator(launch)
+            reader = _Reader(evaluator, IndexBits(function, evaluator))
+            for block in list(_blocks_with_accesses(function)):
+                for stretch in list(reader.stretches(block)):
+                    for chunk in list(_chunks(stretch)):
+                        key = chunk[0].allocations, chunk[0].kind
+                        before, after = joined.get(key, (0, 0))
+                        joined[key] = before + len(chunk), after + 1
+                        _emit(chunk)
+            for (allocations, kind), (before, after) in joined.items():
+                allocation = min(allocations, key=lambda each: str(each.location))
+                what = "loads" if kind is AccessKind.READ else "stores"
+                text = f"of {shown_type(type_of(allocation))} {before} {what} become {after} wider"
+                context.sink.remark(allocation.location, text)
+
+
+@dataclass(frozen=True, eq=False)
+class _Narrow:
+    """A load or store of consecutive elements that may be joined with others.
+
+    Attributes:
+        place: the number of the operation in its block.
+        allocations: what the buffer may be a part of.
+        run: what is equal for accesses that may be joined: whether they are transfers, the buffer,
+            all indices but the last, and how the last one differs between lanes and iterations.
+        first: the last index, without what `run` says of it.
+        count: elements of a lane.
+        multiple: the access lies at a multiple of so many elements; 0 is a multiple of everything.
+    """
+
+    operation: ir.Operation
+    place: int
+    kind: AccessKind
+    buffer: ir.Value
+    allocations: frozenset[ir.Operation]
+    run: Hashable
+    first: int
+    count: int
+    element_bytes: int
+    multiple: int
+
+    @property
+    def end(self) -> int:
+        """Returns the place behind the last element, counted as `first` is."""
+        return self.first + self.count
+
+    def may_overlap(self, other: _Narrow) -> bool:
+        """Returns whether one lane may access an element by both."""
+        if self.run == other.run:
+            return self.first < other.end and other.first < self.end
+        return not self.allocations.isdisjoint(other.allocations)
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where the memory of a buffer may come from.
+
+    Attributes:
+        allocations: the LDS allocations among them.
+        is_plain: whether these are all, and no swizzle hint stands on the way.
+    """
+
+    allocations: frozenset[ir.Operation]
+    is_plain: bool
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the accesses of a function."""
+
+    evaluator: LaneEvaluator
+    bits: IndexBits
+    _origins: dict[ir.Value, _Origin | None] = field(default_factory=dict)
+
+    def stretches(self, block: ir.Block) -> Iterator[list[_Narrow]]:
+        """Yields the accesses of a block in stretches of one kind that may move past each other.
+
+        Loads may move as long as nothing stores. Stores may move as long as nothing loads and no
+        store between them overlaps them, which `_may_join` checks.
+        """
+        stretch: list[tuple[int, ir.Operation]] = []
+        last: AccessKind | None = None
+        for place, operation in enumerate(operations_of(block)):
+            if self._leaves_lds_alone(operation):
+                continue
+            kind = _KINDS.get(operation.name)
+            if stretch and kind is not last:
+                yield self._read(stretch)
+                stretch = []
+            if kind is not None:
+                stretch.append((place, operation))
+            last = kind
+        if stretch:
+            yield self._read(stretch)
+
+    def _leaves_lds_alone(self, operation: ir.Operation) -> bool:
+        """Returns whether an operation touches no LDS, does not wait and has no regions."""
+        if access_row(operation) is None or len(operation.regions):
+            return leaves_memory_alone(operation)
+        origins = [self._origin(each) for each in operation.operands if is_memref(each)]
+        return all(each is not None and not each.allocations for each in origins)
+
+    def _read(self, stretch: Sequence[tuple[int, ir.Operation]]) -> list[_Narrow]:
+        """Returns the accesses of a stretch; none if one of them is not known."""
+        buffers = Counter(_buffer_of(operation) for _, operation in stretch)
+        if max(buffers.values()) == 1:
+            return []
+        found: list[_Narrow] = []
+        for place, operation in stretch:
+            access = self._narrow(operation, place)
+            if access is None:
+                return []
+            found.append(access)
+        return found
+
+    def _narrow(self, operation: ir.Operation, place: int) -> _Narrow | None:
+        """Returns what is known of an access; None if that does not suffice to move past it."""
+        row, buffer = access_row(operation), _buffer_of(operation)
+        origin, memory = self._origin(buffer), type_of(buffer)
+        width, strides = element_bits(memory.element_type), static_strides(memory)
+        if row is None or row.footprint is None or origin is None or not origin.is_plain:
+            return None
+        if not width or width % 8 or not strides or strides[-1] != 1 or not _is_row(operation):
+            return None
+        try:
+            footprint = row.footprint(operation)
+        except Refusal:
+            return None
+        patterns: list[tuple[Hashable, int]] = []
+        for index in footprint.indices:
+            values = self.evaluator.evaluate(index)
+            if isinstance(values, Unknown):
+                return None
+            patterns.append(values.pattern())
+        *rows, (columns, first) = patterns
+        count = footprint.extents[-1]
+        if prod(footprint.extents) != count or _elements_of(operation) != count:
+            return None
+        starts = self.bits.multiple(footprint.indices, strides)
+        multiple = gcd(starts, begins_at_multiple_of(buffer, self.bits))
+        run = (row.masks_outside, buffer, tuple(rows), columns)
+        kind, allocations = _KINDS[operation.name], origin.allocations
+        size = width // 8
+        return _Narrow(
+            operation, place, kind, buffer, allocations, run, first, count, size, multiple
+        )
+
+    def _origin(self, buffer: ir.Value) -> _Origin | None:
+        """Returns where the memory of a buffer may come from; None where that is not known."""
+        if buffer not in self._origins:
+            self._origins[buffer] = _origin_of(buffer)
+        return self._origins[buffer]
+
+
+def _origin_of(buffer: ir.Value) -> _Origin | None:
+    try:
+        ways = ways_to(buffer)
+    except Refusal:
+        return None
+    makers = {value: defining_operation(value) for value in ways}
+    known = [each for each in makers.values() if each is not None]
+    roots = [makers[value] for value, sources in ways.items() if not sources]
+    is_hinted = any(is_hint(each) or STOWED_SWIZZLE in each.attributes for each in known)
+    is_plain = not is_hinted and all(map(is_lds_allocation, roots))
+    return _Origin(frozenset(filter(is_lds_allocation, known)), is_plain)
+
+
+def _blocks_with_accesses(function: ir.Operation) -> Iterator[ir.Block]:
+    """Yields the blocks in which two loads, or two stores, of one LDS buffer stand."""
+    seen: set[tuple[ir.Block, ir.Value, AccessKind]] = set()
+    found: set[ir.Block] = set()
+    for operation in operations_in(function, *_KINDS):
+        if not _accesses_lds(operation):
+            continue
+        block = operation.block
+        key = block, _buffer_of(operation), _KINDS[operation.name]
+        if key in seen and block not in found:
+            found.add(block)
+            yield block
+        seen.add(key)
+
+
+def _accesses_lds(operation: ir.Operation) -> bool:
+    return is_workgroup_memref(_buffer_of(operation).type)
+
+
+def _buffer_of(operation: ir.Operation) -> ir.Value:
+    return operation.operands[0 if _KINDS[operation.name] is AccessKind.READ else 1]
+
+
+def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
+    """Unrolls the loops that access neighbours of an LDS buffer in different iterations."""
+    loops: dict[ir.Operation, None] = {}
+    for operation in operations_in(function, *_KINDS):
+        loop = operation.parent
+        if loop.name != FOR or loop in loops or not _accesses_lds(operation):
+            continue
+        if is_flat(loop) and _iterations_meet(operation, loop, evaluator):
+            loops[loop] = None
+    for loop in loops:
+        lower, _, step = (constant_value(each) for each in list(loop.operands)[:3])
+        trips = evaluator.trip_count(loop)
+        if lower is not None and step is not None and isinstance(trips, int):
+            unroll(loop, [lower + trip * step for trip in range(trips)])
+
+
+def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
+    """Returns whether an access begins in one iteration where it ends in another one."""
+    iterations, row = evaluator.trip_count(loop), access_row(operation)
+    if not isinstance(iterations, int) or not 1 < iterations <= MOST_UNROLLED:
+        return False
+    try:
+        footprint = row.footprint(operation) if row is not None and row.footprint else None
+    except Refusal:
+        return False
+    known = [evaluator.evaluate(each) for each in footprint.indices] if footprint else []
+    values = [each for each in known if isinstance(each, LaneValues)]
+    if footprint is None or not values or len(values) != len(known):
+        return False
+    # The loop right around the access is the innermost, and its axis the last before the lanes.
+    depth = sum(parent.name == FOR for parent in parents_of(loop))
+    inner = [bool(each.loops) and each.loops[-1].depth == depth for each in values]
+    if inner != [*(False for _ in inner[1:]), True]:
+        return False
+    columns = np.moveaxis(values[-1].values, -3, 0)
+    starts = {each.tobytes() for each in columns}
+    return any((each + footprint.extents[-1]).tobytes() in starts for each in columns)
+
+
+def _is_row(operation: ir.Operation) -> bool:
+    """Returns whether an access moves a scalar, or a vector along the buffer's last dimension.
+
+    All elements are accessed, whatever the bounds of the buffer are.
+    """
+    kind = _moved(operation).type
+    if not isinstance(kind, ir.VectorType):
+        return True
+    if not kind.rank or prod(kind.shape) != kind.shape[-1]:
+        return False
+    row = access_row(operation)
+    if row is None or not row.masks_outside:
+        return True
+    attribute = operation.attributes["permutation_map"]
+    bounds = ir.ArrayAttr(operation.attributes["in_bounds"])
+    assert isinstance(attribute, ir.AffineMapAttr)
+    last, dimensions = attribute.value.results[-1], attribute.value.n_dims
+    if not isinstance(last, ir.AffineDimExpr) or last.position != dimensions - 1:
+        return False
+    return not segments_of(operation)[-1] and all(ir.BoolAttr(each).value for each in bounds)
+
+
+def _moved(operation: ir.Operation) -> ir.Value:
+    """Returns the scalar or vector that is loaded or stored."""
+    is_load = _KINDS[operation.name] is AccessKind.READ
+    return operation.results[0] if is_load else operation.operands[0]
+
+
+def _elements_of(operation: ir.Operation) -> int:
+    kind = _moved(operation).type
+    return prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
+
+
+def _chunks(stretch: Sequence[_Narrow]) -> Iterator[list[_Narrow]]:
+    """Yields the accesses that become one, in the order of their elements."""
+    runs: dict[Hashable, dict[int, _Narrow]] = {}
+    for each in stretch:
+        # Of two accesses to the same elements only the first may be joined with others.
+        runs.setdefault(each.run, {}).setdefault(each.first, each)
+    for run in runs.values():
+        left = dict(sorted(run.items()))
+        while left:
+            chunk = _longest(left, next(iter(left)), stretch)
+            for each in chunk:
+                del left[each.first]
+            if len(chunk) > 1:
+                yield chunk
+
+
+def _longest(run: dict[int, _Narrow], first: int, stretch: Sequence[_Narrow]) -> list[_Narrow]:
+    """Returns the most accesses of a run that can become one, the access at `first` being the
+    first of them."""
+    chunk, best = [run[first]], 1
+    while chunk[-1].end in run:
+        chunk.append(run[chunk[-1].end])
+        size = (chunk[-1].end - first) * chunk[0].element_bytes
+        if size > MAX_USEFUL_ALIGNMENT:
+            break
+        is_aligned = chunk[0].multiple * chunk[0].element_bytes % size == 0
+        if is_power_of_two(size) and is_aligned and _may_join(chunk, stretch):
+            best = len(chunk)
+    return chunk[:best]
+
+
+def _may_join(chunk: Sequence[_Narrow], stretch: Sequence[_Narrow]) -> bool:
+    """Returns whether the accesses can move to where the joint one will stand."""
+    places = [each.place for each in chunk]
+    begin, end = min(places), max(places)
+    if chunk[0].kind is AccessKind.READ:
+        # The joint load takes the indices of its first element, which are known there.
+        return chunk[0].place == begin
+    passed = [each for each in stretch if begin < each.place < end and each.place not in places]
+    return not any(each.may_overlap(other) for each in passed for other in chunk)
+
+
+def _emit(chunk: Sequence[_Narrow]) -> None:
+    """Replaces accesses by one."""
+    first = chunk[0]
+    is_load = first.kind is AccessKind.READ
+    at = first if is_load else max(chunk, key=lambda each: each.place)
+    builder = ElementBuilder(at.operation)
+    joint = _joint_type(first, sum(each.count for each in chunk))
+    if is_load:
+        elements = builder.elements(_joint(builder, first.operation, joint).results[0])
+        for each in chunk:
+            begin = each.first - first.first
+            loaded = _moved(each.operation)
+            part = builder.joined(elements[begin : begin + each.count], loaded.type)
+            loaded.replace_all_uses_with(part)
+    else:
+        stored = [part for each in chunk for part in builder.elements(_moved(each.operation))]
+        _joint(builder, first.operation, joint, builder.joined(stored, joint))
+    for each in chunk:
+        each.operation.erase()
+
+
+def _joint_type(first: _Narrow, count: int) -> ir.VectorType:
+    """Returns the type of so many elements; the rank of the vector of a transfer stays."""
+    kind = _moved(first.operation).type
+    rank = kind.rank if isinstance(kind, ir.VectorType) else 1
+    element = type_of(first.buffer).element_type
+    return ir.VectorType.get([1] * (rank - 1) + [count], element, loc=first.operation.location)
+
+
+def _joint(
+    builder: ElementBuilder,
+    like: ir.Operation,
+    kind: ir.VectorType,
+    stored: ir.Value | None = None,
+) -> ir.Operation:
+    """Returns a new access at the place of `like` in its buffer, of another vector."""
+    name = like.name.replace("memref.", "vector.")
+    kept = ("in_bounds", "operandSegmentSizes", "permutation_map")
+    return ir.Operation.create(
+        name,
+        results=[kind] if stored is None else [],
+        operands=[
+            *([] if stored is None else [stored]),
+            *list(like.operands)[stored is not None :],
+        ],
+        attributes={key: like.attributes[key] for key in kept if key in like.attributes},
+        loc=builder.location,
+        ip=builder.point,
+    )

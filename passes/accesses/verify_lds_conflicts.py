@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fails a compile whose LDS accesses have bank conflicts, or may have.
+
+Runs on the final IR, where every access has one flat offset; hints on it are honoured as
+`bankwise-resolve-swizzle-hints` resolves them. An access is judged by one
+execution of one wave, the worst of all waves and trips. An access that cannot be evaluated fails
+too: a check that was not made has not been passed. So does one at an address that its instruction
+cannot take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsAccess
+from ...bank_model.bank_map import BankMap, worst_bank_map
+from ...bank_model.conflicts import phase_costs
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import (
+    MachineAccess,
+    machine_accesses,
+)
+from ...bank_model.targets import Target
+from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
+from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.memory.lds_ops import Misaligned
+from ...dialect_utils.memory.lds_reading import (
+    ReadAllocation,
+    check_aligned,
+    read_allocations,
+)
+from ..base import FunctionPass, PassContext
+
+
+@dataclass(frozen=True)
+class VerifyLdsConflicts(FunctionPass):
+    """Fails for an LDS access with more conflict cycles than allowed, or not known."""
+
+    name: ClassVar[str] = "bankwise-verify-lds-conflicts"
+    summary: ClassVar[str] = "fail where an LDS access has, or may have, bank conflicts"
+
+    max_cycles: int = 0
+    """The most conflict cycles that one wave may have in one execution of an access."""
+
+    def __post_init__(self) -> None:
+        self._expect("max_cycles", self.max_cycles >= 0, "a number of cycles")
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Changes nothing.
+
+        Raises:
+            PassFailure: at the access with the most conflict cycles, or at one that is not known.
+        """
+        function = function.operation
+        with function.context:
+            try:
+                chip, launch = lds_model(function, context.test_target)
+            except Refusal as refusal:
+                if not read_allocations(function, None):
+                    return
+                message = f"LDS accesses cannot be verified: {refusal}"
+                raise PassFailure(function.location, message) from refusal
+            faults: list[_Fault] = []
+            for allocation in read_allocations(function, launch):
+                faults += self._faults(allocation, chip)
+            if faults:
+                worst = max(faults, key=lambda fault: fault.rank)
+                more = len(faults) - 1
+                rest = f" (and {more} more such accesses)" if more else ""
+                raise PassFailure(location_at(worst.location, function), worst.message + rest)
+
+    def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
+        """Yields what is wrong with the accesses to one allocation."""
+        for use in allocation.unknown:
+            yield _Fault(
+                use.location or allocation.location,
+                f"an access to {allocation.type} cannot be verified: {use.reason}",
+            )
+        if allocation.tile is None:
+            return
+        for access, machines in standing_accesses(allocation, chip):
+            try:
+                check_aligned(allocation, access)
+            except Misaligned as fault:
+                yield _Fault(fault.location, fault.reason, misaligned=True)
+                continue
+            if isinstance(machines, InvalidParameterError):
+                text = f"an access to {allocation.type} cannot be counted: {machines}"
+                yield _Fault(access.location or allocation.location, text)
+                continue
+            cycles = _worst_wave(machines)
+            if cycles > self.max_cycles:
+                worst = worst_bank_map(machines)
+                assert worst is not None
+                text = _message(allocation, access, cycles, worst)
+                yield _Fault(access.location or allocation.location, text, cycles)
+
+
+def standing_accesses(
+    allocation: ReadAllocation, chip: Target
+) -> Iterator[tuple[LdsAccess, tuple[MachineAccess, ...] | InvalidParameterError]]:
+    """Yields each known access, with the machine accesses that it becomes.
+
+    Where these are not known, the reason stands in their place.
+    """
+    if allocation.tile is None:
+        return
+    for access in allocation.accesses:
+        try:
+            yield access, machine_accesses(chip, allocation.tile, allocation.layout, access)
+        except InvalidParameterError as error:
+            yield access, error
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """An access that fails the check; `location` is `file:line:column` or empty."""
+
+    location: str
+    message: str
+    cycles: int | None = None
+    """The conflict cycles; None for an access that is not known."""
+    misaligned: bool = False
+    """The access is at an address that its instruction cannot take."""
+
+    @property
+    def rank(self) -> tuple[bool, bool, int]:
+        """Returns what cannot run counts most, what conflicts more than what is not known."""
+        return self.misaligned, self.cycles is not None, self.cycles or 0
+
+
+def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
+    """Returns the conflict cycles of the wave that has most of them."""
+    total: np.ndarray | None = None
+    for machine in machines:
+        costs = phase_costs(machine.instruction, machine.addresses, machine.active)
+        lost = np.maximum(costs - 1, 0).sum(axis=1)
+        total = lost if total is None else total + lost
+    return 0 if total is None or not total.size else int(total.max())
+
+
+def _message(allocation: ReadAllocation, access: LdsAccess, cycles: int, worst: BankMap) -> str:
+    bank = max(worst.conflicting_banks, key=lambda b: len(worst.words_by_bank[b]))
+    words = worst.words_by_bank[bank]
+    lanes = sorted(lane for word in words for lane in word.lanes)
+    plural = "s" if cycles > 1 else ""
+    elements = f"{access.count} element{'s' if access.count > 1 else ''}"
+    return (
+        f"{access.kind.value} of {elements} a lane of {allocation.type} has {cycles} conflict "
+        f"cycle{plural}: {worst.instruction.name} takes {worst.cycles} cycles where lanes "
+        f"{_shown(lanes)} want {len(words)} words of bank {bank}"
+    )
+
+
+def _shown(lanes: list[int]) -> str:
+    """Returns lane numbers as text, without the rest of a long list."""
+    most = 8
+    text = ", ".join(map(str, lanes[:most]))
+    return text if len(lanes) <= most else f"{text}, ... ({len(lanes)} lanes)"

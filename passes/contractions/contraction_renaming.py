@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which indices of distributed products are renamed: those that save cycles or instructions.
+
+A renaming (`bank_model/step_renaming.py`) changes how wide the transfers of its block are, and with
+that what the best layout of every LDS tile is that they touch. So every possible transfer is put
+into the function beside the one that is there, the tiles are traced with all of them, and each
+choice is judged by what the layout policy makes of the tiles with the transfers that it takes:
+
+    cost = LDS cycles + issue slots of LDS instructions,
+
+of all waves of a workgroup, weighted by trips. In the end one of the transfers is adopted, and the
+others are erased. Blocks meet in tiles, as k and the columns of one operand. They are decided in
+turns until nothing changes, each with the others as they are.
+
+A choice is out of the question if a transfer to global memory would touch more blocks of it: the
+coalescing model counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from operator import add
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsTile
+from ...bank_model.coalescing import coalescing
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.issue import layout_cost
+from ...bank_model.register_renaming import WIDEST_BYTES
+from ...bank_model.step_renaming import possible_merges
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.flow import lds_allocations, roots_of
+from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
+from ...dialect_utils.memory.lane_accesses import TracedAccess
+from ...dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
+from ...dialect_utils.memory.memref_types import static_strides, type_of
+from ..layout_policy import KnownTile, LayoutPolicy
+from ..registers.renaming_cost import NOTHING, RenamingCost
+from .index_blocks import BlockEnd, IndexBlock
+from .lane_transfers import LaneTransfer
+from .renamed_scatters import store_side_by_side
+from .renamed_steps import (
+    MergedPair,
+    RenamedTransfer,
+    renamed_transfer,
+)
+
+_MOST_ROUNDS = 3
+"""How often every block is decided at most; blocks that meet in a tile settle in two rounds."""
+
+Merges = tuple[int, ...]
+"""How many steps of each block become neighbours, in the order of the blocks."""
+
+
+@dataclass(frozen=True)
+class BlockDecision:
+    """What became of one block, and why.
+
+    Attributes:
+        merged: how many steps became neighbours; 1 where it was not renamed.
+        before, after: what the tiles cost that the block touches, without this renaming and with
+            it, the other ones being as they were decided.
+    """
+
+    block: IndexBlock
+    merged: int
+    reason: str
+    before: RenamingCost
+    after: RenamingCost
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A transfer, with all blocks that occur in it.
+
+    Attributes:
+        ends: by the number of the block.
+        variants: what may take its place, by the merges of its blocks in the order of `ends`.
+    """
+
+    transfer: LaneTransfer
+    ends: Mapping[int, BlockEnd]
+    variants: Mapping[Merges, RenamedTransfer]
+
+    def chosen(self, merges: Merges) -> ir.Operation:
+        """Returns the transfer that stands for a choice."""
+        variant = self.variants.get(self._key(merges))
+        return self.transfer.operation if variant is None else variant.transfer
+
+    def finish(self, merges: Merges) -> None:
+        """Adopts the transfer that stands for a choice, and erases what is left of the others."""
+        key = self._key(merges)
+        for each, variant in self.variants.items():
+            if each != key:
+                variant.discard()
+        if key in self.variants:
+            self.variants[key].adopt()
+
+    def _key(self, merges: Merges) -> Merges:
+        return tuple(merges[number] for number in self.ends)
+
+
+class ContractionSearch:
+    """The search for the renamings of one function.
+
+    It puts transfers into the function, which `finish` adopts or erases; nothing else may change
+    the function in between.
+    """
+
+    def __init__(
+        self,
+        function: ir.Operation,
+        policy: LayoutPolicy,
+        evaluator: LaneEvaluator,
+        blocks: Sequence[IndexBlock],
+    ) -> None:
+        """Makes the possible transfers, and traces the tiles.
+
+        Args:
+            blocks: those that may be renamed.
+        """
+        self.policy, self.evaluator, self.blocks = policy, evaluator, blocks
+        self._allocations = lds_allocations(function)
+        self._roots: dict[ir.Operation, ir.Operation | None] = {}
+        self._widest = [self._widest_merge(block) for block in blocks]
+        self._sites = self._make_sites()
+        self._traces: dict[ir.Operation, AllocationAccesses] = {}
+        self._why_not: dict[ir.Operation, str] = {}
+        touched = [self._root(site.transfer) for site in self._sites]
+        for allocation in dict.fromkeys(root for root in touched if root is not None):
+            self._trace(allocation, function)
+        self._counted: dict[tuple[ir.Operation, tuple[ir.Operation, ...]], RenamingCost] = {}
+
+    def decide(self) -> list[BlockDecision]:
+        """Returns the decision on each block."""
+        merges = [1] * len(self.blocks)
+        for _ in range(_MOST_ROUNDS):
+            before = list(merges)
+            for number in range(len(self.blocks)):
+                merges[number] = self._best(number, merges)
+            if merges == before:
+                break
+        return [self._decision(number, merges) for number in range(len(self.blocks))]
+
+    def finish(self, decisions: Sequence[BlockDecision]) -> None:
+        """Adopts what was decided on, and erases all other transfers."""
+        merges = tuple(decision.merged for decision in decisions)
+        for site in self._sites:
+            site.finish(merges)
+        for block, merged in zip(self.blocks, merges, strict=True):
+            if merged > 1:
+                for scatter in block.scatters:
+                    store_side_by_side(scatter, merged)
+
+    # What is possible.
+
+    def _widest_merge(self, block: IndexBlock) -> int:
+        """Returns the most steps that some access to the LDS can take at once; 1 for none.
+
+        Fewer steps are not tried: an access of half the width takes as many cycles, and two of them
+        take two instructions unless the backend pairs them.
+        """
+        found: set[int] = {1}
+        for end in block.ends:
+            if self._root(end.transfer) is None or not _runs_along_rows(end):
+                continue
+            bits = _bits(end.transfer)
+            if not block.summed and self._is_read_transposed(bits):
+                continue
+            found.update(possible_merges(block.steps, block.unit, bits))
+        return max(
+            merged
+            for merged in found
+            if block.aligned % merged == 0
+            and all(self._keeps_transactions(end, block, merged) for end in block.ends)
+        )
+
+    def _is_read_transposed(self, bits: int) -> bool:
+        """Returns whether the chip has an instruction that reads columns of a tile into rows.
+
+        The backend uses it for the operand that the renaming would make wider, with as many
+        instructions and no moves.
+        """
+        name = f"ds_read_b64_tr_b{bits}"
+        return any(each.name == name for each in self.policy.lds.special_instructions)
+
+    def _keeps_transactions(self, end: BlockEnd, block: IndexBlock, merged: int) -> bool:
+        if merged == 1 or self._root(end.transfer) is not None:
+            return True
+        before = self._transactions(end.transfer, None)
+        after = self._transactions(end.transfer, MergedPair(end.outer, block.renaming(merged)))
+        return after <= before
+
+    def _root(self, transfer: LaneTransfer) -> ir.Operation | None:
+        """Returns the allocation in the LDS that a transfer accesses, if it is one."""
+        if transfer.operation not in self._roots:
+            try:
+                roots = [root.owner for root in roots_of(transfer.memory)]
+            except Refusal:
+                roots = []
+            found = [each.operation for each in roots if not isinstance(each, ir.Block)]
+            is_lds = len(roots) == len(found) == 1 and found[0] in self._allocations
+            self._roots[transfer.operation] = found[0] if is_lds else None
+        return self._roots[transfer.operation]
+
+    def _make_sites(self) -> list[_Site]:
+        ends: dict[ir.Operation, dict[int, BlockEnd]] = {}
+        for number, block in enumerate(self.blocks):
+            for end in block.ends:
+                ends.setdefault(end.transfer.operation, {})[number] = end
+        sites: list[_Site] = []
+        for of_blocks in ends.values():
+            transfer = next(iter(of_blocks.values())).transfer
+            variants: dict[Merges, RenamedTransfer] = {}
+            for key in product(*({1, self._widest[number]} for number in of_blocks)):
+                pairs = [
+                    MergedPair(end.outer, self.blocks[number].renaming(merged))
+                    for (number, end), merged in zip(of_blocks.items(), key, strict=True)
+                    if merged > 1
+                ]
+                if pairs:
+                    variants[key] = renamed_transfer(transfer, pairs)
+            self._root(transfer)
+            sites.append(_Site(transfer, of_blocks, variants))
+        return sites
+
+    # What it costs.
+
+    def _trace(self, allocation: ir.Operation, function: ir.Operation) -> None:
+        try:
+            traced = trace_allocation(allocation, function, self.evaluator, MOST_UNROLLED)
+        except Refusal as refusal:
+            self._why_not[allocation] = str(refusal)
+            return
+        if traced.unknown:
+            self._why_not[allocation] = f"an access to a tile is not known: {traced.unknown[0]}"
+        elif traced.gathers:
+            self._why_not[allocation] = "a tile is loaded directly from global memory"
+        else:
+            self._traces[allocation] = traced
+
+    def _best(self, number: int, merges: Sequence[int]) -> int:
+        widest = self._widest[number]
+        if self._refusal(number) is not None:
+            return 1
+        plain, wide = (
+            self._cost(number, (*merges[:number], each, *merges[number + 1 :]))
+            for each in (1, widest)
+        )
+        return widest if plain and wide and wide.rank < plain.rank else 1
+
+    def _refusal(self, number: int) -> str | None:
+        if self._widest[number] == 1:
+            return "no access to the LDS becomes wider"
+        return next(
+            (self._why_not[tile] for tile in self._tiles(number) if tile in self._why_not), None
+        )
+
+    def _tiles(self, number: int) -> list[ir.Operation]:
+        """Returns the tiles that a block touches."""
+        roots = [self._root(end.transfer) for end in self.blocks[number].ends]
+        return [root for root in dict.fromkeys(roots) if root is not None]
+
+    def _cost(self, number: int, merges: Merges) -> RenamingCost | None:
+        """Returns what the tiles of a block cost; None where that cannot be counted."""
+        try:
+            costs = [self._tile_cost(tile, merges) for tile in self._tiles(number)]
+        except InvalidParameterError:
+            return None
+        return reduce(add, costs, NOTHING)
+
+    def _tile_cost(self, allocation: ir.Operation, merges: Merges) -> RenamingCost:
+        chosen = [
+            site.chosen(merges)
+            for site in self._sites
+            if (root := self._root(site.transfer)) is not None and root == allocation
+        ]
+        key = (allocation, tuple(chosen))
+        if key not in self._counted:
+            traced = self._traces[allocation]
+            taken = [each for each in traced.traced if self._is_taken(each.operation, chosen)]
+            self._counted[key] = self._best_layout(traced.tile, taken)
+        return self._counted[key]
+
+    def _is_taken(self, operation: ir.Operation, chosen: Sequence[ir.Operation]) -> bool:
+        return operation in chosen or not any(
+            operation == site.transfer.operation
+            or any(operation == variant.transfer for variant in site.variants.values())
+            for site in self._sites
+        )
+
+    def _best_layout(self, tile: LdsTile, traced: Sequence[TracedAccess]) -> RenamingCost:
+        orders = BlockOrders()
+        emitted = emitted_accesses(tile, traced, orders=orders)
+        known = KnownTile(
+            tile,
+            tuple(each.access for each in traced),
+            emitted=lambda joins: emitted_accesses(tile, traced, joins, orders),
+        )
+        choice = self.policy.choose(known)
+        cost = layout_cost(self.policy.lds, tile, choice.layout, emitted)
+        return RenamingCost(cost.cycles, cost.instructions)
+
+    def _transactions(self, transfer: LaneTransfer, pair: MergedPair | None) -> int:
+        """Returns the blocks of global memory that a transfer touches.
+
+        Where the memory begins is not known, and taken to be the beginning of a block.
+        """
+        strides = list(static_strides(type_of(transfer.memory)) or ())
+        dims = range(len(transfer.extents))
+        starts = [transfer.offsets(dim, self.evaluator) for dim in dims]
+        extents = list(transfer.extents)
+        if pair is not None:
+            extents[pair.outer] //= pair.merged
+            extents[pair.inner] *= pair.merged
+            starts[pair.outer] = starts[pair.outer] // pair.merged
+            starts[pair.inner] = starts[pair.inner] * pair.merged
+            strides[pair.outer] *= pair.merged
+        size = max(_bits(transfer) // 8, 1)
+        run = extents.pop() if strides[-1] == 1 else 1
+        base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+        rows = np.zeros(1, np.int64)
+        for extent, stride in zip(extents, strides, strict=False):
+            rows = (rows[:, None] + np.arange(extent) * stride).reshape(-1)
+        piece = min(run * size, WIDEST_BYTES)
+        parts = np.arange(0, run * size, piece)
+        first = (rows[:, None, None] + base) * size
+        addresses = first[None] + parts[:, None, None, None]
+        return int(coalescing(self.policy.lds, addresses, piece).transactions.sum())
+
+    def _decision(self, number: int, merges: Sequence[int]) -> BlockDecision:
+        block = self.blocks[number]
+        reason = self._refusal(number)
+        if reason is not None:
+            return BlockDecision(block, 1, reason, NOTHING, NOTHING)
+        before = self._cost(number, (*merges[:number], 1, *merges[number + 1 :])) or NOTHING
+        after = self._cost(number, tuple(merges)) or NOTHING
+        reason = "it costs least" if merges[number] > 1 else "no renaming costs less"
+        return BlockDecision(block, merges[number], reason, before, after)
+
+
+def _bits(transfer: LaneTransfer) -> int:
+    return element_bits(ir.VectorType(transfer.vector.type).element_type) or 0
+
+
+def _runs_along_rows(end: BlockEnd) -> bool:
+    """Returns whether the block lies along the rows of the memory."""
+    strides = static_strides(type_of(end.transfer.memory))
+    return strides is not None and strides[end.inner] == 1

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The indices of matrix products that may be renamed, and all transfers that must go along.
+
+An `IndexBlock` is one index of one or more products: the rows of a result, its columns, or what is
+summed over. Its *ends* are the transfers with memory in which the index occurs. For all of them it
+is proven, on the offsets of all lanes, that they access the block as `bank_model/step_renaming.py`
+says. What is not proven is a `Refusal`, and nothing of it is renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.step_renaming import (
+    Slot,
+    StepRenaming,
+    are_slots,
+    ignores,
+    is_uniform,
+    slot_places,
+)
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.memref_types import static_strides, type_of
+from ...dialect_utils.operations import operations_in
+from .accumulators import AccumulatorFlow
+from .lane_exchange import check_exchange
+from .lane_products import INNER_TILED, LaneProduct, OperandRead
+from .lane_transfers import LaneTransfer
+from .masked_scatters import MaskedScatter, masked_scatter
+
+
+@dataclass(frozen=True)
+class BlockEnd:
+    """A transfer in which the index occurs.
+
+    Attributes:
+        outer: the dimension of the transfer that counts the steps.
+        inner: the next one, within a step.
+    """
+
+    transfer: LaneTransfer
+    outer: int
+    inner: int
+
+    @property
+    def steps(self) -> int:
+        """Returns how many steps a lane transfers."""
+        return self.transfer.extents[self.outer]
+
+
+@dataclass(frozen=True)
+class IndexBlock:
+    """An index that may be renamed.
+
+    Attributes:
+        ends: all transfers in which it occurs.
+        summed: whether it is summed over, so that a renaming changes the order of a sum.
+        steps: the steps of a wave over its block.
+        scatters: all masked scatters in which it occurs; then it is the columns of a result.
+        slots, unit: as `StepRenaming` has them.
+        aligned: the largest number of steps of which every wave's block begins at a multiple, and
+            into which the memory divides.
+    """
+
+    ends: tuple[BlockEnd, ...]
+    scatters: tuple[MaskedScatter, ...]
+    summed: bool
+    steps: int
+    slots: int
+    unit: int
+    aligned: int
+
+    def renaming(self, merged: int) -> StepRenaming:
+        """Returns the renaming that makes so many steps neighbours."""
+        return StepRenaming(self.slots, self.unit, merged)
+
+
+_APART = "steps do not lie side by side in memory"
+
+Blocks = tuple[list[IndexBlock], list[Refusal]]
+
+
+def index_blocks(function: ir.Operation, evaluator: LaneEvaluator) -> Blocks:
+    """Returns the indices that may be renamed, and why others may not."""
+    products: dict[ir.Operation, LaneProduct] = {}
+    refusals: list[Refusal] = []
+    for operation in operations_in(function, INNER_TILED):
+        try:
+            products[operation] = LaneProduct.of(operation)
+        except Refusal as refusal:
+            refusals.append(refusal)
+    finder = _Finder(evaluator, products)
+    blocks: list[IndexBlock] = []
+    searches: list[Callable[[], IndexBlock | None]] = []
+    for product in products.values():
+        searches += [
+            lambda product=product, loop=loop: finder.summed(product, loop)
+            for loop in sorted(product.summed)
+        ]
+        searches += [
+            lambda product=product, position=position: finder.kept(product, position)
+            for position in range(len(product.loops[2]))
+        ]
+    for search in searches:
+        try:
+            block = search()
+        except Refusal as refusal:
+            refusals.append(refusal)
+            continue
+        if block is not None and block.steps > 1:
+            blocks.append(block)
+    return blocks, refusals
+
+
+class _Finder:
+    """The search for the blocks of one function."""
+
+    def __init__(self, evaluator: LaneEvaluator, products: dict[ir.Operation, LaneProduct]) -> None:
+        self.evaluator, self.products = evaluator, products
+        self._met: set[tuple[ir.Operation, int]] = set()
+
+    def summed(self, product: LaneProduct, loop: int) -> IndexBlock | None:
+        """Returns the block of a loop that a product sums over; None where it has one step.
+
+        Raises:
+            Refusal: it must not be renamed.
+        """
+        where = product.operation.location
+        if any(loop not in product.loops[number] for number in (0, 1)):
+            raise Refusal("a loop that is summed over is none of both operands", where)
+        ends: list[BlockEnd] = []
+        places: set[tuple[int, ...]] = set()
+        units: set[int] = set()
+        for number in (0, 1):
+            read = product.read_of(number, self.evaluator)
+            end, unit = _read_end(product, number, loop, read)
+            if end.steps == 1:
+                return None
+            units.add(unit)
+            places.add(self._places(end, Slot.DEPTH, product.size, unit))
+            ends.append(end)
+        if len(places) != 1 or len(units) != 1:
+            raise Refusal("the operands do not pair the elements that lie alike", where)
+        return self._block(ends, (), len(places.pop()), units.pop())
+
+    def kept(self, product: LaneProduct, position: int) -> IndexBlock | None:
+        """Returns the block of a dimension of a product's result.
+
+        Returns None where it has one step, or another product of the accumulator had it already.
+
+        Raises:
+            Refusal: it must not be renamed.
+        """
+        if ir.VectorType(product.result.type).shape[position] == 1:
+            return None
+        if (product.operation, position) in self._met:
+            return None
+        number = product.operand_of(product.loops[2][position])
+        inner = product.inner_dims(2)
+        if number == 0 and len(inner) != 2:
+            where = product.operation.location
+            raise Refusal("the rows that a lane has of one instruction are no neighbours", where)
+        dims = (position, inner[0] if number == 0 else inner[-1])
+        flow = AccumulatorFlow.of(product.result, dims)
+        ends: list[BlockEnd] = []
+        places: set[tuple[int, ...]] = set()
+        for operation, (steps, _) in flow.products.items():
+            end, found = self._operand_end(operation, steps, number, product.size)
+            ends.append(end)
+            places.add(found)
+            self._met.add((operation, steps))
+        for operation, (steps, within) in flow.transfers.items():
+            transfer = LaneTransfer.of(operation, self.evaluator)
+            end = BlockEnd(transfer, steps, _within(transfer, steps, within))
+            if number == 1:
+                places.add(self._places(end, Slot.ROW, product.size, 1))
+            else:
+                self._check_rows(end, product.size)
+            ends.append(end)
+        if flow.scatters and number == 0:
+            raise Refusal("rows of a result are scattered", product.operation.location)
+        scatters = [
+            masked_scatter(operation, *each, product.size, self.evaluator)
+            for operation, each in flow.scatters.items()
+        ]
+        for operation in flow.repeated:
+            self._check_repeated(operation, number, product.size)
+        slots = product.size
+        if places != {tuple(range(slots))}:
+            where = product.operation.location
+            raise Refusal("an operand and the result do not lie alike in the lanes", where)
+        return self._block(ends, scatters, slots, 1, summed=False)
+
+    def _operand_end(
+        self, operation: ir.Operation, position: int, number: int, size: int
+    ) -> tuple[BlockEnd, tuple[int, ...]]:
+        product = self.products.get(operation)
+        if product is None:
+            raise Refusal("an accumulator goes through a product that is not understood")
+        loop = product.loops[2][position]
+        if product.size != size or product.operand_of(loop) != number:
+            raise Refusal("an accumulator goes through different products", operation.location)
+        read = product.read_of(number, self.evaluator)
+        outer = read.dims[product.loops[number].index(loop)]
+        end = BlockEnd(read.transfer, outer, _within(read.transfer, outer, outer + 1))
+        return end, self._places(end, Slot.ROW, size, 1)
+
+    def _places(self, end: BlockEnd, slot: Slot, size: int, unit: int) -> tuple[int, ...]:
+        """Returns where the slots of an end begin, once it is sure that it accesses a block."""
+        where = end.transfer.operation.location
+        offsets = end.transfer.offsets(end.inner, self.evaluator)
+        places = slot_places(offsets, slot, size)
+        if places is None or not are_slots(places, unit):
+            raise Refusal("the lanes do not access slots side by side", where)
+        if end.transfer.extents[end.inner] != unit:
+            raise Refusal("a lane accesses more than one slot", where)
+        self._check_surroundings(end, slot, size, len(places) * unit)
+        return places
+
+    def _check_rows(self, end: BlockEnd, size: int) -> None:
+        """Makes sure that lane l has the rows l // size * n of a result, and the n - 1 after it."""
+        offsets = end.transfer.offsets(end.inner, self.evaluator)
+        count = end.transfer.extents[end.inner]
+        places = slot_places(offsets, Slot.DEPTH, size)
+        if places is None or list(places) != list(range(0, size, count)):
+            where = end.transfer.operation.location
+            raise Refusal("the lanes do not have the rows of the result side by side", where)
+        self._check_surroundings(end, Slot.DEPTH, size, size)
+
+    def _check_repeated(self, operation: ir.Operation, number: int, size: int) -> None:
+        """Makes sure that all lanes read the same that differ in their row, or column, alone."""
+        transfer = LaneTransfer.of(operation, self.evaluator)
+        slot = Slot.DEPTH if number == 0 else Slot.ROW
+        for dim in range(len(transfer.starts)):
+            if not ignores(transfer.offsets(dim, self.evaluator), slot, size):
+                raise Refusal("what an accumulator meets differs between lanes", operation.location)
+
+    def _check_surroundings(self, end: BlockEnd, slot: Slot, size: int, places: int) -> None:
+        transfer, where = end.transfer, end.transfer.operation.location
+        kind = type_of(transfer.memory)
+        strides = static_strides(kind)
+        if end.inner != end.outer + 1 or strides is None or not kind.has_static_shape:
+            raise Refusal(_APART, where)
+        row = kind.shape[end.inner]
+        if row != places or strides[end.outer] != row * strides[end.inner]:
+            raise Refusal(_APART, where)
+        for dim in range(kind.rank):
+            offsets = transfer.offsets(dim, self.evaluator)
+            if dim == end.outer and not is_uniform(offsets):
+                raise Refusal("the lanes of a wave access different steps", where)
+            if dim != end.inner and not ignores(offsets, slot, size):
+                raise Refusal("an index depends on the slot of another one", where)
+
+    def _block(
+        self,
+        ends: Sequence[BlockEnd],
+        scatters: Sequence[MaskedScatter],
+        slots: int,
+        unit: int,
+        *,
+        summed: bool = True,
+    ) -> IndexBlock:
+        if len({end.steps for end in ends} | {each.count for each in scatters}) != 1:
+            raise Refusal("the transfers of an index have different steps")
+        alike = [end.transfer.operation for end in ends]
+        for end in ends:
+            check_exchange(end.transfer, alike)
+        aligned = gcd(*self._bounds(ends), *(each.aligned for each in scatters))
+        return IndexBlock(tuple(ends), tuple(scatters), summed, ends[0].steps, slots, unit, aligned)
+
+    def _bounds(self, ends: Sequence[BlockEnd]) -> Iterator[int]:
+        for end in ends:
+            offsets = end.transfer.offsets(end.outer, self.evaluator)
+            yield int(np.gcd.reduce(offsets, axis=None))
+            yield type_of(end.transfer.memory).shape[end.outer]
+
+
+def _read_end(
+    product: LaneProduct, number: int, loop: int, read: OperandRead
+) -> tuple[BlockEnd, int]:
+    """Returns where a loop that is summed over occurs in a read, and the elements of a slot."""
+    extents = read.transfer.extents
+    dims = [read.dims[dim] for dim in product.inner_dims(number)]
+    outer = read.dims[product.loops[number].index(loop)]
+    long = [dim for dim in dims if extents[dim] > 1]
+    if len(long) > 1:
+        where = read.transfer.operation.location
+        raise Refusal("a lane has elements along two dimensions of an instruction", where)
+    within = _within(read.transfer, outer, long[0] if long else outer + 1)
+    return BlockEnd(read.transfer, outer, within), extents[within]
+
+
+def _within(transfer: LaneTransfer, outer: int, expected: int) -> int:
+    """Returns the dimension within a step.
+
+    Dimensions of one element are interchangeable, and where their order does not matter the program
+    has no transpose: which of them is meant is found by where the lanes begin.
+    """
+    following = outer + 1
+    if (
+        following == len(transfer.extents)
+        or transfer.extents[following] != transfer.extents[expected]
+    ):
+        raise Refusal("steps do not lie side by side in memory", transfer.operation.location)
+    if following != expected and transfer.extents[following] != 1:
+        raise Refusal("steps do not lie side by side in memory", transfer.operation.location)
+    return following

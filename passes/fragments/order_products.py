@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-order-products`: products that use other products wait for no more than they need.
+
+The second product of an attention multiplies the probabilities, which are exponentials of the
+first product's scores. IREE unrolls it tile by tile of the output: each tile goes over all keys,
+so that the first tile waits for the exponentials of all scores. Here the products come key step by
+key step, for all tiles of the output, each right behind what it needs:
+
+    e0 = exp2(...); e1 = exp2(...)              e0 = exp2(...)
+    o0 += e0 v00; o0 += e1 v10          ->      o0 += e0 v00; o1 += e0 v01
+    o1 += e0 v01; o1 += e1 v11                  e1 = exp2(...)
+                                                o0 += e1 v10; o1 += e1 v11
+
+So the matrix units work on one step while the exponentials of the next are computed. ptxas keeps
+such an order, but does not find it reliably by itself. On an H200, level `fast`, f16 16x4096x128
+with 64 rows and keys: 0.682 ms -> 0.532 ms; 2x1024x128: 0.038 -> 0.025 ms; others stay within 5 %.
+
+An operation moves only among its neighbours that neither write memory nor wait
+(`dialect_utils/memory/stretches.py`), and stays behind its operands: all values are the same bits.
+The order of additions to an element of the output is that of the keys, before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.index.index_ops import compute_after_operands
+from ...dialect_utils.memory.mma_operands import MMA
+from ...dialect_utils.memory.stretches import stretches
+from ...dialect_utils.operations import operations_in
+from ..base import FunctionPass, PassContext
+
+_ACCUMULATOR = 2
+"""The number of the operand of `nvgpu.mma.sync` that the product is added to."""
+
+
+@dataclass(frozen=True)
+class OrderProducts(FunctionPass):
+    """Orders the `nvgpu.mma.sync` of a stretch of which some use the results of others."""
+
+    name: ClassVar[str] = "bankwise-order-products"
+    summary: ClassVar[str] = "let products follow the operands that other products make"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` multiplies matrices in a warp."""
+        return bool(operations_in(function, MMA))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Moves operations; never fails."""
+        blocks: list[ir.Block] = []
+        for product in operations_in(function.operation, MMA):
+            if product.block not in blocks:
+                blocks.append(product.block)
+        for block in blocks:
+            for stretch in stretches(block):
+                order = _Order(stretch)
+                order.read()
+                if order.uses_products:
+                    order.carry_out()
+                    text = f"{len(order.products)} products come in the order of their operands"
+                    context.sink.remark(order.products[0].location, text)
+
+
+@dataclass
+class _Order:
+    """The operations of a stretch, and what is known of its products.
+
+    Operations are told by their places in the stretch.
+
+    Attributes:
+        sources: for each operation and each of its operands the operation that makes it; None for
+            one outside the stretch.
+        stages: for each operation how many products one behind the other it depends on, where a
+            chain of products that are added up counts as one.
+        steps: for each product its place in the chain.
+    """
+
+    stretch: Sequence[ir.Operation]
+    sources: list[list[int | None]] = field(default_factory=list)
+    stages: list[int] = field(default_factory=list)
+    steps: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def products(self) -> list[ir.Operation]:
+        """Returns the products in the order of the text."""
+        return [self.stretch[place] for place in self.steps]
+
+    @property
+    def uses_products(self) -> bool:
+        """Returns whether the operands of a product depend on another product."""
+        return any(self.stages[product] > 0 for product in self.steps)
+
+    def read(self) -> None:
+        """Finds the stages of all operations, and the steps of the products."""
+        makers: dict[ir.Value, int] = {}
+        for place, operation in enumerate(self.stretch):
+            sources = [makers.get(operand) for operand in operation.operands]
+            is_product = operation.name == MMA
+            stage = 0
+            for number, source in enumerate(sources):
+                if source is None:
+                    continue
+                is_added = is_product and number == _ACCUMULATOR
+                follows = source in self.steps and not is_added
+                stage = max(stage, self.stages[source] + follows)
+            self.sources.append(sources)
+            self.stages.append(stage)
+            if is_product:
+                before = sources[_ACCUMULATOR]
+                self.steps[place] = 0 if before is None else self.steps.get(before, -1) + 1
+            makers |= dict.fromkeys(operation.results, place)
+
+    def carry_out(self) -> None:
+        """Moves the operations of the stretch, products by their stages and steps.
+
+        The others come right before the first product that needs them, or behind the last one, in
+        their old order.
+        """
+        products = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
+        ordered: dict[int, None] = {}
+        for place in (*products, *range(len(self.stretch))):
+            compute_after_operands(place, ordered, self._operands, lambda *_: None)
+        last = len(self.stretch) - 1
+        for place in ordered:
+            # Each goes to the end, so that they stand there in this order at last.
+            if place != last:
+                self.stretch[place].move_after(self.stretch[last])
+            last = place
+
+    def _operands(self, place: int) -> list[int]:
+        """Returns the places of what an operation depends on in the stretch, the last one first.
+
+        What is missing is visited from the end of the list.
+        """
+        return [source for source in reversed(self.sources[place]) if source is not None]

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-overlap-copies`: the next trip's tiles are copied while this trip computes.
+
+    scf.for ... {                            issue the first copies
+      gpu.barrier                            scf.for ... {
+      %v = vector.load %global[...]            nvgpu.device_async_wait; gpu.barrier
+      vector.store %v, %tile[...]      ->      nvgpu.device_async_copy %global[next], %slots[...]
+      gpu.barrier                              nvgpu.ldmatrix %slots[...]
+      nvgpu.ldmatrix %tile[...]                nvgpu.mma.sync ...
+      nvgpu.mma.sync ...                     }
+    }
+
+Without it a trip waits for its own loads, and then for all waves to have stored. With it the loads
+have the time of a whole trip, no registers hold what is copied, and one barrier per trip is left.
+The tiles are the same ones in slots that rotate (`passes/overlap/async_copies.py`): each slot
+has the layout that was chosen for the tile, and every result keeps its bits.
+
+`bank_model/tile_cost.py` says how many slots there are.
+
+Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on, on loops that multiply matrices. A
+loop stays as it is where something is not proven (`passes/overlap/staged_copies.py`), or
+where the slots do not fit the LDS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import rotating_slots
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
+from ...dialect_utils.memory.lds_ops import ALLOC
+from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
+from ...dialect_utils.memory.mma_operands import MMA
+from ...dialect_utils.operations import operations_in
+from ..base import FunctionPass, PassContext
+from ..decisions import Action
+from .async_copies import COPY, AsyncCopies, check_copies, slots_bytes
+from .staged_copies import LOOP, StagingLoop, staging_loops
+
+
+@dataclass(frozen=True)
+class OverlapCopies(FunctionPass):
+    """Makes the copies of tiles that a loop stages asynchronous.
+
+    Attributes:
+        slots: how many trips' tiles the LDS holds; 0 chooses.
+    """
+
+    name: ClassVar[str] = "bankwise-overlap-copies"
+    summary: ClassVar[str] = "copy the next tiles to the LDS while matrix products run"
+    slots: int = 0
+
+    def __post_init__(self) -> None:
+        self._expect("slots", self.slots == 0 or self.slots >= 2, "0, or a number of slots from 2")
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
+        return _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the loops for which it is proven; never fails."""
+        function = function.operation
+        if not _copies_asynchronously(function, context.test_target):
+            return
+        loops, allocations = _loops_and_tiles(function)
+        if not loops or not allocations:
+            return
+        with function.context:
+            try:
+                _, launch = lds_model(function, context.test_target)
+            except Refusal:
+                return
+            bits = IndexBits(function, LaneEvaluator(launch))
+            for loop in staging_loops(loops, allocations, bits):
+                try:
+                    self._overlap(function, loop, context)
+                except Refusal as refusal:
+                    reason = f"copies to the LDS are not overlapped: {refusal.reason}"
+                    context.sink.remark(loop.operation.location, reason)
+
+    def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
+        products = len(operations_in(loop.operation, MMA))
+        if not products:
+            raise Refusal("the loop multiplies no matrices")
+        if loop.refusals:
+            raise loop.refusals[0]
+        check_copies(loop)
+        slots = self._slots(function, loop, products, context)
+        for tile in loop.tiles:
+            kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
+            after = slots_bytes(tile, slots)
+            ahead = "the next trip" if slots == 2 else f"the next {slots - 1} trips"
+            reason = f"the copies of {ahead} run while a trip computes"
+            memory = tile.allocation.results[0]
+            decision = self.decided(
+                function,
+                memory,
+                Action.OVERLAP,
+                reason,
+                detail=f"{slots} slots",
+                lds_bytes_before=before,
+                lds_bytes_after=after,
+            )
+            context.log.add(decision)
+            text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
+            context.sink.remark(tile.allocation.location, text)
+        AsyncCopies(loop, slots).carry_out()
+
+    def _slots(
+        self, function: ir.Operation, loop: StagingLoop, products: int, context: PassContext
+    ) -> int:
+        """Returns how many slots each tile of a loop gets, which has so many products.
+
+        Raises:
+            Refusal: not even two fit.
+        """
+        limit = lds_limit(function, context.test_target)
+        own = {tile.allocation for tile in loop.tiles}
+        rest = sum(
+            lds_bytes(type_of(each)) or 0 for each in lds_allocations(function) if each not in own
+        )
+
+        copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
+        slots = self.slots or rotating_slots(products, loop.trips, copied, rest, limit)
+        needed = rest + max(slots, 2) * copied
+        if needed > limit:
+            raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
+        return slots
+
+
+def _loops_and_tiles(
+    function: ir.Operation,
+) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """Returns the loops and the LDS allocations of a function; none where it uses `cp.async`."""
+    operations = operations_in(function, LOOP, ALLOC, COPY)
+    if any(each.name == COPY for each in operations):
+        return [], []
+    loops = [each for each in operations if each.name == LOOP]
+    return loops, [each for each in operations if is_lds_allocation(each)]
+
+
+def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
+    """Returns whether the function's GPU has `cp.async`."""
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.async_copies

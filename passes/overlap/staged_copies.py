@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which tiles a loop copies from global memory to the LDS, to be read in the same trip.
+
+    scf.for %i = ... {
+      gpu.barrier
+      %v = vector.load %global[%i, ...]        the copy: a load whose value goes to
+      vector.store %v, %tile[...]              one store, and nowhere else
+      gpu.barrier
+      ... = nvgpu.ldmatrix %tile[...]          the reads
+    }
+
+What a trip reads from such a tile is what the same trip has copied there: the copies stand before
+a barrier, and the reads behind it. So a tile may lie elsewhere in every trip, and may be copied at
+any time before, provided that a barrier comes between. That is what overlaps copies with products.
+
+A tile is refused where a copy is more than moving bytes, where its addresses are not known before
+the trip begins, where its global memory may be written, or where something else uses it. Every trip
+must write the same part of it: what is read and not written stays undefined then in whichever place
+the tile lies, and no read meets what an earlier trip has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from iree.compiler import ir
+
+from ...bank_model.targets import AccessKind
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.memory.flow import roots_of
+from ...dialect_utils.memory.lds_ops import (
+    ASSUME_ALIGNMENT,
+    DEALLOC,
+    access_row,
+    is_view_in_order,
+    promised_alignment,
+)
+from ...dialect_utils.memory.memref_types import (
+    has_identity_layout,
+    is_workgroup_memref,
+    static_strides,
+    type_of,
+    whole_element_bits,
+)
+from ...dialect_utils.memory.stretches import takes_no_memref
+from ...dialect_utils.operations import (
+    defining_operation,
+    is_inside,
+    operations_in,
+    operations_of,
+    parents_of,
+)
+from .other_trip import depends_on_trip
+
+LOOP = "scf.for"
+BARRIER = "gpu.barrier"
+_GUARD = "scf.if"
+_REPEATING = frozenset({LOOP, "scf.while", "scf.parallel"})
+_LOAD, _STORE = "vector.load", "vector.store"
+_BINDING = "hal.interface.binding.subspan"
+_READ_ONLY = 1
+"""The bit of `#hal.descriptor_flags` that says that the kernel only reads a binding."""
+
+
+@dataclass(frozen=True)
+class StagedCopy:
+    """A load from global memory and the store of its value to a tile.
+
+    Attributes:
+        guards: the conditions around the store inside the loop, from the outside inwards.
+        bytes: what a lane moves.
+        alignment: bytes of which both of its addresses are multiples.
+    """
+
+    load: ir.Operation
+    store: ir.Operation
+    guards: tuple[ir.Operation, ...]
+    bytes: int
+    alignment: int
+
+
+@dataclass(frozen=True)
+class StagedTile:
+    """A tile in the LDS that a loop fills and reads in each trip.
+
+    Attributes:
+        reads: the operations that read it; the memref is their operand 0, its indices follow.
+    """
+
+    allocation: ir.Operation
+    copies: tuple[StagedCopy, ...]
+    reads: tuple[ir.Operation, ...]
+
+
+@dataclass(frozen=True)
+class StagingLoop:
+    """A loop with a known beginning and step, with its tiles.
+
+    Attributes:
+        upper: where it ends; None if that is known only when it runs.
+        barriers: those of its body that stand between trips or between copies and reads.
+        is_closed: whether nothing in the loop accesses the LDS but its tiles' copies and reads, so
+            that its barriers order nothing else.
+        refusals: why other tiles of the loop are left alone.
+    """
+
+    operation: ir.Operation
+    lower: int
+    upper: int | None
+    step: int
+    tiles: tuple[StagedTile, ...]
+    barriers: tuple[ir.Operation, ...]
+    is_closed: bool
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def trips(self) -> int | None:
+        """Returns how often the loop runs; None if that is not known."""
+        if self.upper is None:
+            return None
+        return max(0, -(-(self.upper - self.lower) // self.step))
+
+    @property
+    def is_repeated(self) -> bool:
+        """Returns whether a loop around it may run it again."""
+        return any(parent.name in _REPEATING for parent in parents_of(self.operation))
+
+
+def staging_loops(
+    loops: Sequence[ir.Operation], allocations: Sequence[ir.Operation], bits: IndexBits
+) -> list[StagingLoop]:
+    """Returns the loops that fill tiles, among the `scf.for` of a function.
+
+    Args:
+        allocations: those of the function in the LDS.
+    """
+    found: list[StagingLoop] = []
+    for loop in loops:
+        lower, upper, step = (bits.of(bound).constant for bound in list(loop.operands)[:3])
+        if lower is None or not step:
+            continue
+        staging = _read_loop(loop, (lower, upper, step), allocations, bits)
+        if staging.tiles or staging.refusals:
+            found.append(staging)
+    return found
+
+
+def _read_loop(
+    loop: ir.Operation,
+    bounds: tuple[int, int | None, int],
+    allocations: Sequence[ir.Operation],
+    bits: IndexBits,
+) -> StagingLoop:
+    tiles: list[StagedTile] = []
+    refusals: list[Refusal] = []
+    body = _Body(loop, bits)
+    for allocation in allocations:
+        users = [use.owner.operation for use in allocation.results[0].uses]
+        if not any(body.copies_to(user) for user in users):
+            continue
+        try:
+            tiles.append(body.tile(allocation, users))
+        except Refusal as refusal:
+            refusals.append(Refusal(refusal.reason, refusal.location or allocation.location))
+    return StagingLoop(
+        loop,
+        *bounds,
+        tuple(tiles),
+        tuple(body.barriers),
+        body.is_closed(tiles),
+        tuple(refusals),
+    )
+
+
+class _Body:
+    """The body of a loop, in which operations are ordered."""
+
+    def __init__(self, loop: ir.Operation, bits: IndexBits) -> None:
+        self.loop = loop
+        self.bits = bits
+        operations = operations_of(loop.regions[0].blocks[0])
+        self.places = {each: place for place, each in enumerate(operations)}
+        self.barriers = [each for each in operations if each.name == BARRIER]
+
+    def copies_to(self, user: ir.Operation) -> bool:
+        """Returns whether `user` stores in this loop, and in none inside it."""
+        if user.name != _STORE:
+            return False
+        around = next((parent for parent in parents_of(user) if parent.name == LOOP), None)
+        return around is not None and around == self.loop
+
+    def tile(self, allocation: ir.Operation, users: Sequence[ir.Operation]) -> StagedTile:
+        """Returns the tile that an allocation is.
+
+        Raises:
+            Refusal: it is none.
+        """
+        if is_inside(allocation, self.loop):
+            raise Refusal("the tile is allocated in the loop")
+        if not has_identity_layout(type_of(allocation)):
+            raise Refusal("the tile has a layout of its own")
+        stores: list[ir.Operation] = []
+        reads: list[ir.Operation] = []
+        for user in users:
+            if user.name == DEALLOC:
+                continue
+            row = access_row(user)
+            if row is None or row.kind is None or not is_inside(user, self.loop):
+                raise Refusal(f"the tile is used by {user.name} otherwise", user.location)
+            if row.kind is AccessKind.WRITE:
+                stores.append(user)
+            elif row.buffer_operand(user) == 0:
+                reads.append(user)
+            else:
+                raise Refusal(f"the tile is read by {user.name}", user.location)
+        # Uses are listed last first.
+        copies = tuple(self._copy(store) for store in reversed(stores))
+        self._check_order(stores, reads)
+        return StagedTile(allocation, copies, tuple(reversed(reads)))
+
+    def _copy(self, store: ir.Operation) -> StagedCopy:
+        guards = tuple(reversed(list(self._guards(store))))
+        _, _, *there = store.operands
+        conditions = [guard.operands[0] for guard in guards]
+        # Or a read could meet what an earlier trip has left.
+        if any(depends_on_trip(self.loop, value) for value in (*there, *conditions)):
+            raise Refusal("what is written of the tile differs from trip to trip", store.location)
+        load = defining_operation(store.operands[0])
+        if load is None or load.name != _LOAD or not is_inside(load, self.loop):
+            raise Refusal("what is stored is not loaded in the same trip", store.location)
+        if len(list(load.results[0].uses)) != 1:
+            raise Refusal("what is copied is used elsewhere too", load.location)
+        check_read_only(load.operands[0])
+        for value in load.operands:
+            depends_on_trip(self.loop, value)
+        kind = ir.VectorType(load.results[0].type)
+        bits = whole_element_bits(kind)
+        if kind.rank != 1 or bits is None or bits % 8:
+            raise Refusal(f"{kind} is no row of whole bytes", load.location)
+        size = bits // 8
+        alignment = gcd(self._alignment(load, 0, size), self._alignment(store, 1, size))
+        return StagedCopy(load, store, guards, size, alignment)
+
+    def _guards(self, store: ir.Operation) -> Iterator[ir.Operation]:
+        inner = store
+        for parent in parents_of(store):
+            if parent == self.loop:
+                return
+            is_then = parent.name == _GUARD and inner.block == parent.regions[0].blocks[0]
+            if not is_then or len(parent.results):
+                raise Refusal(f"a copy stands in {parent.name}", store.location)
+            yield parent
+            inner = parent
+
+    def _alignment(self, access: ir.Operation, number: int, most: int) -> int:
+        """Returns bytes of which the address of a load or store is a multiple, up to `most`."""
+        buffer = access.operands[number]
+        strides = static_strides(type_of(buffer))
+        width = whole_element_bits(type_of(buffer).element_type)
+        if strides is None or width is None:
+            return 1
+        multiple = self.bits.multiple(list(access.operands)[number + 1 :], strides)
+        begin = most if is_workgroup_memref(buffer.type) else _start_alignment(buffer)
+        known = gcd(multiple * width // 8, begin, most)
+        return gcd(max(known, promised_alignment(access)), most)
+
+    def _check_order(self, stores: Sequence[ir.Operation], reads: Sequence[ir.Operation]) -> None:
+        """Makes sure that a barrier comes between copies and reads, and between trips."""
+        if not reads:
+            raise Refusal("nothing reads the tile")
+        written, read = [self._place(s) for s in stores], [self._place(r) for r in reads]
+        barriers = [self.places[barrier] for barrier in self.barriers]
+        if not any(max(written) < barrier < min(read) for barrier in barriers):
+            raise Refusal("no barrier parts the copies to the tile from its reads")
+        if not any(barrier < min(written) or barrier > max(read) for barrier in barriers):
+            raise Refusal("no barrier parts the reads of the tile from the next trip's copies")
+
+    def _place(self, operation: ir.Operation) -> int:
+        around = (operation, *parents_of(operation))
+        return next(self.places[each] for each in around if each in self.places)
+
+    def is_closed(self, tiles: Sequence[StagedTile]) -> bool:
+        """Returns whether the loop's barriers order the accesses to these tiles and no others."""
+        own = {operation for tile in tiles for operation in tile.reads}
+        own |= {copy.store for tile in tiles for copy in tile.copies}
+        pure: dict[str, bool] = {}
+        for operation in operations_in(self.loop):
+            name = operation.name
+            if name not in pure:
+                pure[name] = takes_no_memref(operation)
+            if pure[name] or operation in own:
+                continue
+            if any(is_workgroup_memref(operand.type) for operand in operation.operands):
+                return False
+        return all(_orders_lds_alone(barrier) for barrier in self.barriers)
+
+
+def _orders_lds_alone(barrier: ir.Operation) -> bool:
+    if "address_spaces" not in barrier.attributes:
+        return False
+    spaces = str(barrier.attributes["address_spaces"])
+    return "workgroup" in spaces and "global" not in spaces and "private" not in spaces
+
+
+def check_read_only(source: ir.Value) -> None:
+    """Makes sure that nobody writes what a copy reads while the kernel runs.
+
+    Raises:
+        Refusal: that is not known.
+    """
+    for root in roots_of(source):
+        binding = defining_operation(root)
+        if binding is None or binding.name != _BINDING:
+            raise Refusal(f"a copy reads {source.type}, of which it is not known who writes it")
+        if not _flags_of(binding) & _READ_ONLY:
+            raise Refusal("a copy reads a binding that the kernel may write")
+
+
+def _flags_of(binding: ir.Operation) -> int:
+    name = "descriptor_flags"
+    return ir.IntegerAttr(binding.attributes[name]).value if name in binding.attributes else 0
+
+
+def _start_alignment(buffer: ir.Value) -> int:
+    """Returns bytes of which the address of element 0 of a buffer is a multiple."""
+    operation = defining_operation(buffer)
+    if operation is None:
+        return 1
+    if operation.name == ASSUME_ALIGNMENT:
+        return ir.IntegerAttr(operation.attributes["alignment"]).value
+    if is_view_in_order(operation):
+        return _start_alignment(operation.operands[0])
+    return 1

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Renames indices so that the registers of a lane are neighbours in the LDS.
+
+Runs right after `iree-codegen-gpu-vector-alloc` and before `bankwise-hint-vector-allocs`, which
+then finds wide accesses and solves the swizzle for them. What may be renamed is found in
+`passes/registers/dimension_classes.py`, what is worth it in `renaming_choice.py`, and how a
+transfer is rewritten is told in `passes/registers/renamed_transfers.py`.
+
+With `reductions=false` only dimensions are renamed that no operation sums over: the outputs are the
+same bits as before. With `reductions=true` the order of sums may change, and outputs are right to
+rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.register_renaming import composed
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.memory.copied_tiles import merge_copied_tiles
+from ...dialect_utils.memory.memref_types import shown_type
+from ...dialect_utils.memory.staged_tensors import is_workgroup_alloc
+from ...dialect_utils.memory.vector_layouts import infer_vector_layouts
+from ...dialect_utils.operations import operations_in
+from ..base import FunctionPass, PassContext
+from ..decisions import RENAME_PASS, Action
+from ..layout_policy import LayoutPolicy
+from .dimension_classes import ClassKind, dimension_classes
+from .renamed_transfers import hand_over, rename_transfer
+from .renaming_choice import ClassDecision, RenamingSearch
+
+
+@dataclass(frozen=True)
+class RenameRegisters(FunctionPass):
+    """Widens LDS accesses by renaming the indices of vector dimensions."""
+
+    name: ClassVar[str] = RENAME_PASS
+    summary: ClassVar[str] = "rename indices so that lanes access the LDS wider"
+
+    later_passes_may_refuse: ClassVar[bool] = True
+
+    reductions: bool = False
+    """Also rename dimensions that are summed over, which changes roundings."""
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on every class of dimensions and rewrites the transfers of those renamed."""
+        function = function.operation
+        merge_copied_tiles(function, context.sink)
+        allocations = list(filter(is_workgroup_alloc, operations_in(function)))
+        if not allocations:
+            return
+        try:
+            lds, launch = lds_model(function, context.test_target)
+        except Refusal as refusal:
+            context.sink.remark(function.location, f"no index renamed: {refusal}")
+            return
+        search = RenamingSearch(
+            LayoutPolicy(lds),
+            launch,
+            infer_vector_layouts(function),
+            dimension_classes(function),
+            allocations,
+        )
+        kinds = frozenset(ClassKind) if self.reductions else frozenset({ClassKind.FREE})
+        try:
+            decisions = search.decide(kinds)
+        except (Refusal, InvalidParameterError) as error:
+            context.sink.remark(function.location, f"no index renamed: {error}")
+            return
+        renaming = composed([decision.renaming for decision in decisions])
+        # All layouts are read before the first transfer is touched.
+        changed, gone = search.renamed_meetings(renaming), search.handed_over(renaming)
+        for decision in decisions:
+            self._report(function, decision, context)
+        for each in changed:
+            rename_transfer(each.meeting, each.logical, each.renamed.layout, each.renamed.order)
+        for each in gone:
+            kind = shown_type(each.read.memory.type)
+            remark = f"allocation of {kind} removed: its vector stays in the same lanes"
+            context.sink.remark(each.read.op.location, remark)
+            hand_over(each.write, each.written, each.read, each.wanted, each.order)
+
+    def _report(
+        self, function: ir.Operation, decision: ClassDecision, context: PassContext
+    ) -> None:
+        read = decision.read
+        kind = shown_type(read.memory.type)
+        if not decision.renaming:
+            remark = f"indices of {kind} not renamed: {decision.reason}"
+            context.sink.remark(read.op.location, remark)
+            return
+        saved = decision.before.becomes(decision.after)
+        remark = f"indices of {kind} renamed: {decision.reason}: {saved}"
+        context.sink.remark(read.op.location, remark)
+        context.log.add(
+            self.decided(function, read.memory, Action.RENAME, decision.reason, detail=saved)
+        )

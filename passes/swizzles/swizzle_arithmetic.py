@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emitting the swizzled offset S(o) of an access with as little arithmetic as possible.
+
+A chain of `xor_shuffle`s with power-of-two parameters is linear over F2: each one is
+`x ^ ((x >> d) & mask)`, so S(a ^ b) = S(a) ^ S(b). An access offset is `base + c` with a constant
+c. Where no bit can be 1 in both, base + c = base ^ c, so
+
+    S(base + c) = S(base) ^ S(c).
+
+With M the bits that S(base) can set, the part of S(c) outside of M is an addend of its own,
+
+    S(base + c) = (S(base) ^ (S(c) & M)) + (S(c) & ~M),
+
+and that constant goes into the offset field of the memory instruction. Accesses that agree in
+base and S(c) & M share one address register.
+
+    rows of 64 in groups of 8, x ^ ((x >> 3) & 0b111000), base = 64 * row + 8 * col:
+    c = 8:    S(c) = 8 lies in M: one XOR
+    c = 4096: S(c) = 4096, with row < 64 outside of M: no instruction at all
+
+Swizzles repeat after a period P, and stay in their row: S(o + k P) = S(o) + k P. So whole periods
+of c are addends too, whatever base is. `rotate_rows` adds where `xor_shuffle` XORs: in
+
+    S(o) = (o outside the group field) | ((o + (row of o)) inside the group field)
+
+the field is a sum modulo the groups N of a row, to which c adds (row of c + group of c) mod N, and
+the rest of c is again an addend. All other swizzles and mixed chains go link by link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.linear_swizzle import FieldStep, LinearSwizzle
+from ...bank_model.swizzles import Swizzle, chain_period
+from ...dialect_utils.index.index_bits import IndexBits, add, constant_bits
+from ...dialect_utils.index.index_builder import EmittedIndex, IndexBuilder
+from .offset_terms import OffsetSplitter
+
+_ALL = (1 << 64) - 1
+
+
+def swizzle_constant(chain: Sequence[Swizzle], offset: int) -> int:
+    """Returns S(offset) of a chain that is listed from the allocation outwards."""
+    for swizzle in reversed(chain):
+        offset = swizzle.apply(np.array([offset])).item()
+    return offset
+
+
+@dataclass(frozen=True)
+class XorTerm:
+    """`x ^= (x >> distance) & mask`: the bits of mask lie below the bits they come from."""
+
+    distance: int
+    mask: int
+
+    def image(self, bits: int) -> int:
+        """Returns the bits that can be set after the term when `bits` can be before."""
+        return bits | bits >> self.distance & self.mask
+
+
+def xor_terms(swizzle: Swizzle) -> tuple[XorTerm, ...] | None:
+    """Returns the terms of a swizzle in the order of application; None if it is not linear."""
+    linear = swizzle.linear()
+    if not isinstance(linear, LinearSwizzle):
+        return None
+    return tuple(XorTerm(step.distance, step.mask) for step in reversed(linear.field_steps()))
+
+
+@dataclass(frozen=True)
+class XorNetwork:
+    """A linear map on offset bits as terms, applied one after the other."""
+
+    terms: tuple[XorTerm, ...]
+
+    @staticmethod
+    def of(chain: Sequence[Swizzle]) -> XorNetwork | None:
+        """Returns the network of a chain; None when a link is not linear over F2."""
+        terms: list[XorTerm] = []
+        for swizzle in reversed(chain):
+            known = xor_terms(swizzle)
+            if known is None:
+                return None
+            terms += known
+        return XorNetwork(tuple(terms))
+
+    def apply(self, offset: int) -> int:
+        """Returns the image of a constant."""
+        for term in self.terms:
+            offset ^= offset >> term.distance & term.mask
+        return offset
+
+    def image(self, bits: int) -> int:
+        """Returns the bits that can be set in the image of a value with `bits`."""
+        for term in self.terms:
+            bits = term.image(bits)
+        return bits
+
+    def trimmed(self, bits: int) -> XorNetwork:
+        """Returns the same map for values that have only `bits`.
+
+        Terms that see no set bit are left out.
+        """
+        terms: list[XorTerm] = []
+        for term in self.terms:
+            mask = bits >> term.distance & term.mask
+            if mask:
+                terms.append(XorTerm(term.distance, mask))
+            bits = term.image(bits)
+        return XorNetwork(tuple(terms))
+
+    def parallel(self, bits: int) -> tuple[XorTerm, ...]:
+        """Returns the same map with all terms applied to the input: x ^ sum of ((x >> d) & mask_d).
+
+        Column j of the matrix is the image of bit j; its other bits i are fed over distance j - i.
+        """
+        masks: dict[int, int] = {}
+        sources = 0
+        for term in self.terms:
+            sources |= term.mask << term.distance | term.mask
+        for source in range(sources.bit_length()):
+            if not (bits & sources) >> source & 1:
+                continue
+            fed = self.apply(1 << source) ^ 1 << source
+            while fed:
+                target = fed.bit_length() - 1
+                fed ^= 1 << target
+                distance = source - target
+                masks[distance] = masks.get(distance, 0) | 1 << target
+        return tuple(XorTerm(distance, mask) for distance, mask in sorted(masks.items()))
+
+
+@dataclass
+class SwizzledOffsets:
+    """Emits swizzled offsets in one function, sharing what accesses have in common."""
+
+    builder: IndexBuilder
+    bits: IndexBits
+    splitter: OffsetSplitter
+    _shared: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._without_lanes = IndexBits(self.builder.function)
+
+    def emit(
+        self,
+        user: ir.Operation,
+        chain: Sequence[Swizzle],
+        offset: ir.Value,
+        constant: int = 0,
+        row_length: int = 0,
+    ) -> ir.Value:
+        """Emits S(offset + constant) as an operand for `user`; the sum lies in the allocation.
+
+        Args:
+            row_length: the length of the rows of the memref of which the flat one is a view; 0
+                where it is none. The compiler takes the offset apart again into such rows.
+        """
+        chain = tuple(chain)
+        base, split_off = self.splitter.split(offset)
+        constant += split_off
+        if base is None:
+            return self.builder.constant(swizzle_constant(chain, constant))
+        period = chain_period(chain)
+        inside = constant % period
+        periods = constant - inside
+        network = XorNetwork.of(chain)
+        rotated = chain[0].rotated_field() if len(chain) == 1 else None
+        if network is None and rotated is None:
+            return self._link_by_link(user, chain, base, constant, period)
+        base, inside = self._made_disjoint(self._shown_bounded(base), inside)
+        if network is not None:
+            register, rest = self._xored(chain, network, base, inside)
+        else:
+            assert rotated is not None
+            register, rest = self._rotated(rotated, base, inside)
+        behind = rest + periods
+        if row_length and behind > 0 and self._are_rows(register, behind, row_length):
+            return self._rows_behind(user, register, behind // row_length, row_length)
+        # Without whole periods the addend has no bit in common with the register.
+        no_unsigned_wrap = not periods or (periods > 0 and self.bits.of(base).bounded)
+        return self.builder.add_constant_before(user, register, behind, no_unsigned_wrap)
+
+    def _are_rows(self, register: ir.Value, constant: int, length: int) -> bool:
+        """Returns whether a constant is whole rows of an offset that a shift and a mask divide."""
+        is_power = length & (length - 1) == 0
+        return is_power and constant % length == 0 and self.bits.of(register).bounded
+
+    def _rows_behind(
+        self, user: ir.Operation, register: ir.Value, behind: int, length: int
+    ) -> ir.Value:
+        """Emits the offset that is so many rows behind another one, digit by digit.
+
+        A sum would be taken apart into `(sum >> n) & ...` and `sum & ...`, and LLVM does not see
+        that only the first one differs, by a constant.
+        """
+        row, place = ("row", register, length), ("place", register, length)
+        if row not in self._shared:
+            shift = length.bit_length() - 1
+            self._shared[row] = self.builder.shift_right(register, register, shift)
+            self._shared[place] = self.builder.bit_and(register, register, length - 1)
+        moved = self.builder.add_constant_before(user, self._shared[row], behind, True)
+        with ir.InsertionPoint(user), user.location:
+            return ir.Operation.create(
+                "affine.linearize_index",
+                results=[ir.IndexType.get()],
+                operands=[moved, self._shared[place]],
+                attributes={
+                    "static_basis": ir.DenseI64ArrayAttr.get([length]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
+                },
+            ).results[0]
+
+    def _shown_bounded(self, base: ir.Value) -> ir.Value:
+        """Returns the base, with a mask where LLVM would not see that it is small.
+
+        That is where only its values in all lanes show it, which LLVM does not know. It takes what
+        may be negative apart with signed divisions, where memrefs of several dimensions are behind
+        this one, and then it no longer sees that two accesses are a constant apart:
+
+            %l = arith.subi %thread_id_x, %lane_id      0 or more, but that is not in the bits
+        """
+        facts = self.bits.of(base)
+        if not facts.bounded or self._without_lanes.of(base).bounded:
+            return base
+        key = ("bounded", base)
+        if key not in self._shared:
+            mask = (1 << facts.upper.bit_length()) - 1
+            self._shared[key] = self.builder.bit_and(base, base, mask)
+        return self._shared[key]
+
+    def _made_disjoint(self, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+        """Moves constant bits into the base until the two have no bit in common."""
+        facts = self.bits.of(base)
+        inner = constant & facts.may
+        if not inner:
+            return base, constant
+        while overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may:
+            inner |= overlap
+        return self._plus(base, inner), constant & ~inner
+
+    def _plus(self, base: ir.Value, constant: int) -> ir.Value:
+        if not constant:
+            return base
+        key = ("plus", base, constant)
+        if key not in self._shared:
+            self._shared[key] = self.builder.add(base, base, constant)
+        return self._shared[key]
+
+    def _xored(
+        self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
+    ) -> tuple[ir.Value, int]:
+        """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
+        may = self.bits.of(base).may
+        key = ("xor", chain, base)
+        if key not in self._shared:
+            self._shared[key] = self._network(network, base, may)
+        image = network.image(may)
+        moved = network.apply(constant)
+        inside = moved & image
+        xored = (*key, inside)
+        if xored not in self._shared:
+            self._shared[xored] = self.builder.bit_xor(base, self._shared[key], inside)
+        return self._shared[xored], moved & ~image
+
+    def _network(self, network: XorNetwork, base: ir.Value, may: int) -> ir.Value:
+        """Emits S(base), by whichever form has fewer terms."""
+        serial = network.trimmed(may).terms
+        parallel = network.parallel(may)
+        value = base
+        if len(parallel) <= len(serial):
+            for term in parallel:
+                moved = self._moved(base, base, term, may)
+                value = self.builder.bit_xor(base, value, moved)
+            return value
+        for term in serial:
+            moved = self._moved(base, value, term, may)
+            value = self.builder.bit_xor(base, value, moved)
+            may = term.image(may)
+        return value
+
+    def _moved(self, base: ir.Value, value: ir.Value, term: XorTerm, may: int) -> ir.Value:
+        """Emits (value >> distance) & mask, without the mask where it clears no bit."""
+        shifted = self.builder.shift_right(base, value, term.distance)
+        if (may >> term.distance) & ~term.mask == 0:
+            return shifted
+        return self.builder.bit_and(base, shifted, term.mask)
+
+    def _rotated(self, step: FieldStep, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
+        """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
+        added = (constant + (constant >> step.distance & step.mask)) & step.mask
+        key = ("rotate", step, base)
+        if key not in self._shared:
+            rows = self.builder.shift_right(base, base, step.distance)
+            rows = self.builder.bit_and(base, rows, step.mask)
+            self._shared[(*key, "sum")] = self.builder.add(base, base, rows)
+            self._shared[key] = self.builder.bit_and(base, base, ~step.mask)
+        rotated = (*key, added)
+        if rotated not in self._shared:
+            total = self.builder.add(base, self._shared[(*key, "sum")], added)
+            inside = self.builder.bit_and(base, total, step.mask)
+            self._shared[rotated] = self.builder.bit_or(base, inside, self._shared[key])
+        return self._shared[rotated], constant & ~step.mask
+
+    def _link_by_link(
+        self,
+        user: ir.Operation,
+        chain: tuple[Swizzle, ...],
+        base: ir.Value,
+        constant: int,
+        period: int,
+    ) -> ir.Value:
+        """Emits any chain, one swizzle after the other.
+
+        Whole periods are split off where the remaining offset cannot be negative.
+        """
+        bounded = self.bits.of(base).bounded
+        inside = constant % period if bounded else constant
+        key = ("chain", chain, base, inside)
+        if key not in self._shared:
+            value = self._plus(base, inside)
+            for swizzle in reversed(chain):
+                value = self._link(swizzle, base, value)
+            self._shared[key] = value
+        periods = constant - inside
+        return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
+
+    def _link(self, swizzle: Swizzle, anchor: ir.Value, offset: ir.Value) -> ir.Value:
+        """Emits one swizzle of an offset that is not negative, by its terms or by its formula."""
+        terms = xor_terms(swizzle)
+        if terms is None:
+            return swizzle.place(EmittedIndex(self.builder, anchor, offset)).value
+        for term in terms:
+            moved = self._moved(anchor, offset, term, _ALL)
+            offset = self.builder.bit_xor(anchor, offset, moved)
+        return offset

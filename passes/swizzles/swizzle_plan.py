@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What both swizzling passes have in common: their options, and how they report what they did."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ...bank_model.layouts import SwizzledLayout
+from ...bank_model.swizzle_legality import MOST_HINTS
+from ...bank_model.swizzles import Swizzle
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.memory.memref_types import shown_type
+from ..base import FunctionPass, PassContext
+from ..decisions import Action
+from ..layout_policy import LayoutChoice, LayoutPolicy
+
+
+@dataclass(frozen=True)
+class SwizzlePlan:
+    """What happens to one allocation; without swizzles it stays plain."""
+
+    reason: str
+    swizzles: tuple[Swizzle, ...] = ()
+    """The chain, from the allocation outwards."""
+    lds_bytes: int | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @staticmethod
+    def kept(
+        reason: str, lds_bytes: int | None = None, conflicts: int | None = None
+    ) -> SwizzlePlan:
+        """Returns the plan to leave an allocation as it is."""
+        return SwizzlePlan(reason, (), lds_bytes, conflicts, conflicts)
+
+    @staticmethod
+    def of(choice: LayoutChoice, lds_bytes: int) -> SwizzlePlan:
+        """Returns the plan to swizzle as chosen.
+
+        An allocation that is better padded is left to padding.
+        """
+        if not isinstance(choice.layout, SwizzledLayout):
+            return SwizzlePlan.kept(choice.reason, lds_bytes, choice.before)
+        swizzles = choice.layout.swizzles
+        return SwizzlePlan(choice.reason, swizzles, lds_bytes, choice.before, choice.after)
+
+    @property
+    def shown_swizzles(self) -> str:
+        """Returns the chain in a few words."""
+        return " of ".join(map(str, self.swizzles))
+
+    def remark(self, allocation: str) -> str:
+        """Returns the decision in a sentence; `allocation` is the allocation's type."""
+        if not self.swizzles:
+            return f"allocation of {allocation} not swizzled: {self.reason}"
+        if all(swizzle.groups_per_row == 1 for swizzle in self.swizzles):
+            return (
+                f"allocation of {allocation} not swizzled: {self.reason}; a hint that moves "
+                "nothing lets its accesses share an address"
+            )
+        return (
+            f"allocation of {allocation} swizzled with {self.shown_swizzles}: "
+            f"{self.before} conflict cycles -> {self.after}"
+        )
+
+
+@dataclass(frozen=True)
+class SwizzlingPass(FunctionPass):
+    """A pass that decides on LDS allocations and hints them: its options, and how it reports."""
+
+    max_chain: int = MOST_HINTS
+    """The most hints on one allocation."""
+    defer_to_padding: bool = False
+    """Leave an allocation plain where padding it within stock's LDS size conflicts less. Only for
+    pipelines that pad later."""
+
+    def __post_init__(self) -> None:
+        self._expect("max_chain", self.max_chain >= 1, "a positive integer")
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Decides on the workgroup allocations of `function`, and emits the hints."""
+        function = function.operation
+        allocations = self.allocations_in(function)
+        if not allocations:
+            return
+        try:
+            lds, launch = lds_model(function, context.test_target)
+        except Refusal as refusal:
+            context.sink.remark(function.location, f"allocations not swizzled: {refusal}")
+            for allocation in allocations:
+                self._log(function, allocation, SwizzlePlan.kept(refusal.reason), context)
+            return
+        policy = LayoutPolicy(lds, self.max_chain)
+        plans = self.swizzle(function, allocations, policy, launch, context)
+        for allocation, plan in zip(allocations, plans, strict=True):
+            kind = shown_type(allocation.results[0].type)
+            context.sink.remark(allocation.location, plan.remark(kind))
+            self._log(function, allocation, plan, context)
+
+    @abstractmethod
+    def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:
+        """Returns the allocations that the pass decides on, in the order of the text."""
+
+    @abstractmethod
+    def swizzle(
+        self,
+        function: ir.Operation,
+        allocations: Sequence[ir.Operation],
+        policy: LayoutPolicy,
+        launch: Launch,
+        context: PassContext,
+    ) -> list[SwizzlePlan]:
+        """Emits the hints of `allocations`, and returns the decision on each of them."""
+
+    def _log(
+        self,
+        function: ir.Operation,
+        allocation: ir.Operation,
+        plan: SwizzlePlan,
+        context: PassContext,
+    ) -> None:
+        action = Action.HINT if plan.swizzles else Action.KEEP
+        decision = self.decided(
+            function,
+            allocation.results[0],
+            action,
+            plan.reason,
+            detail=plan.shown_swizzles,
+            lds_bytes_before=plan.lds_bytes,
+            lds_bytes_after=plan.lds_bytes,
+            conflict_cycles_before=plan.before,
+            conflict_cycles_after=plan.after,
+        )
+        context.log.add(decision)

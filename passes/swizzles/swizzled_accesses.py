@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rewriting loads and stores through swizzle hints into accesses at swizzled offsets.
+
+A swizzle moves runs of consecutive elements: a run keeps its order, but lies somewhere else. What
+this means for an access depends on where its elements lie among the runs.
+
+* An access that stays inside one run keeps its form. Only its offset changes.
+* A vector of several runs becomes one access for each run. There is one exception. If the swizzle
+  only reorders the runs within the block of memory that the vector fills, and does so in the same
+  way wherever the vector is accessed, then the access stays whole, and the elements change places
+  in registers.
+* A vector that may begin inside a run has elements in more places. The program then asks at run
+  time where the vector begins. At the beginning of a run, the access is split into runs. Elsewhere
+  it is split into elements:
+
+      %v = vector.load %h[%o]   ->   %v = scf.if %o % 8 == 0 { one load } else { eight loads }
+
+Where the length of the buffer is not known, every offset depends on it, because a buffer that its
+rows do not fill stays plain (`hint_resolution.asked_length`).
+
+**Alignment.** A swizzle adds index arithmetic to an offset. The backend then no longer sees how the
+address is aligned, and would split wide accesses. Therefore every rewritten access states its
+alignment (`stated_alignment.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import gcd
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.swizzle_legality import (
+    AccessFootprint,
+    Placement,
+    contiguous_run,
+    may_be_whole_runs,
+    placement,
+    split_points,
+)
+from ...bank_model.swizzles import chain_period
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.memory.flow import is_lds_allocation
+from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, promised_alignment
+from ...dialect_utils.memory.stated_alignment import state_alignment
+from ...dialect_utils.operations import attributes_of, defining_operation
+from ...dialect_utils.swizzle_hint import Chain, is_hint
+from .access_offsets import KnownOffsets, element_count
+from .hint_resolution import AskedLength, asked_length
+from .hinted_buffers import BufferAccess, BufferGroup
+from .swizzle_arithmetic import SwizzledOffsets
+
+
+@dataclass(frozen=True)
+class AccessRewriter:
+    """Rewrites the accesses of the groups of one function, whose chains must be resolvable."""
+
+    known: KnownOffsets
+    offsets: SwizzledOffsets
+
+    def rewrite(self, group: BufferGroup) -> RewrittenAccesses:
+        """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
+        allocations = _allocations(group)
+        done = RewrittenAccesses()
+        for access in group.accesses:
+            chain = group.chain(access.buffer)
+            if access.is_gather or not chain:
+                continue
+            run = contiguous_run(chain)
+            asked = asked_length(group, access, self.known.bits)
+            condition = None if asked is None else self._fills(asked)
+            _Rewriting(chain, run, self, allocations, condition).rewrite(access, done)
+        return done
+
+    def _fills(self, asked: AskedLength) -> ir.Value:
+        """Emits the question whether rows fill a buffer, right behind the buffer's definition."""
+        builder = self.offsets.builder
+        zero = builder.constant(0)
+        with builder.point_behind(asked.buffer), builder.function.location:
+            length = ir.Operation.create(
+                "memref.dim", results=[ir.IndexType.get()], operands=[asked.buffer, zero]
+            ).results[0]
+        builder.emitted(asked.buffer, length)
+        rest = builder.remainder(asked.buffer, length, asked.row)
+        with builder.point_behind(asked.buffer), builder.function.location:
+            condition = _equal(rest, zero)
+        return builder.emitted(asked.buffer, condition)
+
+
+@dataclass
+class RewrittenAccesses:
+    """What the accesses of a group have become.
+
+    Attributes:
+        replaced: the operations that new ones stand for. The caller erases them.
+        swizzled: the number of accesses.
+        checked: the number of accesses that ask at run time where they begin.
+    """
+
+    replaced: list[ir.Operation] = field(default_factory=list)
+    swizzled: int = 0
+    checked: int = 0
+
+
+_EQUAL = 0
+"""The predicate `eq` of `arith.cmpi`."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The elements `first` to `first + width - 1` of a vector, and their swizzled offset.
+
+    The offset is a multiple of `unit` elements. It was one before the swizzle, too.
+    """
+
+    first: int
+    width: int
+    offset: ir.Value
+    unit: int
+
+
+@dataclass(frozen=True)
+class _Rewriting:
+    """Rewrites the accesses that go through one chain of hints.
+
+    Attributes:
+        run: the number of consecutive elements that the chain moves together.
+        allocations: the allocations that the accesses reach, if their alignment can be stated.
+        condition: where the length of the buffer decides about the layout, an i1 that is true if
+            the chain applies, and false if the layout is plain.
+    """
+
+    chain: Chain
+    run: int
+    rewriter: AccessRewriter
+    allocations: Sequence[ir.Operation]
+    condition: ir.Value | None = None
+
+    def rewrite(self, access: BufferAccess, done: RewrittenAccesses) -> None:
+        """Rewrites one access, and notes in `done` what it has become."""
+        known = self.rewriter.known
+        footprint = known.footprint(access, self.run)
+        placed = placement(self.run, footprint)
+        done.swizzled += 1
+        if placed is Placement.INSIDE:
+            self._move(access, self._offset(access))
+            multiple = gcd(self.run, footprint.multiple, footprint.residue)
+            self._align(access.operation, access, self.run, multiple)
+            return
+        is_split = placed is Placement.SPLIT
+        order = None
+        if is_split and self.condition is None:
+            order = known.common_order(access, self.chain, self.run)
+        if order is not None:
+            self._reorder(access, order)
+            return
+        if not is_split and may_be_whole_runs(self.run, footprint):
+            value = self._checked(access)
+            done.checked += 1
+        else:
+            if placed is Placement.PARTS:
+                pieces = self._parts(access, footprint)
+            else:
+                pieces = self._pieces(access, self.run if is_split else 1)
+            value = self._access_pieces(access, pieces, ir.InsertionPoint(access.operation))
+        if value is not None:
+            access.operation.results[0].replace_all_uses_with(value)
+        done.replaced.append(access.operation)
+
+    def _offset(self, access: BufferAccess, constant: int = 0) -> ir.Value:
+        offsets = self.rewriter.offsets
+        length = _row_length(access.buffer)
+        swizzled = offsets.emit(access.operation, self.chain, access.offset, constant, length)
+        if self.condition is None:
+            return swizzled
+        plain = offsets.builder.add_constant_before(
+            access.operation, access.offset, constant, no_unsigned_wrap=False
+        )
+        with ir.InsertionPoint(access.operation), access.operation.location:
+            return ir.Operation.create(
+                "arith.select",
+                results=[plain.type],
+                operands=[self.condition, swizzled, plain],
+            ).results[0]
+
+    def _move(self, access: BufferAccess, offset: ir.Value) -> None:
+        access.operation.operands[access.buffer_operand + 1] = offset
+
+    def _reorder(self, access: BufferAccess, order: Sequence[int]) -> None:
+        """Moves a vector as a whole. Its run k lies at place `order[k]` of its block of memory."""
+        operation = access.operation
+        count = element_count(access)
+        self._move(access, self._offset(access, order.index(0) * self.run))
+        self._align(operation, access, count, gcd(count, chain_period(self.chain)))
+        in_memory = [place * self.run + element for place in order for element in range(self.run)]
+        if in_memory == sorted(in_memory):
+            return
+        with operation.location:
+            if access.writes:
+                taken = np.argsort(in_memory).tolist()
+                with ir.InsertionPoint(operation):
+                    operation.operands[0] = _shuffled(operation.operands[0], taken)
+                return
+            with ir.InsertionPoint.after(operation):
+                loaded = operation.results[0]
+                shuffled = _shuffled(loaded, in_memory)
+            loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
+
+    def _checked(self, access: BufferAccess) -> ir.Value | None:
+        """Emits an access that asks at run time whether it begins at a run.
+
+        Returns:
+            the loaded value; None for a store.
+        """
+        operation, builder = access.operation, self.rewriter.offsets.builder
+        operation.context.get_dialect_descriptor("scf")  # Loads it: the input may have none of it.
+        zero = builder.constant(0)
+        inside = builder.remainder(access.offset, access.offset, self.run)
+        branches = [self._pieces(access, width) for width in (self.run, 1)]
+        with ir.InsertionPoint(operation), operation.location:
+            condition = _equal(inside, zero)
+            choice = ir.Operation.create(
+                "scf.if",
+                results=[result.type for result in operation.results],
+                operands=[condition],
+                regions=2,
+            )
+            for region, pieces in zip(choice.regions, branches, strict=True):
+                point = ir.InsertionPoint(region.blocks.append())
+                value = self._access_pieces(access, pieces, point)
+                yielded = [] if value is None else [value]
+                ir.Operation.create("scf.yield", operands=yielded, ip=point)
+        return choice.results[0] if len(choice.results) else None
+
+    def _pieces(self, access: BufferAccess, width: int) -> list[_Piece]:
+        """Returns the parts of `width` elements of a vector, with their swizzled offsets."""
+        count = element_count(access)
+        return [_Piece(at, width, self._offset(access, at), width) for at in range(0, count, width)]
+
+    def _parts(self, access: BufferAccess, footprint: AccessFootprint) -> list[_Piece]:
+        """Returns the parts of a vector that is split at every element at which a run may begin."""
+        ends = [*split_points(self.run, footprint)[1:], footprint.count]
+        pieces: list[_Piece] = []
+        for first, end in pairwise([0, *ends]):
+            unit = gcd(self.run, footprint.multiple, footprint.residue + first)
+            pieces.append(_Piece(first, end - first, self._offset(access, first), unit))
+        return pieces
+
+    def _access_pieces(
+        self, access: BufferAccess, pieces: Sequence[_Piece], point: ir.InsertionPoint
+    ) -> ir.Value | None:
+        """Emits an access for each piece, and returns the whole vector that they load, if any."""
+        with point, access.operation.location:
+            if access.writes:
+                self._store_pieces(access, pieces)
+                return None
+            return self._load_pieces(access, pieces)
+
+    def _store_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> None:
+        operation = access.operation
+        vector = ir.VectorType(operation.operands[0].type)
+        for piece in pieces:
+            part = ir.Operation.create(
+                "vector.extract_strided_slice",
+                results=[ir.VectorType.get([piece.width], vector.element_type)],
+                operands=[operation.operands[0]],
+                attributes=_slice(offsets=piece.first, sizes=piece.width, strides=1),
+            ).results[0]
+            made = ir.Operation.create(
+                operation.name,
+                operands=[part, access.buffer, piece.offset],
+                attributes=attributes_of(operation),
+            )
+            self._align(made, access, piece.unit, piece.unit)
+
+    def _load_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> ir.Value:
+        operation = access.operation
+        vector = ir.VectorType(operation.results[0].type)
+        is_float = isinstance(vector.element_type, ir.FloatType)
+        zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
+        value = ir.Operation.create(
+            "arith.constant", results=[vector], attributes={"value": zero}
+        ).results[0]
+        for piece in pieces:
+            made = ir.Operation.create(
+                operation.name,
+                results=[ir.VectorType.get([piece.width], vector.element_type)],
+                operands=[access.buffer, piece.offset],
+                attributes=attributes_of(operation),
+            )
+            self._align(made, access, piece.unit, piece.unit)
+            value = ir.Operation.create(
+                "vector.insert_strided_slice",
+                results=[vector],
+                operands=[made.results[0], value],
+                attributes=_slice(offsets=piece.first, strides=1),
+            ).results[0]
+        return value
+
+    def _align(
+        self, operation: ir.Operation, access: BufferAccess, unit: int, multiple: int
+    ) -> None:
+        """States the alignment of `operation`, which `access` has become.
+
+        The swizzle has moved its elements by a multiple of `unit` elements, to a multiple of
+        `multiple` elements from the start of the buffer. A `multiple` of 0 stands for the start
+        itself. If the program promised an alignment before, the greatest common divisor of that
+        promise and of the unit still holds. The attribute `nontemporal` stays as it is.
+        """
+        bits = element_bits(ir.MemRefType(access.buffer.type).element_type) or 8
+        promised = promised_alignment(operation)
+        if promised:
+            promised = max(gcd(promised * 8, unit * bits) // 8, 1)
+        known = self.rewriter.known.bits
+        state_alignment(operation, access.buffer, multiple, self.allocations, known, promised)
+
+
+def _allocations(group: BufferGroup) -> list[ir.Operation]:
+    """Returns the LDS allocations of a group, or nothing if the group has other memory, too.
+
+    The alignment of other memory is not known.
+    """
+    if group.problem is not None:
+        return []
+    found = [defining_operation(root) for root in group.roots]
+    known = [each for each in found if each is not None and is_lds_allocation(each)]
+    return known if len(known) == len(found) else []
+
+
+def _row_length(buffer: ir.Value) -> int:
+    """Returns the length of the rows of the memref of which a flat one is a view; 0 for none."""
+    view = defining_operation(buffer)
+    while view is not None and is_hint(view):
+        view = defining_operation(view.operands[0])
+    if view is None or view.name != COLLAPSE_SHAPE:
+        return 0
+    source = ir.MemRefType(view.operands[0].type)
+    return source.shape[-1] if source.has_static_shape and source.rank > 1 else 0
+
+
+def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
+    """Emits the question whether two indices are equal."""
+    return ir.Operation.create(
+        "arith.cmpi",
+        results=[ir.IntegerType.get_signless(1)],
+        operands=[left, right],
+        attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)},
+    ).results[0]
+
+
+def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
+    """Emits the vector that consists of the elements `taken` of another vector."""
+    return ir.Operation.create(
+        "vector.shuffle",
+        results=[vector.type],
+        operands=[vector, vector],
+        attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
+    ).results[0]
+
+
+def _slice(**numbers: int) -> dict[str, ir.Attribute]:
+    """Returns the attributes of a strided slice of a vector of rank 1."""
+    kind = ir.IntegerType.get_signless(64)
+    return {
+        name: ir.ArrayAttr.get([ir.IntegerAttr.get(kind, number)])
+        for name, number in numbers.items()
+    }

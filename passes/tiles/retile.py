@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Replaces the tile of a workgroup by the one that is predicted to take the least time.
+
+IREE chooses tiles by rules that know neither what an LDS layout costs nor how much of it fits. Its
+tile of a 16x4096x128 f16 attention for CUDA is
+
+    workgroup = [1, 64, 32, 0, 0]
+
+64 rows and 32 of 128 columns, so that every score is computed four times. With the whole head in a
+workgroup it is computed once, and the kernel takes a quarter of the time. For a matrix product the
+tile decides how many products are made of what a step brings into the LDS.
+
+All tiles that the sizes divide into are compared by a model of the GPU (`bank_model/tile_cost.py`).
+Another tile is taken where it saves 3 % of the predicted time or more, and
+
+* with `mode=auto`, only on GPUs on which the model was compared with measured times; on others a
+  remark names the tile and what it would save; `mode=on` takes it anyway;
+* only where the configuration is IREE's own: a user's stands.
+
+Outputs are bitwise the same, unless `other-keys` allows attentions to take another number of keys
+a step. Then sums of a row are made in another order.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import processor_of
+from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
+from ...dialect_utils.operations import symbol_of
+from ...dialect_utils.tuned_operation import TunedOperation
+from ..base import FunctionPass, PassContext
+from ..decisions import RETILE_PASS, Action, Decision
+from .attention_tiles import warp_tiled_attention
+from .product_tiles import warp_tiled_product
+from .tile_choice import Circumstances, TileChoice, attention_choice, product_choice
+
+_FLAG = "--bankwise-retile=on"
+_POLYNOMIAL = 21.0
+"""The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
+
+
+class RetileMode(Enum):
+    """On which GPUs tiles are replaced."""
+
+    AUTO = "auto"
+    """Those on which the model was compared with measured times."""
+    ON = "on"
+    """All that there is a model of."""
+
+
+@dataclass(frozen=True)
+class Retile(FunctionPass):
+    """Replaces the tile of a function by the one that is predicted to take the least time.
+
+    Attributes:
+        mode: on which GPUs.
+        other_keys: whether an attention may take another number of keys a step.
+        overlap: whether a pass follows that lets copies overlap with products, as
+            `bankwise-overlap-copies` does for NVIDIA.
+        reloads: whether one follows that reads Q in every step where registers do not suffice, as
+            `bankwise-reload-operands` does for NVIDIA.
+        native_exponentials: whether one follows that makes an exponential one instruction there.
+    """
+
+    name: ClassVar[str] = RETILE_PASS
+    summary: ClassVar[str] = "give workgroups the tile that is predicted to be the fastest"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "tiles"
+
+    mode: RetileMode = RetileMode.AUTO
+    other_keys: bool = False
+    overlap: bool = True
+    reloads: bool = True
+    native_exponentials: bool = False
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration of `function`; never fails."""
+        function = function.operation
+        target = gpu_target_of(function, context.test_target)
+        circumstances = self.circumstances(function, context)
+        if target is None or circumstances is None:
+            if target is not None and self.mode is RetileMode.ON:
+                reason = f"there is no prediction for {target.arch}"
+                context.sink.remark(function.location, f"the tile of a workgroup stays: {reason}")
+            return
+        try:
+            choice = self._choice(function, circumstances)
+        except Refusal as refusal:
+            context.sink.remark(
+                function.location, f"the tile of a workgroup stays: {refusal.reason}"
+            )
+            return
+        if choice is not None:
+            unmeasured = "" if circumstances.processor.measured else target.arch
+            self._decide(function, choice, unmeasured, context)
+
+    def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
+        """Returns what tiles of a function are judged by; None for a GPU without a model."""
+        target = gpu_target_of(function, context.test_target)
+        processor = None if target is None else processor_of(target.arch)
+        if target is None or processor is None:
+            return None
+        chip = target.chip
+        copies = chip is not None and chip.async_copies
+        nvidia = chip is not None and chip.compute_capability is not None
+        return Circumstances(
+            processor,
+            lds_limit(function, context.test_target),
+            other_keys=self.other_keys,
+            overlap=copies and self.overlap,
+            reloads=nvidia and self.reloads,
+            exponential=_POLYNOMIAL if nvidia and not self.native_exponentials else 1.0,
+        )
+
+    def _choice(
+        self, function: ir.Operation, circumstances: Circumstances
+    ) -> TileChoice[Any] | None:
+        attention = warp_tiled_attention(function)
+        if attention is not None:
+            return attention_choice(attention, circumstances)
+        matmul = warp_tiled_product(function)
+        return None if matmul is None else product_choice(matmul, circumstances)
+
+    def _decide(
+        self, function: ir.Operation, choice: TileChoice[Any], unmeasured: str, context: PassContext
+    ) -> None:
+        """Takes the chosen tile, or says why not.
+
+        Args:
+            unmeasured: the GPU, if the model was not compared with times measured on it.
+        """
+        operation = choice.tiled.operation
+        objection = ""
+        if unmeasured and self.mode is RetileMode.AUTO:
+            objection = f"no time was measured on {unmeasured}; {_FLAG} takes it anyway"
+        elif choice.gains:
+            objection = context.users_configuration()
+        if choice.gains:
+            self._replace(function, choice, objection, context)
+        else:
+            context.sink.remark(operation.location, f"the tile of a workgroup stays: {choice}")
+
+    def _replace(
+        self, function: ir.Operation, choice: TileChoice[Any], objection: str, context: PassContext
+    ) -> None:
+        operation = choice.tiled.operation
+        action, reason = Action.RETILE, str(choice)
+        if objection:
+            action, reason = Action.KEEP, f"{choice}; it is not taken: {objection}"
+        else:
+            try:
+                chosen = choice.tiled.attributes(choice.best)
+                context.tuned.append(TunedOperation.of(operation, chosen))
+            except Refusal as refusal:
+                context.sink.remark(
+                    operation.location, f"no tuning spec can name the operation: {refusal.reason}"
+                )
+            choice.configure(function)
+        place = str(SourceLocation.of(operation.location) or "")
+        context.log.add(
+            Decision(
+                *(self.name, symbol_of(function), operation.name, place, action, reason),
+                detail=str(choice.best),
+            )
+        )
+        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The three passes that move swizzle hints, and the tracing of allocations under them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from iree.compiler import ir
+from iree.compiler.api import Session
+from iree.compiler.passmanager import PassManager
+
+from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from bankwise.dialect_utils.diagnostics import PassFailure, Refusal
+from bankwise.dialect_utils.index.index_bits import Congruence, IndexBits
+from bankwise.dialect_utils.memory.buffer_starts import start_offsets
+from bankwise.dialect_utils.memory.flow import reach_of, roots_of
+from bankwise.dialect_utils.memory.lds_ops import ALLOC
+from bankwise.dialect_utils.memory.memref_types import is_workgroup_memref, lds_bytes
+from bankwise.dialect_utils.operations import operations_in
+from bankwise.dialect_utils.swizzle_hint import hint_swizzle
+from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
+from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
+from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
+
+LDS = "#gpu.address_space<workgroup>"
+
+
+@pytest.fixture(scope="module")
+def context() -> ir.Context:
+    made = Session().context
+    made.allow_unregistered_dialects = True
+    return made
+
+
+def parse(context: ir.Context, text: str) -> tuple[ir.Module, ir.Operation]:
+    """Returns a module and its only function."""
+    module = ir.Module.parse(text, context)
+    return module, module.body.operations[0].operation
+
+
+def run(function: ir.Operation, *passes: FunctionPass) -> None:
+    for each in passes:
+        each.run(function, PassContext())
+        assert function.verify()
+
+
+def operations(function: ir.Operation, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == name:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def elements_of(value: ir.Value) -> np.ndarray:
+    """Interprets views: returns the allocation's element behind each index of a memref."""
+    kind = ir.MemRefType(value.type)
+    assert not isinstance(value, ir.BlockArgument)
+    view = value.owner.operation
+    if view.name == "memref.alloc":
+        return np.arange(np.prod(kind.shape)).reshape(kind.shape)
+    source = elements_of(view.operands[0])
+    if view.name == "iree_codegen.swizzle_hint":
+        moved = hint_swizzle(view).apply(np.arange(source.size))
+        return source.reshape(-1)[moved].reshape(source.shape)
+    if view.name in ("memref.expand_shape", "memref.collapse_shape", "memref.cast"):
+        return source.reshape(kind.shape)
+    assert view.name == "memref.subview", view.name
+    starts = ir.DenseI64ArrayAttr(view.attributes["static_offsets"])
+    sizes = ir.DenseI64ArrayAttr(view.attributes["static_sizes"])
+    parts = tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))
+    return source[parts].reshape(kind.shape)
+
+
+def accessed(function: ir.Operation) -> dict[str, np.ndarray]:
+    """Returns the elements behind the memref of each `test.access`, by its name."""
+    return {
+        ir.StringAttr(op.attributes["name"]).value: elements_of(op.operands[0])
+        for op in operations(function, "test.access")
+    }
+
+
+def swizzles() -> st.SearchStrategy[Swizzle]:
+    """Returns swizzles whose rows fill any multiple of 64 elements."""
+
+    def shuffle(row: int, group: int, stride: int, phase: int) -> XorShuffle:
+        groups = max(row >> group, 1)
+        return XorShuffle(row, row // groups, row * stride, min(phase, groups))
+
+    powers = st.sampled_from([8, 16, 32, 64])
+    small = st.integers(1, 4)
+    return st.one_of(
+        st.builds(shuffle, powers, st.integers(0, 6), small, small),
+        st.builds(
+            lambda row, groups: RotateRows(row, row // groups),
+            powers,
+            st.sampled_from([1, 2, 4, 8]),
+        ),
+    )
+
+
+TILE = f"memref<16x64xf16, {LDS}>"
+ROWS = f"memref<4x64xf16, strided<[64, 1], offset: 192>, {LDS}>"
+
+
+def hinted_tile(chain: list[Swizzle]) -> str:
+    hints, last = "", "%a"
+    for number, swizzle in enumerate(chain):
+        hints += (
+            f"%h{number} = iree_codegen.swizzle_hint {last}[#iree_codegen.{swizzle}] : {TILE}\n"
+        )
+        last = f"%h{number}"
+    return f"""func.func @f() {{
+      %a = memref.alloc() : {TILE}
+      {hints}
+      %s = memref.subview {last}[3, 0] [4, 64] [1, 1] : {TILE} to {ROWS}
+      "test.access"({last}) {{name = "tile"}} : ({TILE}) -> ()
+      "test.access"(%s) {{name = "rows"}} : ({ROWS}) -> ()
+      memref.dealloc %a : {TILE}
+      return
+    }}"""
+
+
+@given(st.lists(swizzles(), min_size=1, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_hints_mean_the_same_after_every_pass(context: ir.Context, chain: list[Swizzle]) -> None:
+    _, function = parse(context, hinted_tile(chain))
+    before = accessed(function)
+    np.testing.assert_array_equal(before["rows"], before["tile"][3:7])
+    expected = np.arange(16 * 64)
+    for swizzle in reversed(chain):
+        expected = swizzle.apply(expected)
+    np.testing.assert_array_equal(before["tile"].reshape(-1), expected)
+
+    run(function, FlattenSwizzleHints())
+    flat = accessed(function)
+    run(function, AbsorbSwizzleHints())
+    assert not operations(function, "iree_codegen.swizzle_hint")
+    plain = accessed(function)
+    run(function, ReinsertSwizzleHints())
+    again = accessed(function)
+    for name, elements in before.items():
+        np.testing.assert_array_equal(flat[name], elements)
+        np.testing.assert_array_equal(again[name], elements)
+    np.testing.assert_array_equal(plain["tile"].reshape(-1), np.arange(16 * 64))
+
+
+def test_absorbed_without_flattening_comes_back_flat(context: ir.Context) -> None:
+    chain: list[Swizzle] = [XorShuffle(64, 8), RotateRows(32, 4)]
+    _, function = parse(context, hinted_tile(chain))
+    before = accessed(function)
+    run(function, AbsorbSwizzleHints(), ReinsertSwizzleHints())
+    for name, elements in accessed(function).items():
+        np.testing.assert_array_equal(elements, before[name])
+    (allocation,) = operations_in(function, ALLOC)
+    assert ir.MemRefType(allocation.results[0].type).shape == [1024]
+
+
+BUFFERS = f"memref<4x64xf16, strided<[64, 1], offset: ?>, {LDS}>"
+
+
+def double_buffered(swizzle: str, store: str) -> str:
+    """Returns a loop that carries a buffer of two, of 4x64 elements each."""
+    one = f"memref<256xf16, strided<[1], offset: ?>, {LDS}>"
+    return f"""func.func @f(%n: index, %i: index) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %a = memref.alloc() {{iree_codegen.swizzle = {swizzle}}} : memref<2x256xf16, {LDS}>
+      %s = memref.subview %a[%i, 0] [1, 256] [1, 1] : memref<2x256xf16, {LDS}> to {one}
+      %e = memref.expand_shape %s [[0, 1]] output_shape [4, 64] : {one} into {BUFFERS}
+      %r = scf.for %k = %c0 to %n step %c1 iter_args(%x = %e) -> ({BUFFERS}) {{
+        %w = arith.remui %k, %i : index
+        %t = memref.subview %a[%w, 0] [1, 256] [1, 1] : memref<2x256xf16, {LDS}> to {one}
+        %f = memref.expand_shape %t [[0, 1]] output_shape [4, 64] : {one} into {BUFFERS}
+        {store}
+        %v = memref.load %x[%i, %i] : {BUFFERS}
+        scf.yield %f : {BUFFERS}
+      }}
+      return
+    }}"""
+
+
+def test_failure_leaves_the_function_as_it_was(context: ir.Context) -> None:
+    """The loop's buffers are fine; the whole allocation beside them is found last."""
+    whole = f"memref<2x256xf16, {LDS}>"
+    store = f"%u = memref.load %a[%i, %i] : {whole}"
+    _, function = parse(context, double_buffered("#iree_codegen.rotate_rows<64, 8>", store))
+    before = str(function)
+    with pytest.raises(PassFailure, match="another part that is used"):
+        ReinsertSwizzleHints().run(function, PassContext())
+    assert str(function) == before
+
+
+def test_loop_carried_buffers_start_at_multiples_of_their_size(context: ir.Context) -> None:
+    _, function = parse(context, double_buffered("#iree_codegen.rotate_rows<64, 8>", ""))
+    (allocation,) = operations_in(function, ALLOC)
+    (loop,) = operations(function, "scf.for")
+    carried = loop.regions[0].blocks[0].arguments[1]
+    assert roots_of(carried) == (allocation.results[0],)
+    assert roots_of(loop.results[0]) == (allocation.results[0],)
+    starts = start_offsets(carried, IndexBits(function))
+    assert starts == {allocation.results[0]: Congruence(256, 0)}
+    reach = reach_of(allocation.results[0])
+    assert set(reach.meetings) == {carried, loop.results[0]}
+    assert [use.user.name for use in reach.ends] == ["memref.load"]
+    run(function, ReinsertSwizzleHints())
+    (load,) = operations(function, "memref.load")
+    assert load.operands[0].owner.operation.name == "memref.expand_shape"
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [("128", Congruence(64, 0)), ("64", Congruence(0, 64)), ("65", Congruence(1, 0))],
+)
+def test_where_offsets_meet(context: ir.Context, second: str, expected: Congruence) -> None:
+    part = f"memref<16xf16, strided<[1], offset: ?>, {LDS}>"
+    first, other = (
+        f"memref<16xf16, strided<[1], offset: {start}>, {LDS}>" for start in (64, second)
+    )
+    _, function = parse(
+        context,
+        f"""func.func @f(%p: i1) {{
+          %a = memref.alloc() : memref<256xf16, {LDS}>
+          %s = memref.subview %a[64] [16] [1] : memref<256xf16, {LDS}> to {first}
+          %t = memref.subview %a[{second}] [16] [1] : memref<256xf16, {LDS}> to {other}
+          %x = memref.cast %s : {first} to {part}
+          %y = memref.cast %t : {other} to {part}
+          %z = arith.select %p, %x, %y : {part}
+          return
+        }}""",
+    )
+    (select,) = operations(function, "arith.select")
+    (allocation,) = operations_in(function, ALLOC)
+    starts = start_offsets(select.results[0], IndexBits(function))
+    assert starts == {allocation.results[0]: expected}
+
+
+def test_roots(context: ir.Context) -> None:
+    kind = f"memref<64xf16, {LDS}>"
+    _, function = parse(
+        context,
+        f"""func.func @f(%arg: {kind}, %p: i1, %n: index) {{
+          %a = memref.alloc() : {kind}
+          %b = memref.alloca() : {kind}
+          %ab = arith.select %p, %a, %b : {kind}
+          %all = scf.if %p -> {kind} {{
+            scf.yield %ab : {kind}
+          }} else {{
+            scf.yield %arg : {kind}
+          }}
+          "test.access"(%all) {{name = "all"}} : ({kind}) -> ()
+          %o = "test.view"(%a) : ({kind}) -> {kind}
+          "test.access"(%o) {{name = "opaque"}} : ({kind}) -> ()
+          cf.br ^next(%a : {kind})
+        ^next(%x: {kind}):
+          "test.access"(%x) {{name = "branch"}} : ({kind}) -> ()
+          return
+        }}""",
+    )
+    everything, opaque, branch = (op.operands[0] for op in operations(function, "test.access"))
+    entry = function.regions[0].blocks[0]
+    a, b = (operations(function, name)[0].results[0] for name in ("memref.alloc", "memref.alloca"))
+    assert roots_of(everything) == (a, b, entry.arguments[0])
+    for value, reason in ((opaque, "test.view"), (branch, "block with predecessors")):
+        with pytest.raises(Refusal, match=reason):
+            roots_of(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (f"memref<64x68xf16, {LDS}>", 8704),
+        (f"memref<3xi4, {LDS}>", 2),
+        (f"memref<3xi1, {LDS}>", 3),
+        (f"memref<f32, {LDS}>", 4),
+        (f"memref<4xvector<2xf16>, {LDS}>", 16),
+        (f"memref<4xcomplex<f32>, {LDS}>", 32),
+        (f"memref<4xindex, {LDS}>", 32),
+        (f"memref<?xf32, {LDS}>", None),
+        (f"memref<4xmemref<2xf32>, {LDS}>", None),
+    ],
+)
+def test_lds_bytes(context: ir.Context, kind: str, expected: int | None) -> None:
+    parsed = ir.MemRefType(ir.Type.parse(kind, context))
+    assert lds_bytes(parsed) == expected
+    assert is_workgroup_memref(parsed)
+
+
+@pytest.mark.parametrize("kind", ["memref<4xf32>", "tensor<4xf32>", "memref<4xf32, 3>", "index"])
+def test_no_workgroup_memref(context: ir.Context, kind: str) -> None:
+    assert not is_workgroup_memref(ir.Type.parse(kind, context))
+
+
+def prefetchable(access: str) -> str:
+    """Returns a loop that stages rows of `%src` in a hinted tile by `access` and adds them up."""
+    return f"""func.func @f(%src: memref<128x1024xf16>)
+    -> vector<4xf16> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %cst = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<4xf16>
+  %tid = gpu.thread_id x
+  %c4 = arith.constant 4 : index
+  %row = arith.divui %tid, %c4 : index
+  %t = arith.remui %tid, %c4 : index
+  %t4 = arith.muli %t, %c4 : index
+  %a = memref.alloc() : {TILE}
+  %h0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<8, 4, 64, 1>] : {TILE}
+  %h = iree_codegen.swizzle_hint %h0[#iree_codegen.xor_shuffle<16, 8, 128, 1>] : {TILE}
+  %res = scf.for %i = %c0 to %c64 step %c1 iter_args(%acc = %zero) -> (vector<4xf16>) {{
+    {access}
+    gpu.barrier
+    %l = vector.transfer_read %h[%t, %t4], %cst {{in_bounds = [true]}} : {TILE}, vector<4xf16>
+    %s = arith.addf %l, %acc : vector<4xf16>
+    gpu.barrier
+    scf.yield %s : vector<4xf16>
+  }}
+  return %res : vector<4xf16>
+}}"""
+
+
+STREAMED = f"""%g = vector.transfer_read %src[%row, %i], %cst {{in_bounds = [true]}}
+        : memref<128x1024xf16>, vector<4xf16>
+    vector.transfer_write %g, %h[%row, %t4] {{in_bounds = [true]}} : vector<4xf16>, {TILE}"""
+GATHERED = f"""amdgpu.gather_to_lds %src[%row, %i], %h[%row, %c0]
+        : vector<2xf16>, memref<128x1024xf16>, {TILE}"""
+
+
+def prefetched(context: ir.Context, access: str) -> ir.Module:
+    """Returns a streaming kernel on a hinted tile, which stock has prefetched.
+
+    Its hints are reinserted.
+    """
+    module, function = parse(context, prefetchable(access))
+    run(function, FlattenSwizzleHints(), AbsorbSwizzleHints())
+    stock = (
+        "iree-llvmgpu-prefetch-shared-memory{num-stages=2},iree-codegen-fold-memref-alias-ops,"
+        "canonicalize,cse,iree-llvmgpu-vector-lowering,canonicalize,cse"
+    )
+    PassManager.parse(f"builtin.module(func.func({stock}))", context).run(module.operation)
+    run(module.body.operations[0].operation, ReinsertSwizzleHints())
+    return module
+
+
+def test_chain_survives_prefetching(context: ir.Context) -> None:
+    module = prefetched(context, STREAMED)
+    PassManager.parse(
+        "builtin.module(func.func(iree-codegen-fold-memref-alias-ops,cse))", context
+    ).run(module.operation)
+    function = module.body.operations[0].operation
+    inner, outer = operations(function, "iree_codegen.swizzle_hint")
+    assert [str(hint_swizzle(hint)) for hint in (inner, outer)] == [
+        "xor_shuffle<8, 4, 64, 1>",
+        "xor_shuffle<16, 8, 128, 1>",
+    ]
+    on_tile = [
+        op
+        for op in operations(function, "vector.load") + operations(function, "vector.store")
+        if any(o == outer.results[0] for o in op.operands)
+    ]
+    # The prologue's and the loop's store, the loop's and the epilogue's load.
+    assert len(on_tile) == 4
+
+
+def test_chain_survives_multi_buffering(context: ir.Context) -> None:
+    module = prefetched(context, GATHERED)
+    function = module.body.operations[0].operation
+    (allocation,) = operations_in(function, ALLOC)
+    assert ir.MemRefType(allocation.results[0].type).shape == [2, 1024]
+    assert not [name for name in allocation.attributes if "swizzle" in name]
+    hinted = [
+        (op, op.operands[number])
+        for name, number in (("vector.load", 0), ("amdgpu.gather_to_lds", 3))
+        for op in operations(function, name)
+    ]
+    assert len(hinted) == 4
+    for _, base in hinted:
+        view = base.owner.operation
+        assert view.name == "memref.expand_shape"
+        outer = view.operands[0].owner.operation
+        assert str(hint_swizzle(outer)) == "xor_shuffle<16, 8, 128, 1>"
+        inner = outer.operands[0].owner.operation
+        assert str(hint_swizzle(inner)) == "xor_shuffle<8, 4, 64, 1>"
+        assert inner.operands[0].owner.operation.name == "memref.collapse_shape"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which passes have work in a function, by the hints that it has and whose they are."""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+from bankwise.dialect_utils.operations import children
+from bankwise.passes.registry import PASSES
+from bankwise.passes.swizzles.hint_ownership import mark_hints
+
+FUNCTION = """
+func.func @f() {{
+  %tile = memref.alloc() {} : memref<64xf16, #gpu.address_space<workgroup>>
+  return
+}}
+"""
+TREAT_HINTS = {
+    "bankwise-absorb-swizzle-hints",
+    "bankwise-flatten-swizzle-hints",
+    "bankwise-reinsert-swizzle-hints",
+    "bankwise-resolve-swizzle-hints",
+}
+
+
+def function(attributes: str = "") -> tuple[ir.Module, ir.Operation]:
+    module = ir.Module.parse(FUNCTION.format(attributes), ir.Context())
+    return module, children(module.operation)[0]
+
+
+STOWED = "{iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>}"
+
+
+def test_only_passes_that_treat_hints_need_one() -> None:
+    _plain_module, plain = function()
+    _module, stowed = function(STOWED)
+    passes = [kind.from_options("") for kind in PASSES]
+    waiting = {each.name for each in passes if not each.has_work(plain) and each.has_work(stowed)}
+    assert waiting == TREAT_HINTS
+
+
+def test_only_own_waits_for_our_mark() -> None:
+    _module, stowed = function(STOWED)
+    own = [
+        kind.from_options("only-own") for kind in PASSES if "only_own" in kind.__dataclass_fields__
+    ]
+    assert len(own) == 3
+    assert not any(each.has_work(stowed) for each in own)
+    mark_hints(stowed)
+    assert all(each.has_work(stowed) for each in own)

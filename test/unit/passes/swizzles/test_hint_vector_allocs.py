@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The hinting pass: what it foresees is what IREE's vector distribution does, and hints last."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
+from iree.compiler.passmanager import PassManager
+
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from bankwise.bank_model.swizzles import Swizzle
+from bankwise.bank_model.targets import target
+from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
+from bankwise.dialect_utils.gpu_target import launch_of
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.flow import lds_allocations
+from bankwise.dialect_utils.memory.lds_accesses import trace_allocation
+from bankwise.dialect_utils.memory.memref_types import tile_of
+from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
+from bankwise.dialect_utils.memory.vector_layouts import infer_vector_layouts
+from bankwise.dialect_utils.swizzle_hint import hint_swizzle, is_hint
+from bankwise.passes.base import PassContext, PassOptionError
+from bankwise.passes.decisions import Action, Decision
+from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
+
+WORKGROUP = "#gpu.address_space<workgroup>"
+
+
+def layout(
+    subgroup: list[int],
+    batch: list[int],
+    outer: list[int],
+    thread: list[int],
+    element: list[int],
+    subgroup_strides: list[int],
+    thread_strides: list[int],
+) -> str:
+    return (
+        f"#iree_vector_ext.nested_layout<subgroup_tile = {subgroup}, batch_tile = {batch}, "
+        f"outer_tile = {outer}, thread_tile = {thread}, element_tile = {element}, "
+        f"subgroup_strides = {subgroup_strides}, thread_strides = {thread_strides}>"
+    )
+
+
+K_COPY = layout([1, 1], [4, 1], [1, 1], [16, 16], [1, 8], [0, 0], [16, 1])
+K_OPERAND = layout([1, 1], [4, 4], [1, 1], [16, 4], [1, 8], [0, 0], [1, 16])
+
+
+def staged(
+    written: str,
+    read: str,
+    tile: str = "64x128xf16",
+    vector: str = "64x128xf16",
+    read_vector: str | None = None,
+    write_map: str = "",
+    read_map: str = "",
+    write_at: tuple[int, ...] = (0, 0),
+    read_at: tuple[int, ...] = (0, 0),
+    threads: int = 256,
+    wave: int = 64,
+) -> str:
+    """Returns a function that stages one vector through a tile; its arguments come from memory."""
+    element = tile.rsplit("x", 1)[1]
+    read_vector = read_vector or vector
+    constants = sorted({*write_at, *read_at})
+    declared = "\n".join(f"%c{i} = arith.constant {i} : index" for i in constants)
+    at = [", ".join(f"%c{i}" for i in indices) for indices in (write_at, read_at)]
+
+    def bounds(of: str, permutation_map: str) -> str:
+        inside = ", ".join(["true"] * (len(of.split("x")) - 1))
+        extra = f", permutation_map = affine_map<{permutation_map}>" if permutation_map else ""
+        return f"{{in_bounds = [{inside}]{extra}}}"
+
+    def tensor(of: str) -> str:
+        return f"tensor<{of}>"
+
+    staged_type = f"tensor<{tile}, {WORKGROUP}>"
+    zeros = [", ".join(["%zero"] * (len(of.split("x")) - 1)) for of in (vector, read_vector)]
+    return f"""
+    func.func @f(%in: memref<{vector}>, %out: memref<{read_vector}>) attributes {{
+        translation_info = #iree_codegen.translation_info<
+            pipeline = #iree_gpu.pipeline<VectorDistribute>
+            workgroup_size = [{threads}, 1, 1] subgroup_size = {wave}>}} {{
+      {declared}
+      %zero = arith.constant 0 : index
+      %pad = ub.poison : {element}
+      %x = vector.transfer_read %in[{zeros[0]}], %pad {bounds(vector, "")}
+        : memref<{vector}>, vector<{vector}>
+      %w = iree_vector_ext.to_layout %x to layout({written}) : vector<{vector}>
+      %a = bufferization.alloc_tensor() <{{memory_space = {WORKGROUP}}}> : {staged_type}
+      %t = vector.transfer_write %w, %a[{at[0]}] {bounds(vector, write_map)}
+        : vector<{vector}>, {staged_type}
+      %b = iree_gpu.value_barrier %t : {staged_type}
+      %r = vector.transfer_read %b[{at[1]}], %pad {bounds(read_vector, read_map)}
+        : {staged_type}, vector<{read_vector}>
+      %l = iree_vector_ext.to_layout %r to layout({read}) : vector<{read_vector}>
+      vector.transfer_write %l, %out[{zeros[1]}] {bounds(read_vector, "")}
+        : vector<{read_vector}>, memref<{read_vector}>
+      return
+    }}"""
+
+
+@pytest.fixture(scope="module")
+def context() -> ir.Context:
+    return Session().context
+
+
+def function(module: ir.Module) -> ir.Operation:
+    return next(iter(module.body.operations)).operation
+
+
+def allocation(of: ir.Operation) -> ir.Operation:
+    return next(op.operation for op in of.regions[0].blocks[0] if is_workgroup_alloc(op))
+
+
+def run(
+    module: ir.Module, arch: str = "gfx942", options: str = ""
+) -> tuple[PassContext, list[Diagnostic]]:
+    remarks: list[Diagnostic] = []
+    pass_context = PassContext(DiagnosticSink(remarks.append, remarks=True), test_target=arch)
+    HintVectorAllocs.from_options(options).run(function(module), pass_context)
+    assert module.operation.verify()
+    return pass_context, remarks
+
+
+def distribute(module: ir.Module) -> None:
+    """Runs what IREE runs from vector allocation to distribution."""
+    passes = (
+        "canonicalize,cse,iree-codegen-gpu-combine-value-semantic-barriers,"
+        "iree-eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
+        "iree-codegen-gpu-infer-memory-space,iree-codegen-iree-comprehensive-bufferize,"
+        "iree-codegen-canonicalize,cse,iree-codegen-cleanup-buffer-alloc-view,canonicalize,cse,"
+        "iree-codegen-hoist-statically-bound-allocations,iree-llvmgpu-vector-distribute,"
+        "canonicalize,cse"
+    )
+    manager = PassManager.parse(f"builtin.module(func.func({passes}))", module.context)
+    manager.run(module.operation)
+
+
+def issues(accesses: tuple[LdsAccess, ...]) -> Counter[tuple[object, ...]]:
+    """Returns how often each row of lane addresses is issued."""
+    counted: Counter[tuple[object, ...]] = Counter()
+    for access in accesses:
+        for i, row in enumerate(access.elements):
+            lanes = row if access.active is None else np.where(access.active[i], row, -1)
+            if (lanes >= 0).any():
+                counted[access.kind, access.count, lanes.tobytes()] += access.weight
+    return counted
+
+
+ROWS_OF_4 = layout([1, 1], [2, 1], [1, 1], [16, 16], [1, 4], [0, 0], [16, 1])
+CASES = {
+    "thread tile over all waves": staged(K_COPY, K_OPERAND),
+    "one wave per row block": staged(
+        K_COPY, layout([4, 1], [1, 4], [1, 1], [16, 4], [1, 8], [1, 0], [1, 16])
+    ),
+    "outer tiles": staged(K_COPY, layout([2, 2], [2, 2], [1, 2], [16, 4], [1, 4], [2, 1], [1, 16])),
+    "column elements": staged(
+        K_COPY, layout([1, 1], [4, 8], [1, 1], [4, 16], [4, 1], [0, 0], [16, 1])
+    ),
+    "element tile of both dimensions": staged(
+        K_COPY, layout([2, 2], [2, 4], [1, 1], [8, 8], [2, 2], [1, 2], [8, 1])
+    ),
+    "duplicated waves and threads": staged(
+        layout([2, 1], [2, 2], [1, 1], [16, 4], [1, 16], [2, 0], [1, 16]),
+        layout([1, 1], [4, 8], [1, 1], [16, 2], [1, 8], [0, 0], [4, 2]),
+    ),
+    "transposing write": staged(
+        ROWS_OF_4.replace("batch_tile = [2, 1]", "batch_tile = [4, 1]"),
+        layout([1, 1], [1, 4], [1, 1], [64, 4], [1, 4], [0, 0], [1, 64]),
+        tile="64x64xf32",
+        vector="64x64xf32",
+        write_map="(d0, d1) -> (d1, d0)",
+    ),
+    "transposing read": staged(
+        ROWS_OF_4.replace("batch_tile = [2, 1]", "batch_tile = [4, 1]"),
+        layout([1, 1], [1, 4], [1, 1], [64, 4], [1, 4], [0, 0], [1, 64]),
+        tile="64x64xf32",
+        vector="64x64xf32",
+        read_map="(d0, d1) -> (d1, d0)",
+    ),
+    "part of a larger tile": staged(
+        ROWS_OF_4,
+        ROWS_OF_4,
+        tile="3x96x72xf16",
+        vector="32x64xf16",
+        write_map="(d0, d1, d2) -> (d1, d2)",
+        read_map="(d0, d1, d2) -> (d1, d2)",
+        write_at=(1, 32, 8),
+        read_at=(2, 64, 4),
+    ),
+    "partial last wave": staged(
+        layout([1, 1], [4, 1], [1, 1], [8, 12], [1, 4], [0, 0], [12, 1]),
+        layout([1, 1], [4, 1], [1, 1], [8, 12], [1, 4], [0, 0], [1, 8]),
+        tile="32x48xf16",
+        vector="32x48xf16",
+        threads=96,
+    ),
+}
+
+
+def hint_chain(value: ir.Value) -> tuple[Swizzle, ...]:
+    """Returns the swizzles of the hints that directly produce `value`, the innermost first."""
+    if isinstance(value.owner, ir.Block) or not is_hint(value.owner):
+        return ()
+    return (*hint_chain(value.owner.operands[0]), hint_swizzle(value.owner))
+
+
+def tile(alloc: ir.Operation) -> LdsTile:
+    return tile_of(ir.RankedTensorType(alloc.results[0].type))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_foreseen_accesses_are_those_after_distribution(context: ir.Context, case: str) -> None:
+    module = ir.Module.parse(CASES[case], context)
+    f = function(module)
+    launch = launch_of(f)
+    assert launch is not None
+    alloc = allocation(f)
+    foreseen = accesses_of(alloc, tile(alloc), infer_vector_layouts(f), launch)
+    distribute(module)
+    f = function(module)
+    (buffer,) = lds_allocations(f)
+    traced = trace_allocation(buffer, f, LaneEvaluator(launch))
+    assert not traced.unknown
+    assert issues(foreseen) == issues(traced.accesses)
+
+
+@pytest.mark.parametrize("case", ["thread tile over all waves", "column elements"])
+def test_hints_last_until_distribution(context: ir.Context, case: str) -> None:
+    module = ir.Module.parse(CASES[case], context)
+    pass_context, _ = run(module)
+    (decision,) = pass_context.log
+    assert decision.action is Action.HINT
+    distribute(module)
+    f = function(module)
+    (buffer,) = lds_allocations(f)
+    users = [use.owner for use in buffer.results[0].uses]
+    (hint,) = [op for op in users if is_hint(op)]
+    assert {op.operation.name for op in users if not is_hint(op)} <= {"memref.dealloc"}
+    last, user = hint, next(use.owner for use in hint.results[0].uses)
+    while is_hint(user):
+        last, user = user, next(use.owner for use in user.results[0].uses)
+    chain = hint_chain(last.results[0])
+    assert " of ".join(map(str, chain)) == decision.detail
+
+
+def test_chain_order_and_counts(context: ir.Context) -> None:
+    """The hints as emitted, read back, have the conflict cycles that the decision states."""
+    text = staged(
+        layout([1, 1], [8, 1], [1, 1], [8, 32], [1, 4], [0, 0], [32, 1]),
+        layout([4, 1], [1, 32], [1, 1], [16, 4], [1, 1], [1, 0], [1, 16]),
+        tile="64x128xf32",
+        vector="64x128xf32",
+    )
+    module = ir.Module.parse(text, context)
+    f = function(module)
+    launch = launch_of(f)
+    assert launch is not None
+    alloc = allocation(f)
+    held = tile(alloc)
+    accesses = accesses_of(alloc, held, infer_vector_layouts(f), launch)
+    pass_context, remarks = run(module)
+    write = next(
+        op for op in f.regions[0].blocks[0] if op.operation.name == "vector.transfer_write"
+    )
+    chain = hint_chain(write.operation.operands[1])
+    assert len(chain) > 1
+    (decision,) = pass_context.log
+    assert " of ".join(map(str, chain)) == decision.detail
+    lds = target("gfx942")
+    before = layout_conflicts(lds, held, PlainLayout(), accesses)
+    after = layout_conflicts(lds, held, SwizzledLayout(chain), accesses)
+    assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (before, after)
+    assert decision.lds_bytes_before == decision.lds_bytes_after == 64 * 128 * 4
+    assert [d.message for d in remarks] == [
+        f"allocation of tensor<64x128xf32> swizzled with {decision.detail}: "
+        f"{before} conflict cycles -> {after}"
+    ]
+
+
+def test_max_chain_limits_the_hints(context: ir.Context) -> None:
+    text = staged(
+        layout([4, 1], [1, 1], [1, 1], [4, 16], [4, 1], [1, 0], [16, 1]),
+        layout([4, 1], [1, 4], [1, 1], [16, 4], [1, 1], [1, 0], [1, 16]),
+        tile="64x16xf32",
+        vector="64x16xf32",
+    )
+    after = []
+    for limit in (1, 3):
+        module = ir.Module.parse(text, context)
+        pass_context, _ = run(module, options=f"max-chain={limit}")
+        (decision,) = pass_context.log
+        assert 1 <= str(module).count("iree_codegen.swizzle_hint") <= limit
+        after.append(decision.conflict_cycles_after)
+    assert after[0] > after[1] == 0
+
+
+def test_defers_to_a_better_padding(context: ir.Context) -> None:
+    """Columns of 16 rows in, columns of 8 row pairs out: one xor_shuffle leaves a conflict."""
+    text = staged(
+        layout([1, 1], [4, 2], [1, 1], [16, 2], [1, 1], [0, 0], [1, 16]),
+        layout([1, 1], [4, 1], [1, 1], [8, 4], [2, 1], [0, 0], [1, 8]),
+        tile="64x4xf32",
+        vector="64x4xf32",
+        threads=32,
+        wave=32,
+    )
+
+    def decide(options: str) -> Decision:
+        pass_context, _ = run(ir.Module.parse(text, context), "sm_80", options)
+        (decision,) = pass_context.log
+        return decision
+
+    hinted = decide("max-chain=1")
+    assert hinted.action is Action.HINT
+    assert hinted.conflict_cycles_before is not None
+    assert hinted.conflict_cycles_after is not None
+    assert hinted.conflict_cycles_before > hinted.conflict_cycles_after > 0
+    deferred = decide("max-chain=1 defer-to-padding=true")
+    assert deferred.action is Action.KEEP
+    assert "padding costs less than the best swizzle" in deferred.reason
+    # A chain of two leaves no conflict, which no padding beats.
+    chain = decide("max-chain=2 defer-to-padding=true")
+    assert (chain.action, chain.conflict_cycles_after) == (Action.HINT, 0)
+
+
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_bad_max_chain(value: str) -> None:
+    with pytest.raises(PassOptionError, match="max-chain"):
+        HintVectorAllocs.from_options(f"max-chain={value}")
+
+
+def test_unknown_target_is_one_remark(context: ir.Context) -> None:
+    module = ir.Module.parse(CASES["column elements"], context)
+    before = str(module)
+    pass_context, remarks = run(module, arch="gfx1100")
+    assert str(module) == before
+    assert [d.message for d in remarks] == [
+        "allocations not swizzled: the LDS of gfx1100 is not known"
+    ]
+    assert [d.action for d in pass_context.log] == [Action.KEEP]
+
+
+def test_running_twice_changes_nothing(context: ir.Context) -> None:
+    module = ir.Module.parse(CASES["thread tile over all waves"], context)
+    run(module)
+    once = str(module)
+    pass_context, _ = run(module)
+    assert str(module) == once
+    (decision,) = pass_context.log
+    assert decision.reason == "it has a swizzle hint already"

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reading the tiles of configured functions, and writing others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.dialect_utils.diagnostics import Refusal
+from bankwise.dialect_utils.operations import children
+from bankwise.passes.tiles.attention_tiles import (
+    AttentionTiling,
+    WarpTiledAttention,
+    warp_tiled_attention,
+)
+from bankwise.passes.tiles.product_tiles import ProductTiling, WarpTiledProduct, warp_tiled_product
+
+from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context() -> Iterator[None]:
+    with Session().context:
+        yield
+
+
+def parsed(kernel: AttentionIr | MatmulIr) -> tuple[ir.Module, ir.Operation]:
+    module = ir.Module.parse(kernel.text())
+    return module, children(module.operation)[0]
+
+
+def attention_in(function: ir.Operation) -> WarpTiledAttention:
+    found = warp_tiled_attention(function)
+    assert found is not None
+    return found
+
+
+def product_in(function: ir.Operation) -> WarpTiledProduct:
+    found = warp_tiled_product(function)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_an_attention_is_read(mask: bool) -> None:
+    _module, function = parsed(AttentionIr(b=2, m=1024, n=96, k=64, t=512, mask=mask))
+    found = attention_in(function)
+    assert found.tile == AttentionTiling(rows=64, columns=32, keys=64, warps=4)
+    assert (found.batch, found.rows, found.columns) == (2, 1024, 96)
+    assert (found.head, found.keys, found.element_bits) == (64, 512, 16)
+    assert found.scores == found.outputs == (16, 8, 16)
+    assert warp_tiled_product(function) is None
+
+
+@pytest.mark.parametrize(("loops", "b_map"), [((1, 2, 3), "d0, d3, d2"), ((1, 2, 3), "d0, d2, d3")])
+def test_a_product_is_read(loops: tuple[int, ...], b_map: str) -> None:
+    _module, function = parsed(MatmulIr(b_map=b_map))
+    found = product_in(function)
+    assert found.tile == ProductTiling(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
+    assert (found.batch, found.rows, found.columns, found.summed) == (8, 256, 256, 512)
+    assert (found.loops, found.element_bits) == (loops, 16)
+    assert warp_tiled_attention(function) is None
+
+
+WARPS = st.sampled_from((1, 2, 4, 8))
+
+
+@given(WARPS, st.sampled_from((1, 2)), st.sampled_from((32, 64, 128)), st.sampled_from((16, 64)))
+def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns: int, step: int):
+    module, function = parsed(AttentionIr())
+    before = str(module)
+    stock = attention_in(function).tile
+    tile = AttentionTiling(warps * 16 * high, columns, step, warps)
+    attention_in(function).configure(function, tile)
+    assert module.operation.verify()
+    assert attention_in(function).tile == tile
+    assert f"workgroup_size = [{32 * warps}, 1, 1]" in str(module)
+    attention_in(function).configure(function, stock)
+    assert str(module) == before
+
+
+@given(WARPS, WARPS, st.sampled_from((1, 2)), st.sampled_from((1, 4)), st.sampled_from((16, 64)))
+def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
+    module, function = parsed(MatmulIr())
+    before = str(module)
+    stock = product_in(function).tile
+    tile = ProductTiling(down * m * 16, across * n * 8, step, down, across)
+    product_in(function).configure(function, tile)
+    assert module.operation.verify()
+    assert product_in(function).tile == tile
+    assert f"workgroup_size = [{32 * tile.warps}, 1, 1]" in str(module)
+    assert "prefetch_num_stages = 2" in str(module)
+    product_in(function).configure(function, stock)
+    assert str(module) == before
+
+
+def test_tiles_that_do_not_divide_are_not_taken() -> None:
+    _module, function = parsed(AttentionIr(n=96, t=192))
+    attention = attention_in(function)
+    assert attention.takes(AttentionTiling(128, 96, 64, 8))
+    for rows, columns, step, warps in (
+        *((48, 96, 64, 1), (64, 64, 64, 4), (64, 96, 128, 4), (64, 96, 24, 4)),
+        *((64, 96, 64, 8), (128, 96, 64, 3), (64, 12, 64, 4)),
+    ):
+        assert not attention.takes(AttentionTiling(rows, columns, step, warps))
+    _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
+    product = product_in(function)
+    assert product.takes(ProductTiling(64, 64, 32, 4, 2))
+    for tile in (
+        (128, 64, 32, 4, 2),
+        (64, 96, 32, 2, 2),
+        (64, 64, 64, 2, 2),
+        (32, 64, 32, 4, 1),
+        (64, 64, 8, 2, 2),
+    ):
+        assert not product.takes(ProductTiling(*tile))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reason"),
+    [
+        (AttentionIr(staged="promote_operands = [1, 2]"), "staged in the LDS"),
+        (AttentionIr(staged_keys="promote_operands = [1]"), "other operands in the LDS"),
+        (AttentionIr(staged_values="promote_operands = [0, 1]"), "other operands in the LDS"),
+        (AttentionIr(staged=AttentionIr.staged + ", padding = [1]"), "padding"),
+        (AttentionIr(staged_keys=AttentionIr.staged_keys + ", thread = [1]"), "thread"),
+        (AttentionIr(basis="[1, 2, 2, 1, 1]"), "more than rows"),
+        (AttentionIr(basis="[1, 2, 1, 1, 1]"), "all warps"),
+        (AttentionIr(lanes="32, 4, 1"), "no row of warps"),
+        (AttentionIr(m=32), "do not divide"),
+        (AttentionIr(v_map="d0, d4"), "columns are no single loop"),
+        (AttentionIr(tiles=AttentionIr.tiles.replace("[1, 64", "[2, 64")), "tiled otherwise"),
+        (AttentionIr(tiles=AttentionIr.tiles.replace("0, 0, 64]", "0, 64, 64]")), "otherwise"),
+        (MatmulIr(staged="promote_operands = [0, 1, 2]"), "not its two operands"),
+        (MatmulIr(staged=MatmulIr.staged + ", padding = [1, 64, 64, 16]"), "padding"),
+        (MatmulIr(mma="#iree_gpu.derived_thread_config"), "shape"),
+        (MatmulIr(lanes="256, 1, 1"), "all warps"),
+        (MatmulIr(m=32), "do not divide"),
+        (MatmulIr(a_map="d1, d3", b_map="d0, d3, d2"), "columns are no single loop"),
+        (MatmulIr(tiles=MatmulIr.tiles.replace("[1, 64", "[2, 64")), "tiled otherwise"),
+        (MatmulIr(tiles=MatmulIr.tiles.replace("[0, 2", "[1, 2")), "tiled otherwise"),
+        (MatmulIr(tiles=MatmulIr.tiles.replace("2, 4", "3, 4")), "evenly"),
+        (MatmulIr(acc=""), "what it adds to"),
+        (MatmulIr(also=ALSO_CONFIGURED), "several operations"),
+    ],
+)
+def test_what_is_not_understood_is_refused(kernel: AttentionIr | MatmulIr, reason: str) -> None:
+    _module, function = parsed(kernel)
+    read = warp_tiled_attention if isinstance(kernel, AttentionIr) else warp_tiled_product
+    with pytest.raises(Refusal, match=reason):
+        read(function)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which tiles `bankwise-retile` takes, and when it takes none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from bankwise.bank_model.tile_cost import (
+    AttentionShape,
+    AttentionTile,
+    Processor,
+    attention_work,
+    predicted_microseconds,
+    processor_of,
+)
+from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
+from bankwise.dialect_utils.operations import children
+from bankwise.passes.base import PassContext
+from bankwise.passes.decisions import Action
+from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
+from bankwise.passes.tiles.product_tiles import warp_tiled_product
+from bankwise.passes.tiles.retile import Retile, RetileMode
+from bankwise.passes.tiles.tile_choice import (
+    Circumstances,
+    attention_choice,
+    product_choice,
+    tile_time,
+)
+
+from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
+
+
+def known(arch: str) -> Processor:
+    processor = processor_of(arch)
+    assert processor is not None
+    return processor
+
+
+SM80 = known("sm_80")
+PLAIN = Circumstances(SM80, 166912)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context() -> Iterator[None]:
+    with Session().context:
+        yield
+
+
+def retiled(
+    kernel: AttentionIr | MatmulIr, retile: Retile, configured: str = ""
+) -> tuple[str, PassContext, list[str]]:
+    """Returns the function that the pass makes of a kernel, what it recorded, and its remarks."""
+    said: list[Diagnostic] = []
+    context = PassContext(
+        DiagnosticSink(said.append, remarks=True), users_configuration=lambda: configured
+    )
+    module = ir.Module.parse(kernel.text())
+    retile.run(children(module.operation)[0], context)
+    assert module.operation.verify()
+    return str(module), context, [each.message for each in said]
+
+
+@pytest.mark.parametrize("kernel", [AttentionIr(), MatmulIr(m=4096, n=4096, k=4096)])
+def test_a_faster_tile_is_taken_and_recorded(kernel: AttentionIr | MatmulIr) -> None:
+    _text, context, (remark,) = retiled(kernel, Retile())
+    (decision,) = context.log
+    (tuned,) = context.tuned
+    assert decision.action is Action.RETILE
+    assert remark == f"tile of a workgroup: {decision.reason}"
+    assert decision.detail in remark and "us, limited by" in remark
+    assert tuned.compilation_info.count("workgroup_size = [") == 1
+    assert "lowering_config" not in tuned.operation and "bankwise" not in tuned.operation
+
+
+@pytest.mark.parametrize("kernel", [AttentionIr(), MatmulIr(m=4096, n=4096, k=4096)])
+@pytest.mark.parametrize(
+    ("arch", "mode", "configured", "why"),
+    [
+        ("sm_90", RetileMode.AUTO, "", "no time was measured on sm_90; --bankwise-retile=on"),
+        ("sm_80", RetileMode.AUTO, "a flag is given", "a flag is given"),
+        ("sm_90", RetileMode.ON, "a flag is given", "a flag is given"),
+    ],
+)
+def test_a_faster_tile_is_named_where_it_is_not_taken(
+    kernel: AttentionIr | MatmulIr, arch: str, mode: RetileMode, configured: str, why: str
+) -> None:
+    kernel = replace(kernel, arch=arch)
+    text, context, (remark,) = retiled(kernel, Retile(mode), configured)
+    assert text == str(ir.Module.parse(kernel.text()))
+    assert f"it is not taken: {why}" in remark and "is predicted to take" in remark
+    (decision,) = context.log
+    assert decision.action is Action.KEEP
+    assert not context.tuned
+
+
+def test_on_takes_what_was_not_measured() -> None:
+    text, _context, _remarks = retiled(AttentionIr(arch="sm_90"), Retile(RetileMode.ON))
+    assert "128, 0, 0]" in text
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        AttentionIr(arch="gfx1100"),
+        AttentionIr(also=ALSO_CONFIGURED),
+        AttentionIr(basis="[1, 2, 1, 1, 1]"),
+        MatmulIr(staged=MatmulIr.staged + ", padding = [1, 64, 64, 16]"),
+    ],
+)
+def test_what_is_not_understood_stays(kernel: AttentionIr | MatmulIr) -> None:
+    text, context, _remarks = retiled(kernel, Retile(RetileMode.ON))
+    assert text == str(ir.Module.parse(kernel.text()))
+    assert not list(context.log)
+
+
+def test_steps_change_only_where_they_may() -> None:
+    module = ir.Module.parse(AttentionIr().text())
+    attention = warp_tiled_attention(children(module.operation)[0])
+    assert attention is not None
+    assert attention_choice(attention, PLAIN).best.keys == 64
+    other = replace(PLAIN, other_keys=True, overlap=True)
+    assert attention_choice(attention, other).best.keys == 128
+
+
+@given(
+    st.sampled_from((1, 4, 64)),
+    st.sampled_from((256, 1024, 4096)),
+    st.sampled_from((32, 64, 128, 256)),
+    st.booleans(),
+)
+def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: int, other: bool):
+    kernel = AttentionIr(b=batch, m=rows, t=rows, k=head, n=head)
+    module = ir.Module.parse(kernel.text())
+    attention = warp_tiled_attention(children(module.operation)[0])
+    assert attention is not None
+    choice = attention_choice(attention, replace(PLAIN, other_keys=other))
+
+    def time(tile: AttentionTiling) -> float:
+        shape = AttentionShape(batch, rows, rows, head, head)
+        cut = AttentionTile(tile.rows, tile.columns, tile.keys, tile.warps, slots=1)
+        work = attention_work(shape, cut, SM80)
+        fits = work.lds_bytes <= PLAIN.lds_bytes
+        return predicted_microseconds(work, SM80) if fits else math.inf
+
+    assert choice.stock_time == time(attention.tile)
+    assert choice.best_time == time(choice.best)
+    assert attention.takes(choice.best)
+    gains = [
+        time(tile)
+        for warps in (2, 4, 8)
+        for high in (16, 32)
+        for keys in ((16, 32, 64, 128) if other else (64,))
+        if attention.takes(tile := AttentionTiling(warps * high, head, keys, warps))
+    ]
+    least = min(gains)
+    # Stock's tile computes scores again for each part of a head.
+    handicap = 1.25 if attention.tile.columns < head else 1.0
+    if least <= 0.97 * handicap * choice.stock_time:
+        assert choice.gains and choice.best_time == least
+    else:
+        assert not choice.gains and choice.best == attention.tile
+
+
+def test_tiles_stay_within_the_lds() -> None:
+    module = ir.Module.parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
+    matmul = warp_tiled_product(children(module.operation)[0])
+    assert matmul is not None
+    for limit in (8192, 16384, 49152, 166912):
+        tile = product_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
+        assert tile == matmul.tile or (tile.rows + tile.columns) * tile.summed * 2 <= limit
+    without = product_choice(matmul, replace(PLAIN, lds_bytes=8192))
+    assert math.isinf(without.stock_time) and without.gains
+    assert "does not fit" in str(without)
+
+
+def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
+    modules = [ir.Module.parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
+    attention, matmul = (children(module.operation)[0] for module in modules)
+    tiled, product = warp_tiled_attention(attention), warp_tiled_product(matmul)
+    assert tiled is not None and product is not None
+    for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
+        for operation, choice in (
+            (tiled, attention_choice(tiled, circumstances)),
+            (product, product_choice(product, circumstances)),
+        ):
+            assert choice.gains
+            assert tile_time(operation, choice.best, circumstances) == choice.best_time
+            assert tile_time(operation, operation.tile, circumstances) == choice.stock_time
+    with pytest.raises(TypeError, match=r"no tile of linalg\.generic"):
+        tile_time(product, tiled.tile, PLAIN)
