@@ -5,8 +5,7 @@ A swizzle permutes the groups of `access_width` elements inside rows of `row_wid
 maps the logical element offset in a flat allocation to the offset where the element lies. Each
 attribute (`#iree_codegen.xor_shuffle`, `#iree_codegen.rotate_rows`, IREECodegenAttrs.td) is one
 class here. Everybody else asks the base class `Swizzle`. A new attribute is a class with its
-formula (`moved_group`) and its period, and an entry in the table of parsers in
-`dialect_utils/swizzle_hint.py`.
+formula (`moved_group`) and its period, and an entry in `SWIZZLE_ATTRIBUTES`.
 """
 
 from __future__ import annotations
@@ -241,6 +240,12 @@ class RotateRows(Swizzle):
             return None
         target, source = self.access_width.bit_length() - 1, self.row_width.bit_length() - 1
         return FieldStep(target, source - target, source)
+
+
+SWIZZLE_ATTRIBUTES: dict[str, type[Swizzle]] = {
+    each.NAME: each for each in (XorShuffle, RotateRows)
+}
+"""The class of each swizzle attribute, by its name; it takes the attribute's numbers in order."""
 
 
 def chain_period(chain: Iterable[Swizzle]) -> int:

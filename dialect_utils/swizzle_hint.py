@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from iree.compiler import ir
 
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle
+from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle
 from .diagnostics import Refusal
 from .operations import defining_operation, operations_in
 
@@ -30,22 +30,19 @@ Chain = tuple[Swizzle, ...]
 
 _ATTRIBUTE = re.compile(r"#iree_codegen\.(\w+)<([-\d\s,]+)>")
 
-PARSERS: dict[str, type[Swizzle]] = {each.NAME: each for each in (XorShuffle, RotateRows)}
-"""The class of each swizzle attribute, by its name; it takes the attribute's numbers in order."""
-
 
 def parse_swizzle(attribute: ir.Attribute) -> Swizzle:
     """Returns the swizzle that `attribute` stands for.
 
     Raises:
-        Refusal: the attribute is none of `PARSERS`, or its parameters describe no permutation of
-            rows.
+        Refusal: the attribute is none of `SWIZZLE_ATTRIBUTES`, or its parameters describe no
+            permutation of rows.
     """
     match = _ATTRIBUTE.fullmatch(str(attribute))
-    if match is None or match[1] not in PARSERS:
+    if match is None or match[1] not in SWIZZLE_ATTRIBUTES:
         raise Refusal(f"unknown swizzle attribute {attribute}")
     try:
-        return PARSERS[match[1]](*(int(text) for text in match[2].split(",")))
+        return SWIZZLE_ATTRIBUTES[match[1]](*(int(text) for text in match[2].split(",")))
     except InvalidParameterError as error:
         raise Refusal(str(error)) from error
 

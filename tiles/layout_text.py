@@ -18,6 +18,7 @@ answer: `Triton: vec = 8, perPhase = 1, maxPhase = 8`.
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import InvalidParameterError
@@ -25,7 +26,7 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayo
 from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import StridedLayout, row_padding
-from ..bank_model.swizzles import RotateRows, Swizzle, XorShuffle, xor_chain
+from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle, xor_chain
 from ..bank_model.targets import Target
 from .cute_text import SWIZZLE, cute_layout, looks_like_cute
 from .errors import LayoutTextError, TileArgumentError, shortened
@@ -36,11 +37,13 @@ _LABEL = re.compile(r"(?:bits|IREE|CuTe|Triton|Wave|CK Tile|TMA)(?:\s*:\s*|\s+)(
 _ATTRIBUTE = re.compile(r"(?:#iree_codegen\.)?(\w+)\s*<\s*(\d{1,10}(?:\s*,\s*\d{1,10})*)\s*>")
 _PADDED = re.compile(r"padded\s*(?::|by)\s*(\d{1,10})(?:\s+elements)?")
 _ALSO_PADDED = re.compile(rf"(.*\S)\s*,\s*{_PADDED.pattern}", re.DOTALL)
-_IREE = {each.NAME: each for each in (XorShuffle, RotateRows)}
+_SWIZZLES = ", ".join(
+    f"{name}<{', '.join(field.name for field in fields(kind))}>"
+    for name, kind in SWIZZLE_ATTRIBUTES.items()
+)
 _FORMS = (
-    "write plain, padded:8 (elements a row), xor_shuffle<row_width, access_width, row_stride, "
-    "per_phase>, rotate_rows<row_width, access_width>, CuTe's Swizzle<B, M, S>, a chain of these "
-    "joined by ' of ', CuTe's (64,64):(64,1), or what Triton, Wave, CK Tile and TMA call it"
+    f"write plain, padded:8 (elements a row), {_SWIZZLES}, CuTe's Swizzle<B, M, S>, a chain of "
+    "these joined by ' of ', CuTe's (64,64):(64,1), or what Triton, Wave, CK Tile and TMA call it"
 )
 
 
@@ -145,9 +148,9 @@ def _link(text: str) -> tuple[Swizzle, ...]:
     if match is None:
         raise TileArgumentError("layout", f"'{shortened(text)}' is no layout; {_FORMS}")
     name, numbers = match[1], [int(each) for each in match[2].split(",")]
-    if name not in _IREE:
+    if name not in SWIZZLE_ATTRIBUTES:
         raise TileArgumentError("layout", f"there is no swizzle '{shortened(name)}'; {_FORMS}")
     try:
-        return (_IREE[name](*numbers),)
+        return (SWIZZLE_ATTRIBUTES[name](*numbers),)
     except TypeError:
         raise LayoutTextError(f"it has other parameters; {_FORMS}") from None
