@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from iree.compiler import ir
 
+from ..dialect_utils.builders import Builder
 from ..dialect_utils.diagnostics import PassFailure
 from ..dialect_utils.memory.lds_ops import ALLOC, view_row
 from ..dialect_utils.operations import children, operations_in
@@ -54,12 +55,7 @@ def copy_as_stock(function: ir.Operation) -> None:
             del generic.attributes[_OF_THE_PROGRAM]
         elif _is_copy(generic):
             source, target = generic.operands
-            ir.Operation.create(
-                "memref.copy",
-                operands=[source, target],
-                loc=generic.location,
-                ip=ir.InsertionPoint(generic),
-            )
+            Builder.before(generic).copy(source, target)
             generic.erase()
 
 
@@ -118,18 +114,10 @@ def _move(buffer: ir.Value, space: ir.Attribute) -> None:
 
 
 def _replace_by_alloca(allocation: ir.Operation) -> None:
-    attributes = allocation.attributes
-    with allocation.context, allocation.location:
-        between, on_stack = (
-            ir.Operation.create(
-                "memref.alloca",
-                results=[allocation.results[0].type],
-                operands=list(allocation.operands),
-                attributes={name: attributes[name] for name in attributes},
-                ip=ir.InsertionPoint(allocation),
-            )
-            for _ in range(2)
-        )
+    at = Builder.before(allocation)
+    between, on_stack = (
+        at.like(allocation, allocation.operands, name="memref.alloca") for _ in range(2)
+    )
     # Later passes visit uses in their order, the newest first: it must be that of the allocation.
     # To replace all uses turns the order round, and the second time back again.
     allocation.results[0].replace_all_uses_with(between.results[0])

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
+from ..operations import defining_operation
 
 Known = TypeVar("Known")
 Node = TypeVar("Node", bound=Hashable)
@@ -85,6 +86,15 @@ def defining(value: ir.Value) -> ir.Operation:
     owner = value.owner
     assert not isinstance(owner, ir.Block)
     return owner.operation
+
+
+def constant_value(value: ir.Value) -> int | None:
+    """Returns the number that an `arith.constant` of index or integer type defines, else None."""
+    operation = defining_operation(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    attribute = operation.attributes["value"]
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def block_owner(argument: ir.BlockArgument) -> ir.Operation:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
-from ..operations import attributes_of, defining_operation, point_behind
+from ..builders import Builder
+from ..operations import defining_operation
 from ..swizzle_hint import is_hint
 from .flow import carried_values
-from .lds_ops import ALLOC, ASSUME_ALIGNMENT, COLLAPSE_SHAPE, DEALLOC, EXPAND_SHAPE
+from .lds_ops import ALLOC, ASSUME_ALIGNMENT, COLLAPSE_SHAPE, DEALLOC
 from .memref_types import flat_type, type_of
 
 
@@ -32,7 +33,7 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
     old = allocation.results[0]
     kind = type_of(old)
     flat_kind = flat_type(kind)
-    flat = _like(allocation, [], flat_kind)
+    flat = Builder.before(allocation).like(allocation, [], [flat_kind])
     obsolete = [allocation]
     pending = [(old, flat)]
     while pending:
@@ -41,7 +42,8 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
         for use in list(value.uses):
             user = use.owner.operation
             if is_hint(user):
-                pending.append((user.results[0], _like(user, [replacement.results[0]], flat_kind)))
+                hint = Builder.before(user).like(user, [replacement.results[0]], [flat_kind])
+                pending.append((user.results[0], hint))
                 obsolete.append(user)
             elif user.name == DEALLOC:
                 user.operands[0] = flat.results[0]
@@ -126,41 +128,11 @@ def _redirect(uses: Sequence[tuple[ir.Operation, int]], value: ir.Value) -> None
         user.operands[number] = value
 
 
-def _like(operation: ir.Operation, operands: list[ir.Value], result: ir.MemRefType) -> ir.Operation:
-    """Returns a copy of `operation` before it, on other operands and of another type."""
-    return ir.Operation.create(
-        operation.name,
-        results=[result],
-        operands=operands,
-        attributes=attributes_of(operation),
-        loc=operation.location,
-        ip=ir.InsertionPoint(operation),
-    )
-
-
 def expand_shape(flat: ir.Value, kind: ir.MemRefType) -> ir.Value:
     """Returns a one-dimensional memref as memref `kind`, right behind it."""
-    shape = {"static_output_shape": ir.DenseI64ArrayAttr.get(list(kind.shape), kind.context)}
-    return _reshape(EXPAND_SHAPE, flat, kind, kind.rank, shape)
+    return Builder.behind(flat).expand_shape(flat, kind, [range(kind.rank)])
 
 
 def collapse_shape(value: ir.Value, kind: ir.MemRefType) -> ir.Value:
     """Returns a memref as the one-dimensional memref `kind`, right behind it."""
-    return _reshape(COLLAPSE_SHAPE, value, kind, type_of(value).rank, {})
-
-
-def _reshape(
-    name: str, value: ir.Value, kind: ir.MemRefType, rank: int, more: dict[str, ir.Attribute]
-) -> ir.Value:
-    """Makes one dimension of the `rank` dimensions of `value`, or the other way round."""
-    index = ir.IntegerType.get_signless(64, kind.context)
-    dims = [ir.IntegerAttr.get(index, d) for d in range(rank)]
-    together = ir.ArrayAttr.get([ir.ArrayAttr.get(dims, kind.context)], kind.context)
-    return ir.Operation.create(
-        name,
-        results=[kind],
-        operands=[value],
-        attributes={"reassociation": together, **more},
-        loc=value.location,
-        ip=point_behind(value),
-    ).results[0]
+    return Builder.behind(value).collapse_shape(value, kind, [range(type_of(value).rank)])

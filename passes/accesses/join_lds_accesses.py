@@ -39,13 +39,14 @@ from iree.compiler import ir
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ...bank_model.targets import AccessKind
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.element_builder import ElementBuilder
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_builder import constant_value
+from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
+from ...dialect_utils.loops import FOR, bounds_of, loop_depth
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
@@ -62,12 +63,11 @@ from ...dialect_utils.operations import (
     defining_operation,
     operations_in,
     operations_of,
-    parents_of,
     segments_of,
 )
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from ..base import FunctionPass, PassContext
-from .unrolled_loops import FOR, is_flat, unroll
+from .unrolled_loops import is_flat, unroll
 
 _KINDS = {
     "vector.load": AccessKind.READ,
@@ -307,7 +307,7 @@ def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
         if is_flat(loop) and _iterations_meet(operation, loop, evaluator):
             loops[loop] = None
     for loop in loops:
-        lower, _, step = (constant_value(each) for each in list(loop.operands)[:3])
+        lower, _, step = (constant_value(each) for each in bounds_of(loop))
         trips = evaluator.trip_count(loop)
         if lower is not None and step is not None and isinstance(trips, int):
             unroll(loop, [lower + trip * step for trip in range(trips)])
@@ -327,7 +327,7 @@ def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: Lan
     if footprint is None or not values or len(values) != len(known):
         return False
     # The loop right around the access is the innermost, and its axis the last before the lanes.
-    depth = sum(parent.name == FOR for parent in parents_of(loop))
+    depth = loop_depth(loop)
     inner = [bool(each.loops) and each.loops[-1].depth == depth for each in values]
     if inner != [*(False for _ in inner[1:]), True]:
         return False
@@ -416,10 +416,15 @@ def _emit(chunk: Sequence[_Narrow]) -> None:
     first = chunk[0]
     is_load = first.kind is AccessKind.READ
     at = first if is_load else max(chunk, key=lambda each: each.place)
-    builder = ElementBuilder(at.operation)
+    builder = Builder.before(at.operation)
     joint = _joint_type(first, sum(each.count for each in chunk))
+    # Alignments and other promises of the narrow access are not those of the joint one.
+    kept = ("in_bounds", "operandSegmentSizes", "permutation_map")
+    name = first.operation.name.replace("memref.", "vector.")
+    indices = list(first.operation.operands)[0 if is_load else 1 :]
     if is_load:
-        elements = builder.elements(_joint(builder, first.operation, joint).results[0])
+        wide = builder.like(first.operation, indices, [joint], name=name, kept=kept).results[0]
+        elements = builder.elements(wide)
         for each in chunk:
             begin = each.first - first.first
             loaded = _moved(each.operation)
@@ -427,7 +432,8 @@ def _emit(chunk: Sequence[_Narrow]) -> None:
             loaded.replace_all_uses_with(part)
     else:
         stored = [part for each in chunk for part in builder.elements(_moved(each.operation))]
-        _joint(builder, first.operation, joint, builder.joined(stored, joint))
+        wide = builder.joined(stored, joint)
+        builder.like(first.operation, [wide, *indices], name=name, kept=kept)
     for each in chunk:
         each.operation.erase()
 
@@ -438,25 +444,3 @@ def _joint_type(first: _Narrow, count: int) -> ir.VectorType:
     rank = kind.rank if isinstance(kind, ir.VectorType) else 1
     element = type_of(first.buffer).element_type
     return ir.VectorType.get([1] * (rank - 1) + [count], element, loc=first.operation.location)
-
-
-def _joint(
-    builder: ElementBuilder,
-    like: ir.Operation,
-    kind: ir.VectorType,
-    stored: ir.Value | None = None,
-) -> ir.Operation:
-    """Returns a new access at the place of `like` in its buffer, of another vector."""
-    name = like.name.replace("memref.", "vector.")
-    kept = ("in_bounds", "operandSegmentSizes", "permutation_map")
-    return ir.Operation.create(
-        name,
-        results=[kind] if stored is None else [],
-        operands=[
-            *([] if stored is None else [stored]),
-            *list(like.operands)[stored is not None :],
-        ],
-        attributes={key: like.attributes[key] for key in kept if key in like.attributes},
-        loc=builder.location,
-        ip=builder.point,
-    )

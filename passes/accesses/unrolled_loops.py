@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from ...dialect_utils.memory.flow import FOR_BOUNDS
-from ...dialect_utils.operation_builder import OperationBuilder
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.loops import body_of, carried_values
 from ...dialect_utils.operations import operations_of
-
-FOR = "scf.for"
 
 
 def is_flat(loop: ir.Operation) -> bool:
     """Returns whether no operation in the body of an `scf.for` has regions of its own."""
-    return not any(len(each.regions) for each in operations_of(loop.regions[0].blocks[0]))
+    return not any(len(each.regions) for each in operations_of(body_of(loop)))
 
 
 def unroll(loop: ir.Operation, inductions: list[int]) -> None:
@@ -23,20 +21,16 @@ def unroll(loop: ir.Operation, inductions: list[int]) -> None:
     Args:
         inductions: the value of the induction variable in each iteration.
     """
-    body = loop.regions[0].blocks[0]
+    body = body_of(loop)
     *operations, end = operations_of(body)
     induction, *arguments = body.arguments
-    carried = list(loop.operands)[FOR_BOUNDS:]
-    builder = OperationBuilder(loop)
+    carried = [each.initial for each in carried_values(loop)]
+    at = Builder.before(loop)
     for number in inductions:
-        value = ir.IntegerAttr.get(induction.type, number)
-        constant = builder.create("arith.constant", [], induction.type, value=value)
-        now = {induction: constant, **dict(zip(arguments, carried, strict=True))}
+        now = dict(zip(arguments, carried, strict=True))
+        now[induction] = at.constant(induction.type, number)
         for operation in operations:
-            copy = operation.clone(ip=builder.point).operation
-            for place, operand in enumerate(copy.operands):
-                if operand in now:
-                    copy.operands[place] = now[operand]
+            copy = at.clone(operation, [now.get(each, each) for each in operation.operands])
             now |= zip(operation.results, copy.results, strict=True)
         carried = [now.get(each, each) for each in end.operands]
     for result, value in zip(loop.results, carried, strict=True):

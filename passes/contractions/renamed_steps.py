@@ -18,14 +18,15 @@ hold one each, as rows of a result, gets a transpose between two shape casts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from iree.compiler import ir
 
 from ...bank_model.step_renaming import StepRenaming
-from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, EXPAND_SHAPE
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.memref_types import (
     has_identity_layout,
     row_major_type,
@@ -33,7 +34,6 @@ from ...dialect_utils.memory.memref_types import (
     strides_and_offset,
     type_of,
 )
-from ...dialect_utils.operations import attributes_of
 from .lane_transfers import READ, LaneTransfer
 
 
@@ -86,24 +86,34 @@ class RenamedTransfer:
 
 def renamed_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> RenamedTransfer:
     """Returns a transfer of the same vector under a renaming, beside the old one, which stays."""
-    builder = _Builder(transfer.operation)
-    memory = builder.merged_memory(transfer.memory, pairs)
-    indices = builder.merged_indices(transfer, pairs)
+    at = _Recorder(ir.InsertionPoint(transfer.operation), transfer.operation.location, [])
+    memory = _merged_memory(at, transfer.memory, pairs)
+    indices = _merged_indices(at, transfer, pairs)
     shape = list(transfer.extents)
     for pair in pairs:
         shape[pair.outer] //= pair.merged
         shape[pair.inner] *= pair.merged
     old = transfer.operation
     if old.name == READ:
-        kind = builder.vector_type(transfer.vector, shape)
-        new = builder.create(
-            READ, [memory, *indices, old.operands[1 + len(indices)]], kind, attributes_of(old)
-        )
-        builder.cast(new.results[0], _read_order(transfer, pairs), transfer.extents)
+        kind = at.vector_type(shape, ir.VectorType(transfer.vector.type).element_type)
+        new = at.like(old, [memory, *indices, old.operands[1 + len(indices)]], [kind])
+        _cast(at, new.results[0], _read_order(transfer, pairs), transfer.extents)
     else:
-        value = builder.cast(transfer.vector, _write_order(transfer, pairs), shape)
-        new = builder.create(old.name, [value, memory, *indices], None, attributes_of(old))
-    return RenamedTransfer(old, builder.made, new)
+        value = _cast(at, transfer.vector, _write_order(transfer, pairs), shape)
+        new = at.like(old, [value, memory, *indices])
+    return RenamedTransfer(old, at.made, new)
+
+
+@dataclass(frozen=True)
+class _Recorder(Builder):
+    """A builder that remembers what it has created."""
+
+    made: list[ir.Operation]
+
+    def create(self, *arguments: Any, **named: Any) -> ir.Operation:
+        """Creates an operation as any builder does."""
+        self.made.append(super().create(*arguments, **named))
+        return self.made[-1]
 
 
 @dataclass(frozen=True)
@@ -144,120 +154,71 @@ def _write_order(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> _Order:
     return _Order(shape, inverse)
 
 
-class _Builder:
-    """Creates operations in front of a transfer."""
+def _merged_memory(at: Builder, memory: ir.Value, pairs: Sequence[MergedPair]) -> ir.Value:
+    """Returns the same memory with the steps of `pairs` in the inner dimensions."""
+    kind = type_of(memory)
+    outers = {pair.outer: pair for pair in pairs}
+    groups: list[list[int]] = []
+    again: list[list[int]] = []
+    flat: list[int] = []
+    shape: list[int] = []
+    for dim, size in enumerate(kind.shape):
+        if dim - 1 in outers:
+            continue
+        pair = outers.get(dim)
+        sizes = [size] if pair is None else [size, kind.shape[pair.inner]]
+        groups.append(list(range(dim, dim + len(sizes))))
+        flat.append(prod(sizes))
+        if pair is not None:
+            sizes = [sizes[0] // pair.merged, sizes[1] * pair.merged]
+        again.append(list(range(len(shape), len(shape) + len(sizes))))
+        shape += sizes
+    strides, offset = strides_and_offset(kind)
+    assert strides is not None
+    assert offset is not None
+    flat_strides = [strides[group[-1]] for group in groups]
+    inner = [
+        stride * (prod(shape[d] for d in group if d > position))
+        for group, stride in zip(again, flat_strides, strict=True)
+        for position in group
+    ]
+    collapsed = at.collapse_shape(memory, _viewed(kind, flat, flat_strides, offset), groups)
+    return at.expand_shape(collapsed, _viewed(kind, shape, inner, offset), again)
 
-    def __init__(self, before: ir.Operation) -> None:
-        self.point, self.location = ir.InsertionPoint(before), before.location
-        self.made: list[ir.Operation] = []
 
-    def create(
-        self,
-        name: str,
-        operands: Sequence[ir.Value],
-        result: ir.Type | None,
-        attributes: Mapping[str, ir.Attribute],
-    ) -> ir.Operation:
-        operation = ir.Operation.create(
-            name,
-            results=[] if result is None else [result],
-            operands=operands,
-            attributes=dict(attributes),
-            loc=self.location,
-            ip=self.point,
-        )
-        self.made.append(operation)
-        return operation
+def _viewed(
+    like: ir.MemRefType, shape: Sequence[int], strides: Sequence[int], offset: int
+) -> ir.MemRefType:
+    if has_identity_layout(like):
+        return row_major_type(like, shape)
+    return strided_type(like, shape, strides, offset)
 
-    def vector_type(self, like: ir.Value, shape: Iterable[int]) -> ir.VectorType:
-        element = ir.VectorType(like.type).element_type
-        return ir.VectorType.get(list(shape), element, loc=self.location)
 
-    def merged_memory(self, memory: ir.Value, pairs: Sequence[MergedPair]) -> ir.Value:
-        """Returns the same memory with the steps of `pairs` in the inner dimensions."""
-        kind = type_of(memory)
-        outers = {pair.outer: pair for pair in pairs}
-        groups: list[list[int]] = []
-        again: list[list[int]] = []
-        flat: list[int] = []
-        shape: list[int] = []
-        for dim, size in enumerate(kind.shape):
-            if dim - 1 in outers:
-                continue
-            pair = outers.get(dim)
-            sizes = [size] if pair is None else [size, kind.shape[pair.inner]]
-            groups.append(list(range(dim, dim + len(sizes))))
-            flat.append(prod(sizes))
-            if pair is not None:
-                sizes = [sizes[0] // pair.merged, sizes[1] * pair.merged]
-            again.append(list(range(len(shape), len(shape) + len(sizes))))
-            shape += sizes
-        strides, offset = strides_and_offset(kind)
-        assert strides is not None
-        assert offset is not None
-        flat_strides = [strides[group[-1]] for group in groups]
-        inner = [
-            stride * (prod(shape[d] for d in group if d > position))
-            for group, stride in zip(again, flat_strides, strict=True)
-            for position in group
-        ]
-        collapsed = self._viewed(kind, flat, flat_strides, offset)
-        expanded = self._viewed(kind, shape, inner, offset)
-        value = self.create(
-            COLLAPSE_SHAPE, [memory], collapsed, {"reassociation": self._groups(groups)}
-        )
-        attributes = {
-            "reassociation": self._groups(again),
-            "static_output_shape": ir.DenseI64ArrayAttr.get(shape, self.location.context),
-        }
-        return self.create(EXPAND_SHAPE, [value.results[0]], expanded, attributes).results[0]
+def _merged_indices(
+    at: Builder, transfer: LaneTransfer, pairs: Sequence[MergedPair]
+) -> list[ir.Value]:
+    """Returns where the new transfer begins."""
+    outers = {pair.outer: pair.merged for pair in pairs}
+    inners = {pair.inner: pair.merged for pair in pairs}
+    found: list[ir.Value] = []
+    for dim, start in enumerate(transfer.starts):
+        values = [each for each in start if isinstance(each, ir.Value)]
+        with at.location:
+            total = ir.AffineExpr.get_constant(sum(e for e in start if isinstance(e, int)))
+            for position in range(len(values)):
+                total = total + ir.AffineExpr.get_dim(position)
+            if dim in outers:
+                total = ir.AffineExpr.get_floor_div(total, outers[dim])
+            if dim in inners:
+                total = total * inners[dim]
+            map_ = ir.AffineMap.get(len(values), 0, [total])
+        found.append(at.apply(map_, *values))
+    return found
 
-    def _viewed(
-        self, like: ir.MemRefType, shape: Sequence[int], strides: Sequence[int], offset: int
-    ) -> ir.MemRefType:
-        if has_identity_layout(like):
-            return row_major_type(like, shape)
-        return strided_type(like, shape, strides, offset)
 
-    def _groups(self, groups: Sequence[Sequence[int]]) -> ir.Attribute:
-        with self.location:
-            index = ir.IntegerType.get_signless(64)
-            return ir.ArrayAttr.get(
-                [ir.ArrayAttr.get([ir.IntegerAttr.get(index, d) for d in g]) for g in groups]
-            )
-
-    def merged_indices(self, transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> list[ir.Value]:
-        """Returns where the new transfer begins."""
-        outers = {pair.outer: pair.merged for pair in pairs}
-        inners = {pair.inner: pair.merged for pair in pairs}
-        found: list[ir.Value] = []
-        for dim, start in enumerate(transfer.starts):
-            values = [each for each in start if isinstance(each, ir.Value)]
-            with self.location:
-                total = ir.AffineExpr.get_constant(sum(e for e in start if isinstance(e, int)))
-                for position in range(len(values)):
-                    total = total + ir.AffineExpr.get_dim(position)
-                if dim in outers:
-                    total = ir.AffineExpr.get_floor_div(total, outers[dim])
-                if dim in inners:
-                    total = total * inners[dim]
-                map_ = ir.AffineMap.get(len(values), 0, [total])
-                attributes = {"map": ir.AffineMapAttr.get(map_)}
-                index = ir.IndexType.get()
-            found.append(self.create("affine.apply", values, index, attributes).results[0])
-        return found
-
-    def cast(self, value: ir.Value, order: _Order, shape: Sequence[int]) -> ir.Value:
-        """Returns the elements of a vector in another order, as a vector of `shape`."""
-        moved = [axis for axis in order.permutation if order.shape[axis] != 1]
-        if moved != sorted(moved):
-            value = self._cast(value, order.shape)
-            permutation = ir.DenseI64ArrayAttr.get(order.permutation, self.location.context)
-            kind = self.vector_type(value, (order.shape[axis] for axis in order.permutation))
-            attributes = {"permutation": permutation}
-            value = self.create("vector.transpose", [value], kind, attributes).results[0]
-        return self._cast(value, shape)
-
-    def _cast(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
-        kind = self.vector_type(value, shape)
-        return self.create("vector.shape_cast", [value], kind, {}).results[0]
+def _cast(at: Builder, value: ir.Value, order: _Order, shape: Sequence[int]) -> ir.Value:
+    """Returns the elements of a vector in another order, as a vector of `shape`."""
+    moved = [axis for axis in order.permutation if order.shape[axis] != 1]
+    if moved != sorted(moved):
+        value = at.transpose(at.shape_cast(value, order.shape), order.permutation)
+    return at.shape_cast(value, shape)

@@ -50,6 +50,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
+from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.mma_operands import MMA
@@ -57,7 +58,7 @@ from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .live_registers import LoopRegisters
-from .reloaded_operands import LOOP, held_allocations, held_tile
+from .reloaded_operands import held_allocations, held_tile
 
 MOST_REGISTERS = 255
 """The registers of a lane (CUDA C++ Programming Guide, technical specifications per compute
@@ -146,4 +147,4 @@ def _loops_with_products(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops with products in their own bodies, not only in loops inside."""
     products = operations_in(function, MMA)
     around = dict.fromkeys(product.parent.operation for product in products)
-    return [parent for parent in around if parent.name == LOOP]
+    return [parent for parent in around if parent.name == FOR]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Letting a loop read operands from the LDS in every trip, which it has read before its first one.
+"""Letting a loop read operands from the LDS in every iteration, and no longer once before it.
 
     vector.store %v, %tile[...]                     a tile that nobody writes from here on
     gpu.barrier
@@ -9,7 +9,7 @@
     %q = vector.from_elements ...                   put together,
     scf.for ... {
       gpu.barrier
-      nvgpu.mma.sync(%q, ...)                       and held in registers through all trips
+      nvgpu.mma.sync(%q, ...)                       and held in registers through all iterations
     }
 
 becomes
@@ -25,11 +25,11 @@ becomes
       nvgpu.mma.sync(%q, ...)
     }
 
-**The reads** give the same in every trip: all writes of the tile come before the first read, in the
-block of the loop, so that nobody writes it until the loop is left. A barrier that orders a write
-before the read before the loop orders it before the reads in the loop too. All lanes of a warp read
-together, because they multiply together in the same block. A barrier in the loop keeps the backend
-from moving the reads out of it again.
+**The reads** give the same in every iteration: all writes of the tile come before the first read,
+in the block of the loop, so that nobody writes it until the loop is left. A barrier that orders a
+write before the read before the loop orders it before the reads in the loop too. All lanes of a
+warp read together, because they multiply together in the same block. A barrier in the loop keeps
+the backend from moving the reads out of it again.
 
 **The multiplication** moves to the stores: each element is then multiplied by the same number once,
 by the same operation in the same type, before it is written instead of after it is read. The LDS
@@ -46,8 +46,10 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
+from ...dialect_utils.loops import IF, body_of
 from ...dialect_utils.memory.flow import lds_allocations, reach_of
 from ...dialect_utils.memory.lds_ops import DEALLOC, access_row
 from ...dialect_utils.memory.mma_operands import MMA
@@ -60,7 +62,6 @@ from ...dialect_utils.operations import (
     parents_of,
 )
 
-LOOP = "scf.for"
 _BARRIER = "gpu.barrier"
 _MULTIPLICATION = "arith.mulf"
 _STORES = ("vector.store", "memref.store")
@@ -83,19 +84,10 @@ class Scaling:
 
     def move_to_stores(self) -> None:
         """Multiplies what is stored, and no longer what is read."""
-        attributes = attributes_of(self.products[0])
         for store in self.stores:
-            value = store.operands[0]
-            with ir.InsertionPoint(store), store.location:
-                number = self.number
-                if isinstance(value.type, ir.VectorType):
-                    number = ir.DenseElementsAttr.get_splat(value.type, number)
-                factor = ir.Operation.create(
-                    "arith.constant", [value.type], attributes={"value": number}
-                )
-                scaled = ir.Operation.create(
-                    _MULTIPLICATION, [value.type], [value, factor.results[0]], attributes
-                )
+            value, at = store.operands[0], Builder.before(store)
+            factor = at.constant(value.type, self.number)
+            scaled = at.like(self.products[0], [value, factor], [value.type])
             store.operands[0] = scaled.results[0]
         for product in self.products:
             operand, _ = _factors(product)
@@ -125,7 +117,7 @@ class HeldTile:
         """Moves the reads, and what stands between them and the loop, to their first uses."""
         if self.scaling is not None:
             self.scaling.move_to_stores()
-        body = operations_of(self.loop.regions[0].blocks[0])
+        body = operations_of(body_of(self.loop))
         places = {operation: place for place, operation in enumerate(body)}
         moved: list[ir.Operation] = []
         # From the back, so that all users of an operation are known before it.
@@ -168,7 +160,7 @@ def held_tile(allocation: ir.Operation, loop: ir.Operation) -> HeldTile:
         if place is None or not all(place.is_before_in_block(read) for read in reads):
             raise Refusal("it may be written after its first read", write.location)
     _check_lives(allocation, loop)
-    body = loop.regions[0].blocks[0]
+    body = body_of(loop)
     if not any(each.name == _BARRIER for each in operations_of(body)):
         raise Refusal("the loop has no barrier that keeps the reads in it", loop.location)
     followed = _Followed(reads, loop)
@@ -240,7 +232,7 @@ def _check_runs_once(loop: ir.Operation) -> None:
     """Makes sure that a workgroup runs the loop once, so that no write before it comes again."""
     _, *outer = _around(loop)
     for each in outer:
-        if each.name != "scf.if" and not (each.name == "scf.forall" and maps_to_workgroups(each)):
+        if each.name != IF and not (each.name == "scf.forall" and maps_to_workgroups(each)):
             raise Refusal(f"the loop is inside {each.name}", loop.location)
 
 

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.element_builder import ElementBuilder
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
@@ -79,7 +79,7 @@ def _element_of(kind: ir.Type, element: type[ir.Type]) -> bool:
 
 def _replace(operation: ir.Operation) -> int:
     """Replaces a rounding; returns how many numbers it rounds."""
-    builder, value = ElementBuilder(operation), operation.operands[0]
+    builder, value = Builder.before(operation), operation.operands[0]
     before, after = value.type, operation.results[0].type
     count = 1
     if isinstance(before, ir.VectorType):
@@ -87,8 +87,8 @@ def _replace(operation: ir.Operation) -> int:
         value = builder.shaped(value, [count])
     kind: ir.Type = ir.BF16Type.get(operation.context)
     if isinstance(after, ir.VectorType):
-        kind = ir.VectorType.get([count], kind, loc=operation.location)
-    narrow = builder.create("llvm.fptrunc", [value], kind)
+        kind = builder.vector_type([count], kind)
+    narrow = builder.fptrunc(value, kind)
     if isinstance(after, ir.VectorType):
         narrow = builder.shaped(narrow, after.shape)
     operation.results[0].replace_all_uses_with(narrow)

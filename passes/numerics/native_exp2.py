@@ -47,7 +47,7 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
-from ...dialect_utils.element_builder import ElementBuilder
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
@@ -108,46 +108,30 @@ def _is_f32(kind: ir.Type) -> bool:
 
 
 def _replace(operation: ir.Operation, intrinsic: str) -> None:
-    builder = _Builder(operation, intrinsic)
-    operand = operation.operands[0]
-    make = builder.exp if operation.name == _EXP else builder.exp2
-    operation.results[0].replace_all_uses_with(make(operand))
+    at, operand = Builder.before(operation), operation.operands[0]
+    make = _exp if operation.name == _EXP else _exp2
+    operation.results[0].replace_all_uses_with(make(at, operand, intrinsic))
     operation.erase()
 
 
-class _Builder(ElementBuilder):
-    """Creates operations in front of an exponential, on values of its type."""
+def _exp2(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
+    """Returns 2^x; the elements of a vector are computed one by one."""
+    results = [at.intrinsic(intrinsic, [each], each.type) for each in at.elements(x)]
+    return at.joined(results, x.type)
 
-    def __init__(self, before: ir.Operation, intrinsic: str) -> None:
-        super().__init__(before)
-        self.kind = before.results[0].type
-        self.intrinsic = intrinsic
 
-    def exp2(self, x: ir.Value) -> ir.Value:
-        """Returns 2^x; the elements of a vector are computed one by one."""
-        results = [self.call(self.intrinsic, [each], each.type) for each in self.elements(x)]
-        return self.joined(results, self.kind)
+def _exp(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
+    """Returns e^x as the documentation of this file derives it."""
 
-    def exp(self, x: ir.Value) -> ir.Value:
-        """Returns e^x as the documentation of this file derives it."""
-        log2_e = self._constant(_LOG2_E)
-        y = self._on_kind("arith.mulf", x, log2_e)
-        lost = self._on_kind("math.fma", x, log2_e, self._on_kind("arith.negf", y))
-        lost = self._on_kind("math.fma", x, self._constant(_LOG2_E_REST), lost)
-        factor = self._on_kind("math.fma", lost, self._constant(math.log(2)), self._constant(1))
-        # These two give the constant, and not NaN, for a factor that is NaN.
-        factor = self._on_kind("arith.minnumf", factor, self._constant(_GREATEST_FACTOR))
-        factor = self._on_kind("arith.maxnumf", factor, self._constant(_LEAST_FACTOR))
-        return self._on_kind("arith.mulf", self.exp2(y), factor)
+    def constant(number: float) -> ir.Value:
+        return at.constant(x.type, number)
 
-    def _on_kind(self, name: str, *operands: ir.Value) -> ir.Value:
-        return self.create(name, operands, self.kind)
-
-    def _constant(self, value: float) -> ir.Value:
-        attribute: ir.Attribute
-        if isinstance(self.kind, ir.VectorType):
-            scalar = ir.FloatAttr.get(self.kind.element_type, value, loc=self.location)
-            attribute = ir.DenseElementsAttr.get_splat(self.kind, scalar)
-        else:
-            attribute = ir.FloatAttr.get(self.kind, value, loc=self.location)
-        return self.create("arith.constant", [], self.kind, value=attribute)
+    log2_e = constant(_LOG2_E)
+    y = at.mulf(x, log2_e)
+    lost = at.fma(x, log2_e, at.negf(y))
+    lost = at.fma(x, constant(_LOG2_E_REST), lost)
+    factor = at.fma(lost, constant(math.log(2)), constant(1))
+    # These two give the constant, and not NaN, for a factor that is NaN.
+    factor = at.minnumf(factor, constant(_GREATEST_FACTOR))
+    factor = at.maxnumf(factor, constant(_LEAST_FACTOR))
+    return at.mulf(_exp2(at, y, intrinsic), factor)

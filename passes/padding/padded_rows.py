@@ -20,6 +20,7 @@ from math import lcm, prod
 from iree.compiler import ir
 
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.memory.allocation_layout import expansions_of
 from ...dialect_utils.memory.flat_allocations import alignment_of
@@ -33,6 +34,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.memref_types import (
     row_major_strides,
+    row_major_type,
     strided_type,
     type_of,
     whole_element_bits,
@@ -163,34 +165,12 @@ def pad_rows(allocation: ir.Operation, rows: PaddedRows, keep_alignment: bool) -
     old = type_of(allocation)
     shape = list(old.shape)
     padded_shape = [*shape[:-1], shape[-1] + rows.padding_elements]
-    with allocation.context, allocation.location:
-        padded_type = ir.MemRefType.get(
-            padded_shape, old.element_type, memory_space=old.memory_space
-        )
-        attributes: dict[str, ir.Attribute] = {
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])
-        }
-        if keep_alignment and "alignment" in allocation.attributes:
-            attributes["alignment"] = allocation.attributes["alignment"]
-        point = ir.InsertionPoint(allocation)
-        padded = ir.Operation.create(
-            "memref.alloc", [padded_type], [], attributes=attributes, ip=point
-        )
-        (root, root_type), *views = rows.new_types
-        rank = len(shape)
-        subview = ir.Operation.create(
-            "memref.subview",
-            [root_type],
-            [padded.results[0]],
-            attributes={
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-                "static_offsets": ir.DenseI64ArrayAttr.get([0] * rank),
-                "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-                "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
-            },
-            ip=point,
-        )
-    root.replace_all_uses_with(subview.results[0])
+    kept = ("operandSegmentSizes", *(["alignment"] if keep_alignment else []))
+    at = Builder.before(allocation)
+    padded = at.like(allocation, [], [row_major_type(old, padded_shape)], kept=kept)
+    (root, root_type), *views = rows.new_types
+    subview = at.subview(padded.results[0], root_type)
+    root.replace_all_uses_with(subview)
     for view, kind in views:
         view.set_type(kind)
     allocation.erase()

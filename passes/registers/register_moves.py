@@ -8,55 +8,22 @@ IREE's distribution folds one into the other, so that what is between them is al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import RegisterOrder
 from ...bank_model.nested_layout import NestedLayout
+from ...dialect_utils.builders import Builder
 
 
-class RegisterMoves:
-    """Builds operations that put the registers of a vector into another order, at one place."""
-
-    def __init__(self, point: ir.InsertionPoint, location: ir.Location) -> None:
-        """Builds at `point`."""
-        self.point, self.location = point, location
-
-    def converted(
-        self, value: ir.Value, source: NestedLayout, order: RegisterOrder, target: NestedLayout
-    ) -> ir.Value:
-        """Returns `value` with its registers, those of `source`, in the order of `target`."""
-        value = self.laid_out(value, source)
-        value = self.created("iree_vector_ext.to_simt", [value], order.held)
-        value = self.created("vector.shape_cast", [value], order.expanded)
-        permutation = ir.DenseI64ArrayAttr.get(order.permutation, self.location.context)
-        shape = [order.expanded[axis] for axis in order.permutation]
-        value = self.created("vector.transpose", [value], shape, permutation=permutation)
-        value = self.created("vector.shape_cast", [value], order.wanted)
-        value = self.created("iree_vector_ext.to_simd", [value], target.shape)
-        return self.laid_out(value, target)
-
-    def laid_out(self, value: ir.Value, layout: NestedLayout) -> ir.Value:
-        """Returns `value` with the layout stated."""
-        attribute = ir.Attribute.parse(str(layout), self.location.context)
-        return self.created("iree_vector_ext.to_layout", [value], layout.shape, layout=attribute)
-
-    def created(
-        self,
-        name: str,
-        operands: Sequence[ir.Value],
-        shape: Sequence[int],
-        **attributes: ir.Attribute,
-    ) -> ir.Value:
-        """Returns the result of a new operation, with elements of the first operand's type."""
-        element = ir.VectorType(operands[0].type).element_type
-        op = ir.Operation.create(
-            name,
-            results=[ir.VectorType.get(shape, element, loc=self.location)],
-            operands=list(operands),
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        )
-        return op.results[0]
+def converted(
+    at: Builder,
+    value: ir.Value,
+    source: NestedLayout,
+    order: RegisterOrder,
+    target: NestedLayout,
+) -> ir.Value:
+    """Returns `value` with its registers, those of `source`, in the order of `target`."""
+    value = at.to_simt(at.to_layout(value, source), order.held)
+    value = at.transpose(at.shape_cast(value, order.expanded), order.permutation)
+    value = at.to_simd(at.shape_cast(value, order.wanted), target.shape)
+    return at.to_layout(value, target)

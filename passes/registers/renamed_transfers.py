@@ -25,10 +25,11 @@ from iree.compiler import ir
 from ...bank_model.layout_digits import RegisterOrder
 from ...bank_model.nested_layout import NestedLayout
 from ...bank_model.targets import AccessKind
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.vector_layouts import op_name
 from ...dialect_utils.operations import defining_operation
 from .dimension_classes import Meeting
-from .register_moves import RegisterMoves
+from .register_moves import converted
 
 
 def rename_transfer(
@@ -44,14 +45,12 @@ def rename_transfer(
     if meeting.kind is AccessKind.READ:
         vector = op.results[0]
         uses = [(use.owner.operation, use.operand_number) for use in vector.uses]
-        builder = RegisterMoves(ir.InsertionPoint.after(op), op.location)
-        new = builder.converted(vector, physical, order, logical)
+        new = converted(Builder.after(op), vector, physical, order, logical)
         for user, number in uses:
             user.operands[number] = new
     else:
         vector = op.operands[0]
-        builder = RegisterMoves(ir.InsertionPoint(op), op.location)
-        op.operands[0] = builder.converted(vector, logical, order.inverse(), physical)
+        op.operands[0] = converted(Builder.before(op), vector, logical, order.inverse(), physical)
 
 
 def hand_over(
@@ -67,8 +66,8 @@ def hand_over(
         written, wanted: the layouts of the vector that is written and of the one that is read.
         order: how the registers of `written` become those of `wanted`.
     """
-    builder = RegisterMoves(ir.InsertionPoint(write.op), read.op.location)
-    new = builder.converted(write.vector, written, order, wanted)
+    at = Builder.before(write.op).at(read.op.location)
+    new = converted(at, write.vector, written, order, wanted)
     read.op.results[0].replace_all_uses_with(new)
     tile: ir.Value | None = read.memory
     read.op.erase()

@@ -38,10 +38,11 @@ from ...bank_model.layout_digits import (
     register_order,
 )
 from ...bank_model.nested_layout import NestedLayout
-from ...dialect_utils.memory.flow import FOR_BOUNDS
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.loops import FOR, Carried, body_of, carried_values
 from ...dialect_utils.memory.vector_layouts import VectorLayouts, op_name
-from ...dialect_utils.operations import attributes_of, defining_operation, operations_in, terminator
-from .register_moves import RegisterMoves
+from ...dialect_utils.operations import defining_operation, operations_in, terminator
+from .register_moves import converted
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,13 @@ class RunningSum:
     """A sum that a loop carries.
 
     Attributes:
-        number: which of the loop's values it is.
+        carried: the sum, as the loop carries it.
         reduction: the `vector.multi_reduction` that adds an iteration's terms.
         scaling: the multiplication of the sum so far, if there is one.
         cut: how the terms are cut into rows, lanes and registers.
     """
 
-    loop: ir.Operation
-    number: int
+    carried: Carried
     reduction: ir.Operation
     scaling: ir.Operation | None
     cut: CutTerms
@@ -64,7 +64,12 @@ class RunningSum:
     @property
     def argument(self) -> ir.Value:
         """Returns the sum so far, in the loop."""
-        return self.loop.regions[0].blocks[0].arguments[self.number + 1]
+        return self.carried.argument
+
+    @property
+    def loop(self) -> ir.Operation:
+        """Returns the loop."""
+        return self.carried.loop
 
 
 @dataclass(frozen=True)
@@ -89,34 +94,32 @@ class CutTerms:
 def running_sums(function: ir.Operation, layouts: VectorLayouts) -> list[RunningSum]:
     """Returns the sums that lanes exchange in every iteration, of all loops of `function`."""
     found: list[RunningSum] = []
-    for loop in operations_in(function, "scf.for"):
-        for number in range(len(loop.results)):
-            each = _running_sum(loop, number, layouts)
-            if each is not None:
-                found.append(each)
+    for loop in operations_in(function, FOR):
+        sums = (_running_sum(carried, layouts) for carried in carried_values(loop))
+        found += [each for each in sums if each is not None]
     return found
 
 
-def _running_sum(loop: ir.Operation, number: int, layouts: VectorLayouts) -> RunningSum | None:
-    reduction = defining_operation(terminator(loop.regions[0]).operands[number])
+def _running_sum(carried: Carried, layouts: VectorLayouts) -> RunningSum | None:
+    reduction = defining_operation(carried.yielded)
     if reduction is None or op_name(reduction) != "vector.multi_reduction":
         return None
-    if "add" not in str(reduction.attributes["kind"]) or reduction.parent != loop:
+    if "add" not in str(reduction.attributes["kind"]) or reduction.parent != carried.loop:
         return None
     if not isinstance(reduction.results[0].type, ir.VectorType):
         return None
-    if not _is_zero(loop.operands[FOR_BOUNDS + number]):
+    if not _is_zero(carried.initial):
         return None
-    argument = loop.regions[0].blocks[0].arguments[number + 1]
+    argument = carried.argument
     scaling = _scaling(reduction.operands[1], argument)
-    carried = reduction.operands[1] if scaling is None else scaling.results[0]
-    if scaling is None and carried != argument:
+    added = reduction.operands[1] if scaling is None else scaling.results[0]
+    if scaling is None and added != argument:
         return None
     # Nothing else may see the sum so far.
-    if any(_uses(value) != 1 for value in {argument, carried, reduction.results[0]}):
+    if any(_uses(value) != 1 for value in {argument, added, reduction.results[0]}):
         return None
     cut = _cut(reduction, layouts)
-    return None if cut is None else RunningSum(loop, number, reduction, scaling, cut)
+    return None if cut is None else RunningSum(carried, reduction, scaling, cut)
 
 
 def _is_zero(value: ir.Value) -> bool:
@@ -217,53 +220,43 @@ def defer(each: RunningSum) -> None:
     """Lets every lane keep a sum of its own in the loop, and adds these up behind it."""
     reduction, location = each.reduction, each.reduction.location
     element = ir.VectorType(each.argument.type).element_type
-    own = ir.VectorType.get(each.cut.own.shape, element, loc=location)
     kind = reduction.attributes["kind"]
-    zeros = _zeros(own, ir.InsertionPoint(each.loop), location)
-    loop = _with_value(each.loop, each.number, zeros)
-    at = RegisterMoves(ir.InsertionPoint(reduction), location)
-    so_far = at.laid_out(loop.regions[0].blocks[0].arguments[each.number + 1], each.cut.own)
+    before = Builder.before(each.loop).at(location)
+    zeros = before.constant(before.vector_type(each.cut.own.shape, element), 0)
+    new = _with_value(each.carried, zeros)
+    at = Builder.before(reduction)
+    so_far = at.to_layout(new.argument, each.cut.own)
     if each.scaling is not None:
-        so_far = _scaled(each.scaling, so_far, each.cut, at)
-    terms = at.converted(reduction.operands[0], each.cut.layout, each.cut.order, each.cut.cut)
-    added = _summed(kind, terms, so_far, at.point)
-    terminator(loop.regions[0]).operands[each.number] = at.laid_out(added, each.cut.own)
+        so_far = _scaled(at, each.scaling, so_far, each.cut)
+    terms = converted(at, reduction.operands[0], each.cut.layout, each.cut.order, each.cut.cut)
+    added = _summed(at, kind, terms, so_far)
+    terminator(new.loop.regions[0]).operands[new.number] = at.to_layout(added, each.cut.own)
     reduction.erase()
     if each.scaling is not None:
         each.scaling.erase()
-    result = loop.results[each.number]
-    uses = [(use.owner.operation, use.operand_number) for use in result.uses]
-    behind = RegisterMoves(ir.InsertionPoint.after(loop), location)
-    row = ir.VectorType.get(each.cut.row.shape, element, loc=location)
-    lanes = behind.laid_out(result, each.cut.own)
-    whole = _summed(kind, lanes, _zeros(row, behind.point, location), behind.point)
-    whole = behind.laid_out(whole, each.cut.row)
+    uses = [(use.owner.operation, use.operand_number) for use in new.result.uses]
+    behind = Builder.after(new.loop).at(location)
+    lanes = behind.to_layout(new.result, each.cut.own)
+    row = behind.constant(behind.vector_type(each.cut.row.shape, element), 0)
+    whole = behind.to_layout(_summed(behind, kind, lanes, row), each.cut.row)
     for user, number in uses:
         user.operands[number] = whole
 
 
-def _with_value(loop: ir.Operation, number: int, initial: ir.Value) -> ir.Operation:
-    """Returns a loop in the place of `loop` that carries a value of another type.
+def _with_value(carried: Carried, initial: ir.Value) -> Carried:
+    """Returns a value of another type in the place of a carried one, in a loop in that of the loop.
 
     The body moves over. Uses of the old value in it, and of the old result, are left to the caller:
     the old argument becomes the new one, whose type differs.
     """
+    loop = carried.loop
     operands = list(loop.operands)
-    operands[FOR_BOUNDS + number] = initial
+    operands[carried.operand] = initial
     types = [result.type for result in loop.results]
-    types[number] = initial.type
-    new = ir.Operation.create(
-        "scf.for",
-        results=types,
-        operands=operands,
-        attributes=attributes_of(loop),
-        regions=1,
-        loc=loop.location,
-        ip=ir.InsertionPoint(loop),
-    )
-    old = loop.regions[0].blocks[0]
-    kinds = [argument.type for argument in old.arguments]
-    kinds[number + 1] = initial.type
+    types[carried.number] = initial.type
+    new = Builder.before(loop).like(loop, operands, types, regions=1)
+    old = body_of(loop)
+    kinds = [old.arguments[0].type, *types]
     block = new.regions[0].blocks.append(*kinds, arg_locs=[loop.location] * len(kinds))
     for view in list(old.operations):
         block.append(view.operation)
@@ -272,46 +265,20 @@ def _with_value(loop: ir.Operation, number: int, initial: ir.Value) -> ir.Operat
     for before, after in zip(loop.results, new.results, strict=True):
         before.replace_all_uses_with(after)
     loop.erase()
-    return new
+    return Carried(new, carried.number)
 
 
-def _scaled(scaling: ir.Operation, so_far: ir.Value, cut: CutTerms, at: RegisterMoves) -> ir.Value:
+def _scaled(at: Builder, scaling: ir.Operation, so_far: ir.Value, cut: CutTerms) -> ir.Value:
     """Returns every lane's sum times the scale of its row."""
     shape, rank = cut.own.shape, cut.own.rank
     # The other operand is the sum so far, which is of the new type by now.
     scale = next(v for v in scaling.operands if v.type != so_far.type)
-    wide = at.created("vector.broadcast", [scale], (shape[-1], *shape[:-1]))
-    turned = ir.DenseI64ArrayAttr.get([*range(1, rank), 0], scaling.context)
-    wide = at.created("vector.transpose", [wide], shape, permutation=turned)
-    return at.created("arith.mulf", [so_far, wide], shape, **attributes_of(scaling))
+    wide = at.broadcast(scale, (shape[-1], *shape[:-1]))
+    wide = at.transpose(wide, [*range(1, rank), 0])
+    return at.like(scaling, [so_far, wide], [so_far.type]).results[0]
 
 
-def _summed(
-    kind: ir.Attribute, terms: ir.Value, so_far: ir.Value, point: ir.InsertionPoint
-) -> ir.Value:
+def _summed(at: Builder, kind: ir.Attribute, terms: ir.Value, so_far: ir.Value) -> ir.Value:
     """Returns the sum over the last dimension of `terms`, added to `so_far`."""
-    last = ir.VectorType(terms.type).rank - 1
-    op = ir.Operation.create(
-        "vector.multi_reduction",
-        results=[so_far.type],
-        operands=[terms, so_far],
-        attributes={
-            "kind": kind,
-            "reduction_dims": ir.DenseI64ArrayAttr.get([last], terms.context),
-        },
-        loc=ir.Location.unknown(terms.context),
-        ip=point,
-    )
-    return op.results[0]
-
-
-def _zeros(kind: ir.VectorType, point: ir.InsertionPoint, location: ir.Location) -> ir.Value:
-    zero = ir.FloatAttr.get(kind.element_type, 0.0, loc=location)
-    op = ir.Operation.create(
-        "arith.constant",
-        results=[kind],
-        attributes={"value": ir.DenseElementsAttr.get_splat(kind, zero)},
-        loc=location,
-        ip=point,
-    )
-    return op.results[0]
+    unknown = ir.Location.unknown(terms.context)
+    return at.at(unknown).multi_reduction(kind, terms, so_far, [ir.VectorType(terms.type).rank - 1])

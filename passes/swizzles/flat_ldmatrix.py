@@ -9,13 +9,12 @@ Other accesses come to their flat buffers by `iree-codegen-fold-memref-alias-ops
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.lds_ops import EXPAND_SHAPE, LDMATRIX
 from ...dialect_utils.memory.memref_types import type_of
-from ...dialect_utils.operations import attributes_of, defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation, operations_in
 
 
 def fold_expansions_into_ldmatrix(function: ir.Operation) -> None:
@@ -35,30 +34,9 @@ def _expands_flat(view: ir.Operation) -> bool:
 
 
 def _read_flat(operation: ir.Operation, view: ir.Operation) -> None:
-    shape = type_of(view).shape
     _, *indices = operation.operands
-    with ir.InsertionPoint(operation), operation.location:
-        index = _linearized(indices, shape)
-        made = ir.Operation.create(
-            LDMATRIX,
-            results=[operation.results[0].type],
-            operands=[view.operands[0], index],
-            attributes=attributes_of(operation),
-        )
-    operation.results[0].replace_all_uses_with(made.results[0])
+    at = Builder.before(operation)
+    index = at.linearize(indices, type_of(view).shape, disjoint=True)
+    new = at.like(operation, [view.operands[0], index])
+    operation.results[0].replace_all_uses_with(new.results[0])
     operation.erase()
-
-
-def _linearized(indices: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
-    attributes = {
-        "static_basis": ir.DenseI64ArrayAttr.get(list(shape)),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(indices), 0]),
-        "disjoint": ir.UnitAttr.get(),
-    }
-    made = ir.Operation.create(
-        "affine.linearize_index",
-        results=[ir.IndexType.get()],
-        operands=list(indices),
-        attributes=attributes,
-    )
-    return made.results[0]

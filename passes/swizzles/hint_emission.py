@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from ...bank_model.swizzles import Swizzle
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.flow import uses_of
-from ...dialect_utils.operations import point_behind
-from ...dialect_utils.swizzle_hint import HINT_NAME, swizzle_attribute
+from ...dialect_utils.swizzle_hint import swizzle_attribute
 
 
 def emit_hints(buffer: ir.Value, swizzles: Sequence[Swizzle | ir.Attribute]) -> None:
@@ -27,17 +27,10 @@ def emit_hints(buffer: ir.Value, swizzles: Sequence[Swizzle | ir.Attribute]) -> 
 
 def behind_hints(buffer: ir.Value, swizzles: Sequence[Swizzle | ir.Attribute]) -> ir.Value:
     """Returns `buffer` behind hints right after it, the first of them on it."""
-    point = point_behind(buffer)
+    at = Builder.behind(buffer)
     for swizzle in swizzles:
         attribute = swizzle
         if isinstance(swizzle, Swizzle):
             attribute = swizzle_attribute(swizzle, buffer.context)
-        buffer = ir.Operation.create(
-            HINT_NAME,
-            results=[buffer.type],
-            operands=[buffer],
-            attributes={"swizzle": attribute},
-            loc=buffer.location,
-            ip=point,
-        ).results[0]
+        buffer = at.swizzle_hint(buffer, attribute)
     return buffer

@@ -9,15 +9,17 @@ to wrap, the promise is kept only when the base cannot be negative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_builder import IndexBuilder, constant_value
-from ...dialect_utils.index.index_ops import is_disjoint, linearize_digits
+from ...dialect_utils.index.index_builder import IndexBuilder
+from ...dialect_utils.index.index_ops import constant_value, defining, is_disjoint, linearize_digits
 
 _MAX_DEPTH = 32
 
@@ -47,9 +49,7 @@ class OffsetSplitter:
             return base, peeled[1] + number
         if isinstance(value, ir.BlockArgument) or depth >= _MAX_DEPTH:
             return value, 0
-        owner = value.owner
-        assert not isinstance(owner, ir.Block)
-        operation = owner.operation
+        operation = defining(value)
         if operation.name == "affine.linearize_index":
             return self._linearize(operation, depth)
         if operation.name == "affine.apply":
@@ -64,9 +64,7 @@ class OffsetSplitter:
         """Returns (x, c) of x + c, x - c, and of x | c and x ^ c with no bit in common."""
         if isinstance(value, ir.BlockArgument):
             return None
-        owner = value.owner
-        assert not isinstance(owner, ir.Block)
-        operation = owner.operation
+        operation = defining(value)
         if operation.name not in ("arith.addi", "arith.subi", "arith.ori", "arith.xori"):
             return None
         left, right = operation.operands
@@ -93,12 +91,10 @@ class OffsetSplitter:
         if constant == 0:
             return operation.results[0], 0
         new_map = ir.AffineMap.get(affine_map.n_dims, affine_map.n_symbols, [expression])
-        attributes = {"map": ir.AffineMapAttr.get(new_map)}
         operands = list(operation.operands)
         key = ("apply", str(new_map), *operands)
-        return self._interned(key, operation, lambda: _create(operation, operands, attributes)), (
-            constant
-        )
+        made = self._interned(key, operation, lambda at: defining(at.apply(new_map, *operands)))
+        return made, constant
 
     def _sum(self, operation: ir.Operation, depth: int) -> tuple[ir.Value | None, int]:
         """Takes the constants out of both sides of a sum."""
@@ -108,9 +104,8 @@ class OffsetSplitter:
         operands = [left, right]
         if operands == list(operation.operands):
             return operation.results[0], 0
-        made = self._interned(
-            ("sum", *operands), operation, lambda: _create(operation, operands, {})
-        )
+        key = ("sum", *operands)
+        made = self._interned(key, operation, lambda at: defining(at.addi(left, right)))
         return made, first + second
 
     def _digit(
@@ -139,13 +134,8 @@ class OffsetSplitter:
                 return whole
         if base is None:
             return None, carried
-        names = ("static_basis",)
-        attributes = {name: operation.attributes[name] for name in names}
-        made = self._interned(
-            ("digits", tuple(static), base),
-            operation,
-            lambda: _create(operation, [base], attributes),
-        )
+        key = ("digits", tuple(static), base)
+        made = self._interned(key, operation, lambda at: at.like(operation, [base]))
         return made.owner.operation.results[result], carried
 
     def _linearize(self, operation: ir.Operation, depth: int) -> tuple[ir.Value | None, int]:
@@ -175,21 +165,18 @@ class OffsetSplitter:
         operands = [*values, *list(operation.operands)[count:]]
         key = ("linearize", disjoint, tuple(static), *operands)
 
-        def rebuild() -> ir.Operation:
-            if not disjoint:
-                attributes = {
-                    name: operation.attributes[name]
-                    for name in ("operandSegmentSizes", "static_basis")
-                }
-                return _create(operation, operands, attributes)
-            copy = operation.clone(ip=ir.InsertionPoint.after(operation)).operation
-            for index, operand in enumerate(operands):
-                copy.operands[index] = operand
-            return copy
+        def rebuild(at: Builder) -> ir.Operation:
+            # A clone keeps the promise, which the bindings do not show among the attributes.
+            return at.clone(operation, operands) if disjoint else at.like(operation, operands)
 
         return self._interned(key, operation, rebuild), constant
 
-    def _interned(self, key: tuple[object, ...], operation: ir.Operation, create) -> ir.Value:
+    def _interned(
+        self,
+        key: tuple[object, ...],
+        operation: ir.Operation,
+        create: Callable[[Builder], ir.Operation],
+    ) -> ir.Value:
         """Returns an equal operation's result, or that of a new one behind `operation`.
 
         The equal operation was made earlier in the same block.
@@ -197,21 +184,9 @@ class OffsetSplitter:
         for known in self._rebuilt.setdefault(key, []):
             if known.block == operation.block and known.is_before_in_block(operation):
                 return known.results[0]
-        made = create()
+        made = create(Builder.after(operation))
         self._rebuilt[key].append(made)
         return made.results[0]
-
-
-def _create(
-    operation: ir.Operation, operands: list[ir.Value], attributes: dict[str, ir.Attribute]
-) -> ir.Operation:
-    with ir.InsertionPoint.after(operation), operation.location:
-        return ir.Operation.create(
-            operation.name,
-            results=[result.type for result in operation.results],
-            operands=operands,
-            attributes=attributes,
-        )
 
 
 def _without_constant(expression: ir.AffineExpr) -> tuple[ir.AffineExpr | None, int]:

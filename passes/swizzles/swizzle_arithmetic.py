@@ -37,6 +37,7 @@ from iree.compiler import ir
 
 from ...bank_model.linear_swizzle import FieldStep, LinearSwizzle
 from ...bank_model.swizzles import Swizzle, chain_period
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.index.index_bits import IndexBits, add, constant_bits
 from ...dialect_utils.index.index_builder import EmittedIndex, IndexBuilder
 from .offset_terms import OffsetSplitter
@@ -200,20 +201,11 @@ class SwizzledOffsets:
         """
         row, place = ("row", register, length), ("place", register, length)
         if row not in self._shared:
-            shift = length.bit_length() - 1
-            self._shared[row] = self.builder.shift_right(register, register, shift)
-            self._shared[place] = self.builder.bit_and(register, register, length - 1)
+            index = self.builder.index(register)
+            self._shared[row] = (index >> (length.bit_length() - 1)).value
+            self._shared[place] = (index & (length - 1)).value
         moved = self.builder.add_constant_before(user, self._shared[row], behind, True)
-        with ir.InsertionPoint(user), user.location:
-            return ir.Operation.create(
-                "affine.linearize_index",
-                results=[ir.IndexType.get()],
-                operands=[moved, self._shared[place]],
-                attributes={
-                    "static_basis": ir.DenseI64ArrayAttr.get([length]),
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
-                },
-            ).results[0]
+        return Builder.before(user).linearize([moved, self._shared[place]], [length])
 
     def _shown_bounded(self, base: ir.Value) -> ir.Value:
         """Returns the base, with a mask where LLVM would not see that it is small.
@@ -230,7 +222,7 @@ class SwizzledOffsets:
         key = ("bounded", base)
         if key not in self._shared:
             mask = (1 << facts.upper.bit_length()) - 1
-            self._shared[key] = self.builder.bit_and(base, base, mask)
+            self._shared[key] = (self.builder.index(base) & mask).value
         return self._shared[key]
 
     def _made_disjoint(self, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
@@ -248,7 +240,7 @@ class SwizzledOffsets:
             return base
         key = ("plus", base, constant)
         if key not in self._shared:
-            self._shared[key] = self.builder.add(base, base, constant)
+            self._shared[key] = (self.builder.index(base) + constant).value
         return self._shared[key]
 
     def _xored(
@@ -258,52 +250,32 @@ class SwizzledOffsets:
         may = self.bits.of(base).may
         key = ("xor", chain, base)
         if key not in self._shared:
-            self._shared[key] = self._network(network, base, may)
+            self._shared[key] = _network(network, self.builder.index(base), may).value
         image = network.image(may)
         moved = network.apply(constant)
         inside = moved & image
         xored = (*key, inside)
         if xored not in self._shared:
-            self._shared[xored] = self.builder.bit_xor(base, self._shared[key], inside)
+            self._shared[xored] = (self._behind(base, self._shared[key]) ^ inside).value
         return self._shared[xored], moved & ~image
 
-    def _network(self, network: XorNetwork, base: ir.Value, may: int) -> ir.Value:
-        """Emits S(base), by whichever form has fewer terms."""
-        serial = network.trimmed(may).terms
-        parallel = network.parallel(may)
-        value = base
-        if len(parallel) <= len(serial):
-            for term in parallel:
-                moved = self._moved(base, base, term, may)
-                value = self.builder.bit_xor(base, value, moved)
-            return value
-        for term in serial:
-            moved = self._moved(base, value, term, may)
-            value = self.builder.bit_xor(base, value, moved)
-            may = term.image(may)
-        return value
-
-    def _moved(self, base: ir.Value, value: ir.Value, term: XorTerm, may: int) -> ir.Value:
-        """Emits (value >> distance) & mask, without the mask where it clears no bit."""
-        shifted = self.builder.shift_right(base, value, term.distance)
-        if (may >> term.distance) & ~term.mask == 0:
-            return shifted
-        return self.builder.bit_and(base, shifted, term.mask)
+    def _behind(self, base: ir.Value, value: ir.Value) -> EmittedIndex:
+        """Returns a value whose operators emit operations behind the base."""
+        return EmittedIndex(self.builder, base, value)
 
     def _rotated(self, step: FieldStep, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
         """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         added = (constant + (constant >> step.distance & step.mask)) & step.mask
         key = ("rotate", step, base)
         if key not in self._shared:
-            rows = self.builder.shift_right(base, base, step.distance)
-            rows = self.builder.bit_and(base, rows, step.mask)
-            self._shared[(*key, "sum")] = self.builder.add(base, base, rows)
-            self._shared[key] = self.builder.bit_and(base, base, ~step.mask)
+            index = self.builder.index(base)
+            self._shared[(*key, "sum")] = (index + ((index >> step.distance) & step.mask)).value
+            self._shared[key] = (index & ~step.mask).value
         rotated = (*key, added)
         if rotated not in self._shared:
-            total = self.builder.add(base, self._shared[(*key, "sum")], added)
-            inside = self.builder.bit_and(base, total, step.mask)
-            self._shared[rotated] = self.builder.bit_or(base, inside, self._shared[key])
+            total = self._behind(base, self._shared[(*key, "sum")]) + added
+            outside = self._behind(base, self._shared[key])
+            self._shared[rotated] = ((total & step.mask) | outside).value
         return self._shared[rotated], constant & ~step.mask
 
     def _link_by_link(
@@ -322,19 +294,40 @@ class SwizzledOffsets:
         inside = constant % period if bounded else constant
         key = ("chain", chain, base, inside)
         if key not in self._shared:
-            value = self._plus(base, inside)
+            index = self._behind(base, self._plus(base, inside))
             for swizzle in reversed(chain):
-                value = self._link(swizzle, base, value)
-            self._shared[key] = value
+                index = swizzled(swizzle, index)
+            self._shared[key] = index.value
         periods = constant - inside
         return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
 
-    def _link(self, swizzle: Swizzle, anchor: ir.Value, offset: ir.Value) -> ir.Value:
-        """Emits one swizzle of an offset that is not negative, by its terms or by its formula."""
-        terms = xor_terms(swizzle)
-        if terms is None:
-            return swizzle.place(EmittedIndex(self.builder, anchor, offset)).value
-        for term in terms:
-            moved = self._moved(anchor, offset, term, _ALL)
-            offset = self.builder.bit_xor(anchor, offset, moved)
-        return offset
+
+def swizzled(swizzle: Swizzle, offset: EmittedIndex) -> EmittedIndex:
+    """Emits one swizzle of an offset that is not negative, by its terms or by its formula."""
+    terms = xor_terms(swizzle)
+    if terms is None:
+        return swizzle.place(offset)
+    for term in terms:
+        offset = offset ^ _moved(offset, term, _ALL)
+    return offset
+
+
+def _network(network: XorNetwork, base: EmittedIndex, may: int) -> EmittedIndex:
+    """Emits S(base) of a base with the bits `may`, by whichever form has fewer terms."""
+    serial = network.trimmed(may).terms
+    parallel = network.parallel(may)
+    value = base
+    if len(parallel) <= len(serial):
+        for term in parallel:
+            value = value ^ _moved(base, term, may)
+        return value
+    for term in serial:
+        value = value ^ _moved(value, term, may)
+        may = term.image(may)
+    return value
+
+
+def _moved(value: EmittedIndex, term: XorTerm, may: int) -> EmittedIndex:
+    """Emits (value >> distance) & mask, without the mask where it clears no bit."""
+    shifted = value >> term.distance
+    return shifted if (may >> term.distance) & ~term.mask == 0 else shifted & term.mask

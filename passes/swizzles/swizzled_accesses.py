@@ -42,11 +42,13 @@ from ...bank_model.swizzle_legality import (
     split_points,
 )
 from ...bank_model.swizzles import chain_period
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.index.index_builder import EmittedIndex
 from ...dialect_utils.memory.flow import is_lds_allocation
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, promised_alignment
 from ...dialect_utils.memory.stated_alignment import state_alignment
-from ...dialect_utils.operations import attributes_of, defining_operation
+from ...dialect_utils.operations import defining_operation
 from ...dialect_utils.swizzle_hint import Chain, is_hint
 from .access_offsets import KnownOffsets, element_count
 from .hint_resolution import AskedLength, asked_length
@@ -78,16 +80,10 @@ class AccessRewriter:
     def _fills(self, asked: AskedLength) -> ir.Value:
         """Emits the question whether rows fill a buffer, right behind the buffer's definition."""
         builder = self.offsets.builder
-        zero = builder.constant(0)
-        with builder.point_behind(asked.buffer), builder.function.location:
-            length = ir.Operation.create(
-                "memref.dim", results=[ir.IndexType.get()], operands=[asked.buffer, zero]
-            ).results[0]
-        builder.emitted(asked.buffer, length)
-        rest = builder.remainder(asked.buffer, length, asked.row)
-        with builder.point_behind(asked.buffer), builder.function.location:
-            condition = _equal(rest, zero)
-        return builder.emitted(asked.buffer, condition)
+        buffer, zero = asked.buffer, builder.constant(0)
+        length = builder.emitted(buffer, builder.behind(buffer).dim(buffer, zero))
+        rest = EmittedIndex(builder, buffer, length) % asked.row
+        return builder.emitted(buffer, builder.behind(buffer).cmpi("eq", rest.value, zero))
 
 
 @dataclass
@@ -103,10 +99,6 @@ class RewrittenAccesses:
     replaced: list[ir.Operation] = field(default_factory=list)
     swizzled: int = 0
     checked: int = 0
-
-
-_EQUAL = 0
-"""The predicate `eq` of `arith.cmpi`."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +157,8 @@ class _Rewriting:
                 pieces = self._parts(access, footprint)
             else:
                 pieces = self._pieces(access, self.run if is_split else 1)
-            value = self._access_pieces(access, pieces, ir.InsertionPoint(access.operation))
+            loaded = self._access_pieces(access, pieces, Builder.before(access.operation))
+            value = loaded[0] if loaded else None
         if value is not None:
             access.operation.results[0].replace_all_uses_with(value)
         done.replaced.append(access.operation)
@@ -179,12 +172,7 @@ class _Rewriting:
         plain = offsets.builder.add_constant_before(
             access.operation, access.offset, constant, no_unsigned_wrap=False
         )
-        with ir.InsertionPoint(access.operation), access.operation.location:
-            return ir.Operation.create(
-                "arith.select",
-                results=[plain.type],
-                operands=[self.condition, swizzled, plain],
-            ).results[0]
+        return Builder.before(access.operation).select(self.condition, swizzled, plain)
 
     def _move(self, access: BufferAccess, offset: ir.Value) -> None:
         access.operation.operands[access.buffer_operand + 1] = offset
@@ -198,16 +186,13 @@ class _Rewriting:
         in_memory = [place * self.run + element for place in order for element in range(self.run)]
         if in_memory == sorted(in_memory):
             return
-        with operation.location:
-            if access.writes:
-                taken = np.argsort(in_memory).tolist()
-                with ir.InsertionPoint(operation):
-                    operation.operands[0] = _shuffled(operation.operands[0], taken)
-                return
-            with ir.InsertionPoint.after(operation):
-                loaded = operation.results[0]
-                shuffled = _shuffled(loaded, in_memory)
-            loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
+        if access.writes:
+            taken = np.argsort(in_memory).tolist()
+            operation.operands[0] = Builder.before(operation).shuffle(operation.operands[0], taken)
+            return
+        loaded = operation.results[0]
+        shuffled = Builder.after(operation).shuffle(loaded, in_memory)
+        loaded.replace_all_uses_except(shuffled, shuffled.owner.operation)
 
     def _checked(self, access: BufferAccess) -> ir.Value | None:
         """Emits an access that asks at run time whether it begins at a run.
@@ -216,23 +201,16 @@ class _Rewriting:
             the loaded value; None for a store.
         """
         operation, builder = access.operation, self.rewriter.offsets.builder
-        operation.context.get_dialect_descriptor("scf")  # Loads it: the input may have none of it.
         zero = builder.constant(0)
-        inside = builder.remainder(access.offset, access.offset, self.run)
-        branches = [self._pieces(access, width) for width in (self.run, 1)]
-        with ir.InsertionPoint(operation), operation.location:
-            condition = _equal(inside, zero)
-            choice = ir.Operation.create(
-                "scf.if",
-                results=[result.type for result in operation.results],
-                operands=[condition],
-                regions=2,
-            )
-            for region, pieces in zip(choice.regions, branches, strict=True):
-                point = ir.InsertionPoint(region.blocks.append())
-                value = self._access_pieces(access, pieces, point)
-                yielded = [] if value is None else [value]
-                ir.Operation.create("scf.yield", operands=yielded, ip=point)
+        inside = builder.index(access.offset) % self.run
+        runs, elements = (self._pieces(access, width) for width in (self.run, 1))
+        at = Builder.before(operation)
+        choice = at.if_(
+            at.cmpi("eq", inside.value, zero),
+            lambda then: self._access_pieces(access, runs, then),
+            lambda otherwise: self._access_pieces(access, elements, otherwise),
+            [result.type for result in operation.results],
+        )
         return choice.results[0] if len(choice.results) else None
 
     def _pieces(self, access: BufferAccess, width: int) -> list[_Piece]:
@@ -250,55 +228,24 @@ class _Rewriting:
         return pieces
 
     def _access_pieces(
-        self, access: BufferAccess, pieces: Sequence[_Piece], point: ir.InsertionPoint
-    ) -> ir.Value | None:
-        """Emits an access for each piece, and returns the whole vector that they load, if any."""
-        with point, access.operation.location:
-            if access.writes:
-                self._store_pieces(access, pieces)
-                return None
-            return self._load_pieces(access, pieces)
-
-    def _store_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> None:
+        self, access: BufferAccess, pieces: Sequence[_Piece], at: Builder
+    ) -> list[ir.Value]:
+        """Emits an access for each piece, and returns the whole vector if it is loaded."""
         operation = access.operation
-        vector = ir.VectorType(operation.operands[0].type)
-        for piece in pieces:
-            part = ir.Operation.create(
-                "vector.extract_strided_slice",
-                results=[ir.VectorType.get([piece.width], vector.element_type)],
-                operands=[operation.operands[0]],
-                attributes=_slice(offsets=piece.first, sizes=piece.width, strides=1),
-            ).results[0]
-            made = ir.Operation.create(
-                operation.name,
-                operands=[part, access.buffer, piece.offset],
-                attributes=attributes_of(operation),
-            )
-            self._align(made, access, piece.unit, piece.unit)
-
-    def _load_pieces(self, access: BufferAccess, pieces: Sequence[_Piece]) -> ir.Value:
-        operation = access.operation
+        if access.writes:
+            for piece in pieces:
+                part = at.extract_slice(operation.operands[0], piece.first, piece.width)
+                made = at.like(operation, [part, access.buffer, piece.offset])
+                self._align(made, access, piece.unit, piece.unit)
+            return []
         vector = ir.VectorType(operation.results[0].type)
-        is_float = isinstance(vector.element_type, ir.FloatType)
-        zero = ir.Attribute.parse(f"dense<{'0.0' if is_float else '0'}> : {vector}")
-        value = ir.Operation.create(
-            "arith.constant", results=[vector], attributes={"value": zero}
-        ).results[0]
+        value = at.constant(vector, 0)
         for piece in pieces:
-            made = ir.Operation.create(
-                operation.name,
-                results=[ir.VectorType.get([piece.width], vector.element_type)],
-                operands=[access.buffer, piece.offset],
-                attributes=attributes_of(operation),
-            )
+            part = at.vector_type([piece.width], vector.element_type)
+            made = at.like(operation, [access.buffer, piece.offset], [part])
             self._align(made, access, piece.unit, piece.unit)
-            value = ir.Operation.create(
-                "vector.insert_strided_slice",
-                results=[vector],
-                operands=[made.results[0], value],
-                attributes=_slice(offsets=piece.first, strides=1),
-            ).results[0]
-        return value
+            value = at.insert_slice(made.results[0], value, piece.first)
+        return [value]
 
     def _align(
         self, operation: ir.Operation, access: BufferAccess, unit: int, multiple: int
@@ -339,32 +286,3 @@ def _row_length(buffer: ir.Value) -> int:
         return 0
     source = ir.MemRefType(view.operands[0].type)
     return source.shape[-1] if source.has_static_shape and source.rank > 1 else 0
-
-
-def _equal(left: ir.Value, right: ir.Value) -> ir.Value:
-    """Emits the question whether two indices are equal."""
-    return ir.Operation.create(
-        "arith.cmpi",
-        results=[ir.IntegerType.get_signless(1)],
-        operands=[left, right],
-        attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)},
-    ).results[0]
-
-
-def _shuffled(vector: ir.Value, taken: list[int]) -> ir.Value:
-    """Emits the vector that consists of the elements `taken` of another vector."""
-    return ir.Operation.create(
-        "vector.shuffle",
-        results=[vector.type],
-        operands=[vector, vector],
-        attributes={"mask": ir.DenseI64ArrayAttr.get(taken)},
-    ).results[0]
-
-
-def _slice(**numbers: int) -> dict[str, ir.Attribute]:
-    """Returns the attributes of a strided slice of a vector of rank 1."""
-    kind = ir.IntegerType.get_signless(64)
-    return {
-        name: ir.ArrayAttr.get([ir.IntegerAttr.get(kind, number)])
-        for name, number in numbers.items()
-    }

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pytest
 
 import bankwise
+from bankwise.dialect_utils.builders import Builder
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.registers import register_moves
+from bankwise.passes.registers import renamed_transfers
 from bankwise.passes.registers.renaming_choice import RenamedMeeting, RenamingSearch
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
@@ -118,12 +119,12 @@ def test_what_the_compiler_cannot_distribute_keeps_its_registers(
 ) -> None:
     """A renamed read without its registers put in order is a conversion that IREE refuses."""
 
-    def unordered(builder: Any, value: Any, source: Any, order: Any, target: Any) -> Any:
-        return builder.laid_out(builder.laid_out(value, source), target)
+    def unordered(at: Builder, value: Any, source: Any, order: Any, target: Any) -> Any:
+        return at.to_layout(at.to_layout(value, source), target)
 
     attention = Attention(1, 128, 64, "f16")
     layout = run(attention, "auto/layout")
-    monkeypatch.setattr(register_moves.RegisterMoves, "converted", unordered)
+    monkeypatch.setattr(renamed_transfers, "converted", unordered)
     log = DecisionLog()
     kept = run(attention, "auto/exact", decisions=log)
     assert kept.counters == layout.counters

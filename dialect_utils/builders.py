@@ -1,0 +1,514 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Creating operations: a method for each one that a pass emits.
+
+    at = Builder.before(store)
+    row = at.addi(index, at.index(16))
+    part = at.extract(vector, [3])
+
+A builder is a place in the program and the location that new operations get. Nowhere else does the
+package name an operation in order to create it, nor spell the attributes of one.
+
+The methods do not wrap the classes of `iree.compiler.dialects`. There are none for `nvgpu`, `ub`
+and `iree_vector_ext`, and importing those of the other dialects takes 50 ms, half of it for `llvm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from iree.compiler import ir
+
+from ..bank_model.nested_layout import NestedLayout
+from .dynamic_sizes import DYNAMIC
+from .operations import attributes_of, point_behind
+
+Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
+"""Emits the body of a region by the builder that it gets, and returns what the region yields."""
+
+_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+"""Those of `arith.cmpi`, in the order of their numbers."""
+
+
+def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
+    """Returns the method for an operation on two values of the type of its result."""
+
+    def build(self: Builder, left: ir.Value, right: ir.Value) -> ir.Value:
+        return self._value(name, [left, right], left.type)
+
+    return build
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Creates operations at an insertion point, all with one location."""
+
+    point: ir.InsertionPoint
+    location: ir.Location
+
+    @staticmethod
+    def before(operation: ir.Operation) -> Builder:
+        """Returns the builder in front of an operation, at its location."""
+        return Builder(ir.InsertionPoint(operation), operation.location)
+
+    @staticmethod
+    def after(operation: ir.Operation) -> Builder:
+        """Returns the builder right behind an operation, at its location."""
+        return Builder(ir.InsertionPoint.after(operation), operation.location)
+
+    @staticmethod
+    def behind(value: ir.Value) -> Builder:
+        """Returns the builder right behind the definition of a value, at its location."""
+        return Builder(point_behind(value), value.location)
+
+    @staticmethod
+    def at_begin(block: ir.Block, location: ir.Location) -> Builder:
+        """Returns the builder at the beginning of a block."""
+        return Builder(ir.InsertionPoint.at_block_begin(block), location)
+
+    def at(self, location: ir.Location) -> Builder:
+        """Returns the builder at the same place that gives another location."""
+        return replace(self, location=location)
+
+    # Any operation.
+
+    @property
+    def context(self) -> ir.Context:
+        """Returns the context of what is created."""
+        return self.location.context
+
+    def create(
+        self,
+        name: str,
+        operands: Sequence[ir.Value] = (),
+        results: Sequence[ir.Type] = (),
+        attributes: Mapping[str, ir.Attribute] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
+        """Creates an operation by its name; for the methods of builders alone."""
+        # Asking for the dialect loads it, where nothing in the module has its operations yet.
+        self.context.get_dialect_descriptor(name.partition(".")[0])
+        return ir.Operation.create(
+            name,
+            results=results,
+            operands=operands,
+            attributes=dict(attributes or {}),
+            regions=regions,
+            loc=self.location,
+            ip=self.point,
+        )
+
+    def like(
+        self,
+        operation: ir.Operation,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type] | None = None,
+        *,
+        name: str | None = None,
+        kept: Sequence[str] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
+        """Creates an operation with the attributes of another one.
+
+        Args:
+            results: their types; those of `operation` by default.
+            name: the name, where it is not that of `operation`.
+            kept: the attributes that are taken over, where `operation` has them; all by default.
+        """
+        attributes = attributes_of(operation)
+        if kept is not None:
+            attributes = {key: attributes[key] for key in kept if key in attributes}
+        if results is None:
+            results = [result.type for result in operation.results]
+        return self.create(name or operation.name, operands, results, attributes, regions)
+
+    def clone(self, operation: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+        """Copies an operation with its location, all that it promises and its regions.
+
+        Args:
+            operands: what the copy is computed from.
+        """
+        copy = operation.clone(ip=self.point).operation
+        for number, operand in enumerate(operands):
+            copy.operands[number] = operand
+        return copy
+
+    def _value(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        result: ir.Type,
+        **attributes: ir.Attribute,
+    ) -> ir.Value:
+        """Returns the only result of a new operation."""
+        return self.create(name, operands, [result], attributes).results[0]
+
+    # Types and attributes.
+
+    def integer_type(self, bits: int) -> ir.IntegerType:
+        """Returns the type iN."""
+        return ir.IntegerType.get_signless(bits, self.context)
+
+    def vector_type(self, shape: Sequence[int], element: ir.Type) -> ir.VectorType:
+        """Returns the type of vectors of static sizes."""
+        return ir.VectorType.get(list(shape), element, loc=self.location)
+
+    def _index_type(self) -> ir.Type:
+        return ir.IndexType.get(self.context)
+
+    def _integer(self, bits: int, number: int) -> ir.Attribute:
+        return ir.IntegerAttr.get(self.integer_type(bits), number)
+
+    def _numbers(self, numbers: Sequence[int]) -> ir.Attribute:
+        return ir.DenseI64ArrayAttr.get(list(numbers), self.context)
+
+    def _segments(self, *sizes: int) -> ir.Attribute:
+        return ir.DenseI32ArrayAttr.get(list(sizes), self.context)
+
+    def _array(self, numbers: Sequence[int]) -> ir.Attribute:
+        return ir.ArrayAttr.get([self._integer(64, each) for each in numbers], self.context)
+
+    # arith and math.
+
+    addi, subi, muli = _binary("arith.addi"), _binary("arith.subi"), _binary("arith.muli")
+    divui, remui = _binary("arith.divui"), _binary("arith.remui")
+    shli, shrui = _binary("arith.shli"), _binary("arith.shrui")
+    andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
+    mulf = _binary("arith.mulf")
+    minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
+
+    def index(self, number: int) -> ir.Value:
+        """Creates a constant of type index."""
+        return self.constant(self._index_type(), number)
+
+    def constant(self, kind: ir.Type, number: float | ir.Attribute) -> ir.Value:
+        """Creates a constant, or a vector all of whose elements are that constant."""
+        scalar = kind.element_type if isinstance(kind, ir.VectorType) else kind
+        if isinstance(number, ir.Attribute):
+            value = number
+        elif isinstance(scalar, ir.FloatType):
+            value = ir.FloatAttr.get(scalar, number, loc=self.location)
+        else:
+            value = ir.IntegerAttr.get(scalar, int(number))
+        if isinstance(kind, ir.VectorType):
+            value = ir.DenseElementsAttr.get_splat(kind, value)
+        return self._value("arith.constant", [], kind, value=value)
+
+    def add_without_wrap(self, left: ir.Value, right: ir.Value, flags: str) -> ir.Value:
+        """Creates an `arith.addi` with overflow flags, such as `nsw`."""
+        promise = ir.Attribute.parse(f"#arith.overflow<{flags}>", self.context)
+        return self._value("arith.addi", [left, right], left.type, overflowFlags=promise)
+
+    def cmpi(self, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Creates a comparison of two integers or indices."""
+        number = self._integer(64, _PREDICATES.index(predicate))
+        return self._value("arith.cmpi", [left, right], self.integer_type(1), predicate=number)
+
+    def select(self, condition: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
+        """Creates the choice between two values."""
+        return self._value("arith.select", [condition, value, other], value.type)
+
+    def extui(self, value: ir.Value, bits: int) -> ir.Value:
+        """Widens an integer by zeros."""
+        return self._value("arith.extui", [value], self.integer_type(bits))
+
+    def negf(self, value: ir.Value) -> ir.Value:
+        """Creates a negation."""
+        return self._value("arith.negf", [value], value.type)
+
+    def fma(self, left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
+        """Creates left * right + added, rounded once."""
+        return self._value("math.fma", [left, right, added], left.type)
+
+    # affine.
+
+    def apply(self, computed: ir.AffineMap | str, *operands: ir.Value) -> ir.Value:
+        """Creates the value of a map, or of an expression of `d0`, `d1` and so on: the operands."""
+        if isinstance(computed, str):
+            names = ", ".join(f"d{number}" for number in range(len(operands)))
+            value = ir.Attribute.parse(f"affine_map<({names}) -> ({computed})>", self.context)
+        else:
+            value = ir.AffineMapAttr.get(computed)
+        return self._value("affine.apply", operands, self._index_type(), map=value)
+
+    def linearize(
+        self, digits: Sequence[ir.Value], basis: Sequence[int], *, disjoint: bool = False
+    ) -> ir.Value:
+        """Creates the number with these digits.
+
+        Args:
+            basis: the sizes of the digits; that of the first may be left out.
+            disjoint: whether every digit is below its size.
+        """
+        attributes = {
+            "static_basis": self._numbers(basis),
+            "operandSegmentSizes": self._segments(len(digits), 0),
+        }
+        if disjoint:
+            attributes["disjoint"] = ir.UnitAttr.get(self.context)
+        return self._value("affine.linearize_index", digits, self._index_type(), **attributes)
+
+    # gpu and scf.
+
+    def thread_id(self, dimension: str) -> ir.Value:
+        """Creates the number of the thread along x, y or z of its workgroup."""
+        attribute = ir.Attribute.parse(f"#gpu.dim<{dimension}>", self.context)
+        return self._value("gpu.thread_id", [], self._index_type(), dimension=attribute)
+
+    def if_(
+        self,
+        condition: ir.Value,
+        then: Branch,
+        otherwise: Branch | None = None,
+        results: Sequence[ir.Type] = (),
+    ) -> ir.Operation:
+        """Creates an `scf.if` with the operations that its branches emit."""
+        operation = self.create("scf.if", [condition], results, regions=2)
+        for region, branch in zip(operation.regions, (then, otherwise), strict=True):
+            if branch is not None:
+                inside = replace(self, point=ir.InsertionPoint(region.blocks.append()))
+                inside.create("scf.yield", branch(inside) or ())
+        return operation
+
+    # vector.
+
+    def extract(self, vector: ir.Value, position: Sequence[int]) -> ir.Value:
+        """Takes an element, or the vector of the dimensions that `position` leaves."""
+        kind = ir.VectorType(vector.type)
+        left = kind.shape[len(position) :]
+        part = self.vector_type(left, kind.element_type) if left else kind.element_type
+        static = self._numbers(position)
+        return self._value("vector.extract", [vector], part, static_position=static)
+
+    def insert(self, part: ir.Value, whole: ir.Value, position: Sequence[int]) -> ir.Value:
+        """Returns a vector with another element, or vector, at a position."""
+        static = self._numbers(position)
+        return self._value("vector.insert", [part, whole], whole.type, static_position=static)
+
+    def extract_slice(self, vector: ir.Value, first: int, count: int) -> ir.Value:
+        """Takes consecutive elements of a vector of rank 1."""
+        part = self.vector_type([count], ir.VectorType(vector.type).element_type)
+        place = {"offsets": first, "sizes": count, "strides": 1}
+        attributes = {name: self._array([number]) for name, number in place.items()}
+        return self._value("vector.extract_strided_slice", [vector], part, **attributes)
+
+    def insert_slice(self, part: ir.Value, whole: ir.Value, first: int) -> ir.Value:
+        """Returns a vector of rank 1 with other elements from `first` on."""
+        attributes = {"offsets": self._array([first]), "strides": self._array([1])}
+        return self._value("vector.insert_strided_slice", [part, whole], whole.type, **attributes)
+
+    def from_elements(self, elements: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
+        """Creates a vector of these elements, in row-major order."""
+        kind = self.vector_type(shape, elements[0].type)
+        return self._value("vector.from_elements", elements, kind)
+
+    def shape_cast(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Returns the elements of a vector in another shape, by an operation in any case."""
+        return self._reshaped("vector.shape_cast", vector, shape)
+
+    def shaped(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Returns the elements of a vector in another shape, or itself if it has that shape."""
+        same = list(ir.VectorType(vector.type).shape) == list(shape)
+        return vector if same else self.shape_cast(vector, shape)
+
+    def transpose(self, vector: ir.Value, order: Sequence[int]) -> ir.Value:
+        """Returns a vector whose dimension d is dimension `order[d]` of another one."""
+        old = ir.VectorType(vector.type).shape
+        shape = [old[dim] for dim in order]
+        permutation = self._numbers(order)
+        return self._reshaped("vector.transpose", vector, shape, permutation=permutation)
+
+    def broadcast(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Repeats a vector along new outer dimensions."""
+        return self._reshaped("vector.broadcast", vector, shape)
+
+    def bitcast(self, vector: ir.Value, shape: Sequence[int], element: ir.Type) -> ir.Value:
+        """Returns the bits of a vector as elements of another type."""
+        return self._value("vector.bitcast", [vector], self.vector_type(shape, element))
+
+    def shuffle(self, vector: ir.Value, taken: Sequence[int]) -> ir.Value:
+        """Returns the elements of a vector of rank 1 in another order."""
+        mask = self._numbers(taken)
+        return self._value("vector.shuffle", [vector, vector], vector.type, mask=mask)
+
+    def multi_reduction(
+        self, kind: ir.Attribute, terms: ir.Value, start: ir.Value, dims: Sequence[int]
+    ) -> ir.Value:
+        """Reduces dimensions of a vector, beginning with `start`."""
+        along = self._numbers(dims)
+        name = "vector.multi_reduction"
+        return self._value(name, [terms, start], start.type, kind=kind, reduction_dims=along)
+
+    def store(self, vector: ir.Value, memory: ir.Value, *indices: ir.Value) -> None:
+        """Stores a vector to memory."""
+        self.create("vector.store", [vector, memory, *indices])
+
+    def poison(self, kind: ir.Type) -> ir.Value:
+        """Creates a value that is written before it is read."""
+        return self._value(
+            "ub.poison", [], kind, value=ir.Attribute.parse("#ub.poison", self.context)
+        )
+
+    def elements(self, value: ir.Value) -> list[ir.Value]:
+        """Returns the elements of a vector in row-major order, or the scalar itself."""
+        kind = value.type
+        if not isinstance(kind, ir.VectorType):
+            return [value]
+        flat = self.shaped(value, [prod(kind.shape)])
+        return [self.extract(flat, [number]) for number in range(prod(kind.shape))]
+
+    def joined(self, elements: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
+        """Returns a value of type `kind` with these elements; a scalar has one."""
+        if not isinstance(kind, ir.VectorType):
+            (element,) = elements
+            return element
+        return self.shaped(self.from_elements(elements, [len(elements)]), kind.shape)
+
+    def _reshaped(
+        self, name: str, vector: ir.Value, shape: Sequence[int], **attributes: ir.Attribute
+    ) -> ir.Value:
+        """Creates an operation that only gives the elements of a vector other places."""
+        kind = self.vector_type(shape, ir.VectorType(vector.type).element_type)
+        return self._value(name, [vector], kind, **attributes)
+
+    # memref.
+
+    def dim(self, memory: ir.Value, number: ir.Value) -> ir.Value:
+        """Creates the size of a dimension."""
+        return self._value("memref.dim", [memory, number], self._index_type())
+
+    def copy(self, source: ir.Value, target: ir.Value) -> None:
+        """Copies one memref to another."""
+        self.create("memref.copy", [source, target])
+
+    def subview(
+        self,
+        memory: ir.Value,
+        kind: ir.MemRefType,
+        first: ir.Value | None = None,
+    ) -> ir.Value:
+        """Creates a view of type `kind` without gaps between its indices.
+
+        Args:
+            first: the first index along the first dimension; 0 by default.
+        """
+        rest = [0] * (kind.rank - 1)
+        operands = [memory] if first is None else [memory, first]
+        return self._value(
+            "memref.subview",
+            operands,
+            kind,
+            static_offsets=self._numbers([0 if first is None else DYNAMIC, *rest]),
+            static_sizes=self._numbers(kind.shape),
+            static_strides=self._numbers([1] * kind.rank),
+            operandSegmentSizes=self._segments(1, len(operands) - 1, 0, 0),
+        )
+
+    def expand_shape(
+        self, memory: ir.Value, kind: ir.MemRefType, groups: Sequence[Sequence[int]]
+    ) -> ir.Value:
+        """Creates a view of which each of the `groups` of dimensions is one of `memory`."""
+        shape = self._numbers(kind.shape)
+        grouped = self._groups(groups)
+        name = "memref.expand_shape"
+        return self._value(name, [memory], kind, reassociation=grouped, static_output_shape=shape)
+
+    def collapse_shape(
+        self, memory: ir.Value, kind: ir.MemRefType, groups: Sequence[Sequence[int]]
+    ) -> ir.Value:
+        """Creates a view each of whose dimensions is one of the `groups` of those of `memory`."""
+        grouped = self._groups(groups)
+        return self._value("memref.collapse_shape", [memory], kind, reassociation=grouped)
+
+    def _groups(self, groups: Sequence[Sequence[int]]) -> ir.Attribute:
+        return ir.ArrayAttr.get([self._array(group) for group in groups], self.context)
+
+    # nvgpu.
+
+    def ldmatrix(
+        self, memory: ir.Value, indices: Sequence[ir.Value], kind: ir.VectorType, transposed: bool
+    ) -> ir.Value:
+        """Reads matrices, of which a vector of type `kind` has one in each row."""
+        return self._value(
+            "nvgpu.ldmatrix",
+            [memory, *indices],
+            kind,
+            transpose=ir.BoolAttr.get(transposed, self.context),
+            numTiles=self._integer(32, kind.shape[0]),
+        )
+
+    def copy_async(
+        self,
+        target: Sequence[ir.Value],
+        source: Sequence[ir.Value],
+        elements: int,
+        *,
+        bypass_l1: bool,
+    ) -> None:
+        """Issues the copy of elements from global memory to the LDS.
+
+        Args:
+            target, source: a memref and its indices.
+        """
+        attributes = {
+            "dstElements": ir.IntegerAttr.get(self._index_type(), elements),
+            "operandSegmentSizes": self._segments(1, len(target) - 1, 1, len(source) - 1, 0),
+        }
+        if bypass_l1:
+            attributes["bypassL1"] = ir.UnitAttr.get(self.context)
+        operands = [*target, *source]
+        self.create("nvgpu.device_async_copy", operands, [self._token()], attributes)
+
+    def close_group(self) -> ir.Value:
+        """Makes a group of the copies issued since the last group, and returns its token."""
+        return self._value("nvgpu.device_async_create_group", [], self._token())
+
+    def wait(self, token: ir.Value, groups: int) -> None:
+        """Waits until at most so many groups of copies are on their way."""
+        self.create(
+            "nvgpu.device_async_wait", [token], [], {"numGroups": self._integer(32, groups)}
+        )
+
+    def _token(self) -> ir.Type:
+        return ir.Type.parse("!nvgpu.device.async.token", self.context)
+
+    # IREE's dialects.
+
+    def swizzle_hint(self, buffer: ir.Value, swizzle: ir.Attribute) -> ir.Value:
+        """Creates a view of a buffer whose elements lie where the swizzle puts them."""
+        return self._value("iree_codegen.swizzle_hint", [buffer], buffer.type, swizzle=swizzle)
+
+    def to_layout(self, vector: ir.Value, layout: NestedLayout) -> ir.Value:
+        """States how a vector lies in the lanes."""
+        attribute = ir.Attribute.parse(str(layout), self.context)
+        return self._reshaped("iree_vector_ext.to_layout", vector, layout.shape, layout=attribute)
+
+    def to_simt(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Returns the part of a vector that a lane holds."""
+        return self._reshaped("iree_vector_ext.to_simt", vector, shape)
+
+    def to_simd(self, part: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Returns the vector of which each lane holds a part."""
+        return self._reshaped("iree_vector_ext.to_simd", part, shape)
+
+    # llvm.
+
+    def fptrunc(self, value: ir.Value, kind: ir.Type) -> ir.Value:
+        """Rounds floating-point numbers to a narrower type, by the hardware's instruction."""
+        return self._value("llvm.fptrunc", [value], kind)
+
+    def intrinsic(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+        """Calls an LLVM intrinsic, by which a pass asks for one machine instruction.
+
+        Args:
+            name: the intrinsic as LLVM spells it, such as `llvm.amdgcn.perm`.
+        """
+        return self._value(
+            "llvm.call_intrinsic",
+            operands,
+            result,
+            intrin=ir.StringAttr.get(name, self.context),
+            operandSegmentSizes=self._segments(len(operands), 0),
+            op_bundle_sizes=self._segments(),
+        )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Typed views of `scf.for`: its bounds, its body, and the values that it carries.
+
+    %r = scf.for %i = %lower to %upper step %step iter_args(%x = %initial) -> (...) {
+      scf.yield %yielded
+    }
+
+The operands are the bounds and then the initial values; the arguments of the body are the induction
+variable and then the carried values. Nothing else counts these positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from .operations import parents_of, terminator
+
+FOR, IF, YIELD = "scf.for", "scf.if", "scf.yield"
+_BOUNDS = 3
+"""Operands of an `scf.for` before its initial values."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """One of the values that an `scf.for` carries from iteration to iteration.
+
+    Attributes:
+        number: its place among the results of the loop.
+    """
+
+    loop: ir.Operation
+    number: int
+
+    @property
+    def operand(self) -> int:
+        """Returns the number of the loop's operand that is the initial value."""
+        return _BOUNDS + self.number
+
+    @property
+    def initial(self) -> ir.Value:
+        """Returns the value before the first iteration."""
+        return self.loop.operands[self.operand]
+
+    @property
+    def argument(self) -> ir.BlockArgument:
+        """Returns the value at the beginning of an iteration."""
+        return body_of(self.loop).arguments[1 + self.number]
+
+    @property
+    def yielded(self) -> ir.Value:
+        """Returns the value at the end of an iteration."""
+        return terminator(self.loop.regions[0]).operands[self.number]
+
+    @property
+    def result(self) -> ir.Value:
+        """Returns the value behind the loop."""
+        return self.loop.results[self.number]
+
+    @property
+    def sources(self) -> tuple[ir.Value, ir.Value]:
+        """Returns the values that the argument and the result may be."""
+        return self.initial, self.yielded
+
+
+def bounds_of(loop: ir.Operation) -> list[ir.Value]:
+    """Returns the lower bound, the upper bound and the step of an `scf.for`."""
+    return list(loop.operands)[:_BOUNDS]
+
+
+def body_of(loop: ir.Operation) -> ir.Block:
+    """Returns the block that a loop repeats."""
+    return loop.regions[0].blocks[0]
+
+
+def carried_values(loop: ir.Operation) -> list[Carried]:
+    """Returns all values that an `scf.for` carries."""
+    return [Carried(loop, number) for number in range(len(loop.results))]
+
+
+def carried_by_use(user: ir.Operation, number: int) -> Carried | None:
+    """Returns what operand `number` of an `scf.for` or of its `scf.yield` is carried as.
+
+    Returns None for a bound, and for an operand of any other operation.
+    """
+    if user.name == FOR:
+        return Carried(user, number - _BOUNDS) if number >= _BOUNDS else None
+    if user.name == YIELD:
+        parent = user.parent.operation
+        return Carried(parent, number) if parent.name == FOR else None
+    return None
+
+
+def carried_as(value: ir.Value) -> Carried | None:
+    """Returns the carried value of which `value` is the argument or the result, if it is one."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        loop, number = owner.owner.operation, ir.BlockArgument(value).arg_number - 1
+    else:
+        loop, number = owner.operation, ir.OpResult(value).result_number
+    return Carried(loop, number) if loop.name == FOR and number >= 0 else None
+
+
+def is_induction(value: ir.Value) -> bool:
+    """Returns whether a value is the induction variable of an `scf.for`."""
+    block = value.owner
+    is_first = isinstance(block, ir.Block) and ir.BlockArgument(value).arg_number == 0
+    return is_first and block.owner.operation.name == FOR
+
+
+def loop_depth(operation: ir.Operation) -> int:
+    """Returns how many `scf.for` are around an operation."""
+    return sum(parent.name == FOR for parent in parents_of(operation))
