@@ -31,6 +31,7 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.index.index_builder import IndexBuilder
+from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import is_lds_allocation
@@ -56,7 +57,6 @@ from .matrix_fragments import (
     lds_allocation_of,
 )
 from .operand_loads import LoadsOfMemref, OperandLoads
-from .other_lane import THREAD_ID
 
 
 def _loads(registers: Registers) -> list[ir.Operation]:

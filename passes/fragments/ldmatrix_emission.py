@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Emitting `nvgpu.ldmatrix` for loads that have been proven to read matrices.
 
-Every lane computes the address of one row. It does so as the lane that reads there computes it now
-(`passes/fragments/other_lane.py`), plus what lies between the matrices. Groups of loads that are
-the same distance apart in all lanes share this base, and differ by constants:
+Every lane computes the address of one row. It computes what the lane that reads there computes now
+(`dialect_utils/index/index_cloner.py`), plus what lies between the matrices. Groups of loads that
+are the same distance apart in all lanes share this base, and differ by constants:
 
     %u = affine.apply affine_map<(t) -> (t floordiv 32 * 32 + t mod 8 * 4)>(%t)
     %i = ... the row index of the first load, of %u ...
@@ -19,21 +19,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.index.index_builder import IndexBuilder
-from ...dialect_utils.index.index_ops import dimension_of
+from ...dialect_utils.index.index_cloner import (
+    SAME_IN_A_WAVE,
+    THREAD_ID,
+    IndexCloner,
+    is_index_arithmetic,
+)
+from ...dialect_utils.index.index_ops import block_owner, dimension_of
 from ...dialect_utils.index.lane_values import LaneValues, Unknown, combine
-from ...dialect_utils.memory.lds_ops import LDMATRIX
+from ...dialect_utils.loops import is_induction
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS
+from ...dialect_utils.operations import defining_operation
 from .matrix_fragments import LANES, ROWS, FragmentProver, MatrixAddresses, Steps
-from .other_lane import THREAD_ID, OtherLane
 
 
 @dataclass
@@ -115,13 +121,12 @@ class LdmatrixEmitter:
         load = addresses.origin
         thread = self._thread
         row = "mod 8 floordiv 2" if addresses.transposed else "mod 8 * 4"
-        with ir.InsertionPoint(load), load.location:
-            warp = f"d0 floordiv {LANES} * {LANES}"
-            other = OtherLane(_apply(f"(d0) -> ({warp} + (d0 {row}))", thread))
-            return tuple(
-                _moved(other.index(index), thread, dimension, addresses)
-                for dimension, index in enumerate(list(load.operands)[1:])
-            )
+        at = Builder.before(load)
+        cloner = _other_lane(at, at.apply(f"d0 floordiv {LANES} * {LANES} + (d0 {row})", thread))
+        return tuple(
+            _moved(at, cloner.clone(index), thread, dimension, addresses)
+            for dimension, index in enumerate(list(load.operands)[1:])
+        )
 
     def _check(self, base: _Base, matrices: int) -> None:
         """Makes sure that each lane of a base has the indices of its row, in all warps and trips.
@@ -141,8 +146,33 @@ class LdmatrixEmitter:
                 raise Refusal("no lane can compute where another one reads")
 
 
+def _other_lane(at: Builder, thread_x: ir.Value) -> IndexCloner:
+    """Returns what emits the indices of the lane that has another thread id along x.
+
+    Warps must lie along x. Nothing is exchanged between lanes: what an index depends on besides
+    must be the same for the warp. The induction variable of a loop counts as that.
+    """
+
+    def leaf(value: ir.Value) -> ir.Value | None:
+        operation = defining_operation(value)
+        if operation is None:
+            if not is_induction(value):
+                name = block_owner(ir.BlockArgument(value)).name
+                raise Refusal(f"an index depends on a block argument of {name}")
+            return value
+        if operation.name == THREAD_ID:
+            return thread_x if dimension_of(operation) == 0 else value
+        if operation.name in SAME_IN_A_WAVE:
+            return value
+        if not is_index_arithmetic(operation):
+            raise Refusal(f"an index depends on the result of {operation.name}")
+        return None
+
+    return IndexCloner(at, leaf)
+
+
 def _moved(
-    index: ir.Value, thread: ir.Value, dimension: int, addresses: MatrixAddresses
+    at: Builder, index: ir.Value, thread: ir.Value, dimension: int, addresses: MatrixAddresses
 ) -> ir.Value:
     """Emits an index of row 0 or 1 and so on moved to the matrix of the lane."""
     first, parity, low, high = (
@@ -153,17 +183,7 @@ def _moved(
     moves = "".join(f" + {step} * ({bit})" for step, bit in terms if step)
     if not moves and not first:
         return index
-    return _apply(f"(d0, d1) -> (d0 + {first}{moves})", index, thread)
-
-
-def _apply(text: str, *operands: ir.Value) -> ir.Value:
-    created = ir.Operation.create(
-        "affine.apply",
-        results=[ir.IndexType.get()],
-        operands=list(operands),
-        attributes={"map": ir.Attribute.parse(f"affine_map<{text}>")},
-    )
-    return created.results[0]
+    return at.apply(f"d0 + {first}{moves}", index, thread)
 
 
 def _thread_x(function: ir.Operation, thread_ids: Sequence[ir.Operation]) -> ir.Value:
@@ -173,14 +193,8 @@ def _thread_x(function: ir.Operation, thread_ids: Sequence[ir.Operation]) -> ir.
     for each in known:
         if each.block == entry:
             return each.results[0]
-    with ir.InsertionPoint.at_block_begin(entry), function.location:
-        created = known[0].clone() if known else _thread_id()
-        return created.operation.results[0]
-
-
-def _thread_id() -> ir.Operation:
-    attributes = {"dimension": ir.Attribute.parse("#gpu.dim<x>")}
-    return ir.Operation.create(THREAD_ID, results=[ir.IndexType.get()], attributes=attributes)
+    at = Builder.at_begin(entry, function.location)
+    return at.clone(known[0], []).results[0] if known else at.thread_id("x")
 
 
 def _ldmatrix(addresses: MatrixAddresses, indices: list[ir.Value]) -> ir.Value:
@@ -189,24 +203,9 @@ def _ldmatrix(addresses: MatrixAddresses, indices: list[ir.Value]) -> ir.Value:
     element = type_of(buffer).element_type
     bits = element_bits(element)
     assert bits is not None
-    context = load.context
-    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, context), addresses.matrices)
-    created = ir.Operation.create(
-        LDMATRIX,
-        results=[
-            ir.VectorType.get(
-                [addresses.matrices, REGISTER_BITS // bits], element, loc=load.location
-            )
-        ],
-        operands=[buffer, *indices],
-        attributes={
-            "transpose": ir.BoolAttr.get(addresses.transposed, context),
-            "numTiles": count,
-        },
-        loc=load.location,
-        ip=ir.InsertionPoint(load),
-    )
-    return created.results[0]
+    at = Builder.before(load)
+    kind = at.vector_type([addresses.matrices, REGISTER_BITS // bits], element)
+    return at.ldmatrix(buffer, indices, kind, addresses.transposed)
 
 
 # What takes the place of the loads.
@@ -218,43 +217,11 @@ def replace_load(load: ir.Operation, matrices: ir.Value, register: int, element:
     The load stays, without users. `matrices` must come before it.
     """
     result = load.results[0]
-    kind, at = result.type, _Place(ir.InsertionPoint(load), load.location)
+    kind, at = result.type, Builder.before(load)
     if not isinstance(kind, ir.VectorType):
-        new = at.extract(matrices, [register, element], kind)
+        new = at.extract(matrices, [register, element])
+    elif prod(kind.shape) == 1:
+        new = at.from_elements([at.extract(matrices, [register, element])], kind.shape)
     else:
-        shape, count = kind.shape, ir.VectorType(matrices.type).shape[1]
-        if prod(shape) == 1:
-            scalar = at.extract(matrices, [register, element], kind.element_type)
-            new = at.create("vector.from_elements", kind, scalar)
-        elif shape == [count]:
-            new = at.extract(matrices, [register], kind)
-        else:
-            flat = ir.VectorType.get([count], kind.element_type)
-            new = at.create("vector.shape_cast", kind, at.extract(matrices, [register], flat))
+        new = at.shaped(at.extract(matrices, [register]), kind.shape)
     result.replace_all_uses_with(new)
-
-
-class _Place(NamedTuple):
-    """Where operations are created, and the location that they get."""
-
-    point: ir.InsertionPoint
-    location: ir.Location
-
-    def extract(self, vector: ir.Value, position: list[int], kind: ir.Type) -> ir.Value:
-        """Creates a `vector.extract` at a static position."""
-        static = ir.DenseI64ArrayAttr.get(position, kind.context)
-        return self.create("vector.extract", kind, vector, static_position=static)
-
-    def create(
-        self, name: str, kind: ir.Type, operand: ir.Value, **attributes: ir.Attribute
-    ) -> ir.Value:
-        """Creates an operation with one operand and one result."""
-        created = ir.Operation.create(
-            name,
-            results=[kind],
-            operands=[operand],
-            attributes=attributes,
-            loc=self.location,
-            ip=self.point,
-        )
-        return created.results[0]

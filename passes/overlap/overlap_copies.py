@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-overlap-copies`: the next trip's tiles are copied while this trip computes.
+"""`bankwise-overlap-copies`: the next tiles are copied while this iteration computes.
 
     scf.for ... {                            issue the first copies
       gpu.barrier                            scf.for ... {
@@ -10,10 +10,11 @@
       nvgpu.mma.sync ...                     }
     }
 
-Without it a trip waits for its own loads, and then for all waves to have stored. With it the loads
-have the time of a whole trip, no registers hold what is copied, and one barrier per trip is left.
-The tiles are the same ones in slots that rotate (`passes/overlap/async_copies.py`): each slot
-has the layout that was chosen for the tile, and every result keeps its bits.
+Without it an iteration waits for its own loads, and then for all waves to have stored. With it the
+loads have the time of a whole iteration, no registers hold what is copied, and one barrier per
+iteration is left. The tiles are the same ones in slots that rotate
+(`passes/overlap/async_copies.py`): each slot has the layout that was chosen for the tile, and every
+result keeps its bits.
 
 `bank_model/tile_cost.py` says how many slots there are.
 
@@ -34,6 +35,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
 from ...dialect_utils.memory.lds_ops import ALLOC
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
@@ -42,7 +44,7 @@ from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .async_copies import COPY, AsyncCopies, check_copies, slots_bytes
-from .staged_copies import LOOP, StagingLoop, staging_loops
+from .staged_copies import StagingLoop, staging_loops
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class OverlapCopies(FunctionPass):
     """Makes the copies of tiles that a loop stages asynchronous.
 
     Attributes:
-        slots: how many trips' tiles the LDS holds; 0 chooses.
+        slots: how many iterations' tiles the LDS holds; 0 chooses.
     """
 
     name: ClassVar[str] = "bankwise-overlap-copies"
@@ -128,7 +130,7 @@ class OverlapCopies(FunctionPass):
         )
 
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
-        slots = self.slots or rotating_slots(products, loop.trips, copied, rest, limit)
+        slots = self.slots or rotating_slots(products, loop.trip_count, copied, rest, limit)
         needed = rest + max(slots, 2) * copied
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
@@ -139,10 +141,10 @@ def _loops_and_tiles(
     function: ir.Operation,
 ) -> tuple[list[ir.Operation], list[ir.Operation]]:
     """Returns the loops and the LDS allocations of a function; none where it uses `cp.async`."""
-    operations = operations_in(function, LOOP, ALLOC, COPY)
+    operations = operations_in(function, FOR, ALLOC, COPY)
     if any(each.name == COPY for each in operations):
         return [], []
-    loops = [each for each in operations if each.name == LOOP]
+    loops = [each for each in operations if each.name == FOR]
     return loops, [each for each in operations if is_lds_allocation(each)]
 
 

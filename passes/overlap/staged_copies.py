@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which tiles a loop copies from global memory to the LDS, to be read in the same trip.
+"""Which tiles a loop copies from global memory to the LDS, to be read in the same iteration.
 
     scf.for %i = ... {
       gpu.barrier
@@ -9,14 +9,15 @@
       ... = nvgpu.ldmatrix %tile[...]          the reads
     }
 
-What a trip reads from such a tile is what the same trip has copied there: the copies stand before
-a barrier, and the reads behind it. So a tile may lie elsewhere in every trip, and may be copied at
-any time before, provided that a barrier comes between. That is what overlaps copies with products.
+What an iteration reads from such a tile is what the same iteration has copied there: the copies
+stand before a barrier, and the reads behind it. A tile may therefore lie elsewhere in every
+iteration, and may be copied at any time before, provided that a barrier comes between. That is what
+overlaps copies with products.
 
 A tile is refused where a copy is more than moving bytes, where its addresses are not known before
-the trip begins, where its global memory may be written, or where something else uses it. Every trip
-must write the same part of it: what is read and not written stays undefined then in whichever place
-the tile lies, and no read meets what an earlier trip has left.
+the iteration begins, where its global memory may be written, or where something else uses it. Every
+iteration must write the same part of it: what is read and not written then stays undefined wherever
+the tile lies, and no read finds what an earlier iteration has left.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from iree.compiler import ir
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.loops import FOR, IF, body_of, bounds_of
 from ...dialect_utils.memory.flow import roots_of
 from ...dialect_utils.memory.lds_ops import (
     ASSUME_ALIGNMENT,
@@ -53,12 +55,10 @@ from ...dialect_utils.operations import (
     operations_of,
     parents_of,
 )
-from .other_trip import depends_on_trip
+from .other_iteration import depends_on_iteration
 
-LOOP = "scf.for"
 BARRIER = "gpu.barrier"
-_GUARD = "scf.if"
-_REPEATING = frozenset({LOOP, "scf.while", "scf.parallel"})
+_REPEATING = frozenset({FOR, "scf.while", "scf.parallel"})
 _LOAD, _STORE = "vector.load", "vector.store"
 _BINDING = "hal.interface.binding.subspan"
 _READ_ONLY = 1
@@ -84,7 +84,7 @@ class StagedCopy:
 
 @dataclass(frozen=True)
 class StagedTile:
-    """A tile in the LDS that a loop fills and reads in each trip.
+    """A tile in the LDS that a loop fills and reads in each iteration.
 
     Attributes:
         reads: the operations that read it; the memref is their operand 0, its indices follow.
@@ -101,7 +101,7 @@ class StagingLoop:
 
     Attributes:
         upper: where it ends; None if that is known only when it runs.
-        barriers: those of its body that stand between trips or between copies and reads.
+        barriers: those of its body that stand between iterations or between copies and reads.
         is_closed: whether nothing in the loop accesses the LDS but its tiles' copies and reads, so
             that its barriers order nothing else.
         refusals: why other tiles of the loop are left alone.
@@ -117,7 +117,7 @@ class StagingLoop:
     refusals: tuple[Refusal, ...]
 
     @property
-    def trips(self) -> int | None:
+    def trip_count(self) -> int | None:
         """Returns how often the loop runs; None if that is not known."""
         if self.upper is None:
             return None
@@ -139,7 +139,7 @@ def staging_loops(
     """
     found: list[StagingLoop] = []
     for loop in loops:
-        lower, upper, step = (bits.of(bound).constant for bound in list(loop.operands)[:3])
+        lower, upper, step = (bits.of(bound).constant for bound in bounds_of(loop))
         if lower is None or not step:
             continue
         staging = _read_loop(loop, (lower, upper, step), allocations, bits)
@@ -181,7 +181,7 @@ class _Body:
     def __init__(self, loop: ir.Operation, bits: IndexBits) -> None:
         self.loop = loop
         self.bits = bits
-        operations = operations_of(loop.regions[0].blocks[0])
+        operations = operations_of(body_of(loop))
         self.places = {each: place for place, each in enumerate(operations)}
         self.barriers = [each for each in operations if each.name == BARRIER]
 
@@ -189,7 +189,7 @@ class _Body:
         """Returns whether `user` stores in this loop, and in none inside it."""
         if user.name != _STORE:
             return False
-        around = next((parent for parent in parents_of(user) if parent.name == LOOP), None)
+        around = next((parent for parent in parents_of(user) if parent.name == FOR), None)
         return around is not None and around == self.loop
 
     def tile(self, allocation: ir.Operation, users: Sequence[ir.Operation]) -> StagedTile:
@@ -225,8 +225,8 @@ class _Body:
         guards = tuple(reversed(list(self._guards(store))))
         _, _, *there = store.operands
         conditions = [guard.operands[0] for guard in guards]
-        # Or a read could meet what an earlier trip has left.
-        if any(depends_on_trip(self.loop, value) for value in (*there, *conditions)):
+        # Otherwise a read could find what an earlier iteration has left.
+        if any(depends_on_iteration(self.loop, value) for value in (*there, *conditions)):
             raise Refusal("what is written of the tile differs from trip to trip", store.location)
         load = defining_operation(store.operands[0])
         if load is None or load.name != _LOAD or not is_inside(load, self.loop):
@@ -235,7 +235,7 @@ class _Body:
             raise Refusal("what is copied is used elsewhere too", load.location)
         check_read_only(load.operands[0])
         for value in load.operands:
-            depends_on_trip(self.loop, value)
+            depends_on_iteration(self.loop, value)
         kind = ir.VectorType(load.results[0].type)
         bits = whole_element_bits(kind)
         if kind.rank != 1 or bits is None or bits % 8:
@@ -249,7 +249,7 @@ class _Body:
         for parent in parents_of(store):
             if parent == self.loop:
                 return
-            is_then = parent.name == _GUARD and inner.block == parent.regions[0].blocks[0]
+            is_then = parent.name == IF and inner.block == body_of(parent)
             if not is_then or len(parent.results):
                 raise Refusal(f"a copy stands in {parent.name}", store.location)
             yield parent
@@ -268,7 +268,7 @@ class _Body:
         return gcd(max(known, promised_alignment(access)), most)
 
     def _check_order(self, stores: Sequence[ir.Operation], reads: Sequence[ir.Operation]) -> None:
-        """Makes sure that a barrier comes between copies and reads, and between trips."""
+        """Makes sure that a barrier comes between copies and reads, and between iterations."""
         if not reads:
             raise Refusal("nothing reads the tile")
         written, read = [self._place(s) for s in stores], [self._place(r) for r in reads]

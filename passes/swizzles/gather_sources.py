@@ -24,25 +24,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 from iree.compiler import ir
-from iree.compiler.dialects import arith
 
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.swizzles import Swizzle, chain_period
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import Launch
-from ...dialect_utils.index.index_builder import EmittedIndex, IndexBuilder
-from ...dialect_utils.index.index_ops import compute_after_operands, dimension_of
+from ...dialect_utils.index.index_builder import IndexBuilder
+from ...dialect_utils.index.index_cloner import (
+    LANE_ID,
+    SAME_IN_A_WAVE,
+    THREAD_ID,
+    IndexCloner,
+    is_index_arithmetic,
+)
+from ...dialect_utils.index.index_ops import block_owner, compute_after_operands, dimension_of
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
-from ...dialect_utils.memory.flow import FOR_BOUNDS, ways_to
+from ...dialect_utils.loops import FOR, IF, bounds_of, is_induction
+from ...dialect_utils.memory.flow import ways_to
 from ...dialect_utils.memory.lds_accesses import Gather
 from ...dialect_utils.memory.lds_ops import SUBVIEW, view_row
 from ...dialect_utils.memory.memref_types import static_strides, type_of
 from ...dialect_utils.operations import (
-    attributes_of,
     defining_operation,
     mixed_operands,
     parents_of,
@@ -50,44 +57,14 @@ from ...dialect_utils.operations import (
 )
 from .swizzle_arithmetic import xor_terms
 
-_LANE_IDS = frozenset({"gpu.thread_id", "gpu.lane_id"})
-_SAME_IN_A_WAVE = frozenset(
-    {
-        *("arith.constant", "ub.poison", "memref.get_global"),
-        *("gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.cluster_id"),
-        *("gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size", "gpu.subgroup_broadcast"),
-        *("hal.interface.workgroup.id", "hal.interface.workgroup.count"),
-        *("hal.interface.workgroup.size", "hal.interface.constant.load"),
-    }
-)
-"""Operations whose results are the same in all lanes of a wave, whatever their operands."""
 _SAME_FOR_SAME_OPERANDS = frozenset(
     {"hal.interface.binding.subspan", "memref.alloc", "memref.dim", "memref.load"}
 )
 """Operations that give lanes with equal operands equal results, and that are not made again."""
-_HINT = "iree_codegen.index_hint"
-
-
-def _is_arithmetic(operation: ir.Operation) -> bool:
-    """Returns whether an operation can be made again on other operands."""
-    name = operation.name
-    is_computed = name.startswith(("arith.", "affine.", "index."))
-    return is_computed or view_row(operation) is not None or name in ("util.assume.int", _HINT)
-
-
-_LOWER, _STEP = 0, 2
-"""The operands of an `scf.for`."""
-
-
-def _is_induction(value: ir.Value) -> bool:
-    """Returns whether a value is the induction variable of an `scf.for`."""
-    block = value.owner
-    is_first = isinstance(block, ir.Block) and ir.BlockArgument(value).arg_number == 0
-    return is_first and block.owner.operation.name == "scf.for"
 
 
 def _same_in_waves(found: LaneValues) -> bool:
-    """Returns whether the lanes of each wave have the same value, in each trip."""
+    """Returns whether the lanes of each wave have the same value, in each iteration."""
     return bool((found.values == found.values[..., :1]).all())
 
 
@@ -113,10 +90,10 @@ class LaneDependence:
             if len(inner.block.region.blocks) > 1:
                 raise Refusal("it is in unstructured control flow")
             together = True
-            if outer.name == "scf.if":
+            if outer.name == IF:
                 together = self.of(outer.operands[0]) is False
-            elif outer.name == "scf.for":
-                together = self._have_equal_trips(outer)
+            elif outer.name == FOR:
+                together = self._have_equal_trip_counts(outer)
             elif outer != function and outer.name != "scf.forall":
                 raise Refusal(f"it is inside {outer.name}")
             if not together:
@@ -125,22 +102,23 @@ class LaneDependence:
                 return
             inner = outer
 
-    def _have_equal_trips(self, loop: ir.Operation) -> bool:
+    def _have_equal_trip_counts(self, loop: ir.Operation) -> bool:
         """Returns whether the lanes of a wave run an `scf.for` equally often.
 
         A loop from the thread's number to 128 in steps of 256 does, though the number differs.
         """
-        if all(self.of(bound) is False for bound in list(loop.operands)[:FOR_BOUNDS]):
+        if all(self.of(bound) is False for bound in bounds_of(loop)):
             return True
-        trips = self.evaluator.loop_range(loop)
-        return not isinstance(trips, Unknown) and _same_in_waves(trips.running)
+        found = self.evaluator.loop_range(loop)
+        return not isinstance(found, Unknown) and _same_in_waves(found.running)
 
     def _follows_lower_bound(self, argument: ir.BlockArgument) -> bool:
-        """Returns whether lanes count a loop's trips alike, each from a lower bound of its own."""
-        loop = argument.owner.owner.operation
-        if not _is_induction(argument):
+        """Returns whether lanes count iterations alike, each from a lower bound of its own."""
+        loop = block_owner(argument)
+        if not is_induction(argument):
             return False
-        return self.of(loop.operands[_STEP]) is False and self._have_equal_trips(loop)
+        _, _, step = bounds_of(loop)
+        return self.of(step) is False and self._have_equal_trip_counts(loop)
 
     def _is_known_uniform(self, value: ir.Value) -> bool:
         if not isinstance(value.type, ir.IndexType | ir.IntegerType):
@@ -167,13 +145,13 @@ class LaneDependence:
                 return True
             return _judge_argument(argument, varies, refusals)
         name = owner.operation.name
-        if name in _LANE_IDS:
+        if name in (THREAD_ID, LANE_ID):
             return True
-        if name in _SAME_IN_A_WAVE:
+        if name in SAME_IN_A_WAVE:
             return False
         if refusals:
             return refusals[0]
-        if _is_arithmetic(owner.operation):
+        if is_index_arithmetic(owner.operation) or view_row(owner.operation) is not None:
             return varies
         same = name in _SAME_FOR_SAME_OPERANDS and not varies
         return False if same else Unknown(f"the result of {name}")
@@ -182,9 +160,9 @@ class LaneDependence:
 def _operands(value: ir.Value) -> list[ir.Value]:
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return list(owner.owner.operation.operands)[:FOR_BOUNDS] if _is_induction(value) else []
+        return bounds_of(owner.owner.operation) if is_induction(value) else []
     operation = owner.operation
-    if operation.name in _SAME_IN_A_WAVE or len(operation.regions):
+    if operation.name in SAME_IN_A_WAVE or len(operation.regions):
         return []
     return list(operation.operands)
 
@@ -200,7 +178,7 @@ def _judge_argument(
         # Bindings are a dispatch's; who calls a function with numbers may give each lane its own.
         is_number = isinstance(argument.type, ir.IndexType | ir.IntegerType)
         return Unknown("an argument of the function") if is_number else False
-    if parent.name == "scf.for" and argument.arg_number == 0:
+    if is_induction(argument):
         if not varies and not refusals:
             return False
         return Unknown("a loop whose bounds differ between lanes")
@@ -252,17 +230,17 @@ class GatherPermuter:
             PassFailure: the emitted lane numbers are not the expected ones.
         """
         operation, launch = gather.operation, self.evaluator.launch
-        with ir.InsertionPoint(operation), operation.location:
-            thread = _thread(launch)
-            lane = _binary("arith.remui", thread, launch.subgroup_size)
-            base: ir.Value | None = None
-            if (gather.store.firsts % chain_period(chain)).any():
-                base = _first_element(gather)
-            other = _fetched_for(self.function, gather, chain, lane, base)
-            self._check(gather, chain, other, base)
-            renumbering = _Renumbering(self.dependence, launch, thread, lane, other)
-            for number in range(_source_operands(operation)):
-                operation.operands[number] = renumbering.of(operation.operands[number])
+        at = Builder.before(operation)
+        thread = _thread(at, launch)
+        lane = at.remui(thread, at.index(launch.subgroup_size))
+        base: ir.Value | None = None
+        if (gather.store.firsts % chain_period(chain)).any():
+            base = _first_element(at, gather)
+        other = _fetched_for(at, self.function, gather, chain, lane, base)
+        self._check(gather, chain, other, base)
+        renumbering = _Renumbering(self.dependence, launch, at, thread, lane, other)
+        for number in range(_source_operands(operation)):
+            operation.operands[number] = renumbering.cloner.clone(operation.operands[number])
 
     def _check(
         self, gather: Gather, chain: Sequence[Swizzle], other: ir.Value, base: ir.Value | None
@@ -298,48 +276,32 @@ def _source_operands(gather: ir.Operation) -> int:
     return sum(map(len, segments_of(gather)[:2]))
 
 
-# -- arithmetic, at the current insertion point ---------------------------------------------------
+# Arithmetic.
 
 
-def _constant(number: int) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), number)
-
-
-def _binary(name: str, left: ir.Value, right: ir.Value | int) -> ir.Value:
-    other = _constant(right) if isinstance(right, int) else right
-    return ir.Operation.create(name, results=[left.type], operands=[left, other]).results[0]
-
-
-def _thread_id(dimension: str) -> ir.Value:
-    attributes = {"dimension": ir.Attribute.parse(f"#gpu.dim<{dimension}>")}
-    kinds = [ir.IndexType.get()]
-    return ir.Operation.create("gpu.thread_id", results=kinds, attributes=attributes).results[0]
-
-
-def _thread(launch: Launch) -> ir.Value:
+def _thread(at: Builder, launch: Launch) -> ir.Value:
     """Returns the linear id of the thread in its workgroup: x + Dx * (y + Dy * z)."""
     sizes = (*launch.workgroup_size, 1, 1)[:3]
-    total = _thread_id("x")
+    total = at.thread_id("x")
     stride = sizes[0]
     for dimension, size in (("y", sizes[1]), ("z", sizes[2])):
         if size > 1:
-            part = _binary("arith.muli", _thread_id(dimension), stride)
-            total = _binary("arith.addi", total, part)
+            total = at.addi(total, at.muli(at.thread_id(dimension), at.index(stride)))
         stride *= size
     return total
 
 
-def _first_element(gather: Gather) -> ir.Value:
+def _first_element(at: Builder, gather: Gather) -> ir.Value:
     """Returns the element of the allocation at which lane 0 of the wave stores."""
     displacements = _displacements(gather.memref)
     strides = static_strides(type_of(gather.memref))
     assert strides is not None
     total: ir.Value | None = None
     for number, stride in (*displacements, *zip(gather.indices, strides, strict=True)):
-        value = _constant(number) if isinstance(number, int) else number
-        term = value if stride == 1 else _binary("arith.muli", value, stride)
-        total = term if total is None else _binary("arith.addi", total, term)
-    return _constant(0) if total is None else total
+        value = at.index(number) if isinstance(number, int) else number
+        term = value if stride == 1 else at.muli(value, at.index(stride))
+        total = term if total is None else at.addi(total, term)
+    return at.index(0) if total is None else total
 
 
 def _displacements(memref: ir.Value) -> list[tuple[ir.Value | int, int]]:
@@ -380,6 +342,7 @@ def _is_whole(value: ir.Value) -> bool:
 
 
 def _fetched_for(
+    at: Builder,
     function: ir.Operation,
     gather: Gather,
     chain: Sequence[Swizzle],
@@ -391,92 +354,66 @@ def _fetched_for(
     Without a `base` waves begin where the swizzles repeat.
     """
     count = gather.store.count
-    element = _binary("arith.muli", lane, count)
+    element = at.muli(lane, at.index(count))
     if base is not None:
-        element = _binary("arith.addi", element, base)
+        element = at.addi(element, base)
     for swizzle in chain:
-        element = _swizzled(function, swizzle, element)
+        element = _swizzled(at, function, swizzle, element)
     if base is not None:
-        element = _binary("arith.subi", element, base)
-    return _binary("arith.divui", element, count)
+        element = at.subi(element, base)
+    return at.divui(element, at.index(count))
 
 
-def _swizzled(function: ir.Operation, swizzle: Swizzle, element: ir.Value) -> ir.Value:
+def _swizzled(at: Builder, function: ir.Operation, swizzle: Swizzle, element: ir.Value) -> ir.Value:
     """Emits where a swizzle sends an element, which is never negative."""
     terms = xor_terms(swizzle)
     if terms is None:
-        return swizzle.place(EmittedIndex(IndexBuilder(function), element, element)).value
+        return swizzle.place(IndexBuilder(function).index(element)).value
     for term in terms:
-        moved = _binary("arith.andi", _binary("arith.shrui", element, term.distance), term.mask)
-        element = _binary("arith.xori", element, moved)
+        moved = at.shrui(element, at.index(term.distance))
+        element = at.xori(element, at.andi(moved, at.index(term.mask)))
     return element
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Renumbering:
     """Computes values once more, for the lane `other` of the same wave instead of `lane`."""
 
     dependence: LaneDependence
     launch: Launch
+    at: Builder
     thread: ir.Value
     lane: ir.Value
     other: ir.Value
-    _made: dict[ir.Value, ir.Value] = field(default_factory=dict, init=False, repr=False)
 
-    def of(self, value: ir.Value) -> ir.Value:
-        """Returns what `value` is in the other lane."""
-        return compute_after_operands(value, self._made, self._changing, self._remake)
+    @cached_property
+    def cloner(self) -> IndexCloner:
+        """Returns what emits the values that the other lane has."""
+        return IndexCloner(self.at, self._leaf)
 
-    def _changing(self, value: ir.Value) -> Sequence[ir.Value]:
-        """Returns what has to be made again before `value` is."""
-        operation = defining_operation(value)
-        if self.dependence.of(value) is False:
-            return ()
-        if operation is None:
-            return [_lower_bound(value)] if _is_induction(value) else ()
-        return list(operation.operands)
-
-    def _remake(self, value: ir.Value, _: Sequence[ir.Value]) -> ir.Value:
-        operation = defining_operation(value)
+    def _leaf(self, value: ir.Value) -> ir.Value | None:
         if self.dependence.of(value) is False:
             return value
+        operation = defining_operation(value)
         if operation is None:
-            return self._induction(value) if _is_induction(value) else value
-        if operation.name in _LANE_IDS:
+            return self._induction(value) if is_induction(value) else value
+        if operation.name in (THREAD_ID, LANE_ID):
             return self._lane_id(operation)
-        operands = [self._made[each] for each in operation.operands]
-        if operation.name == _HINT:
-            # What the hint says of neighbouring lanes no longer holds.
-            return operands[0]
-        attributes = attributes_of(operation)
-        kinds = [result.type for result in operation.results]
-        made = ir.Operation.create(
-            operation.name, results=kinds, operands=operands, attributes=attributes
-        )
-        self._made.update(zip(operation.results, made.results, strict=True))
-        return self._made[value]
+        return None
 
     def _induction(self, value: ir.Value) -> ir.Value:
-        """Returns what an induction variable is in the other lane, in the same trip."""
-        lower = _lower_bound(value)
-        ahead = _binary("arith.subi", value, lower)
-        return _binary("arith.addi", self._made[lower], ahead)
+        """Returns what an induction variable is in the other lane, in the same iteration."""
+        lower, _, _ = bounds_of(block_owner(ir.BlockArgument(value)))
+        other = self.cloner.clone(lower)
+        return self.at.addi(other, self.at.subi(value, lower))
 
     def _lane_id(self, operation: ir.Operation) -> ir.Value:
-        if operation.name == "gpu.lane_id":
+        if operation.name == LANE_ID:
             return self.other
-        dimension = dimension_of(operation)
+        at, dimension = self.at, dimension_of(operation)
         sizes = (*self.launch.workgroup_size, 1, 1)[:3]
-        wave = _binary("arith.subi", self.thread, self.lane)
-        thread = _binary("arith.addi", wave, self.other)
+        thread = at.addi(at.subi(self.thread, self.lane), self.other)
         for size in sizes[:dimension]:
-            thread = _binary("arith.divui", thread, size) if size > 1 else thread
+            thread = at.divui(thread, at.index(size)) if size > 1 else thread
         # For the last dimension this only says how large the number can be, which saves divisions.
-        return _binary("arith.remui", thread, sizes[dimension])
-
-
-def _lower_bound(induction: ir.Value) -> ir.Value:
-    """Returns where the loop of an induction variable begins."""
-    block = induction.owner
-    assert isinstance(block, ir.Block)
-    return block.owner.operation.operands[_LOWER]
+        return at.remui(thread, at.index(sizes[dimension]))

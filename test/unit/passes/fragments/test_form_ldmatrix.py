@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.gpu_target import launch_of
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import operations_in
@@ -286,12 +287,13 @@ def test_a_wrong_source_lane_is_noticed(monkeypatch: pytest.MonkeyPatch, transpo
     honest = getattr(ldmatrix_emission, moved)
 
     def moved_wrongly(
+        at: Builder,
         index: ir.Value,
         thread: ir.Value,
         dimension: int,
         addresses: MatrixAddresses,
     ) -> ir.Value:
-        return honest(thread if dimension == 0 else index, thread, dimension, addresses)
+        return honest(at, thread if dimension == 0 else index, thread, dimension, addresses)
 
     monkeypatch.setattr(ldmatrix_emission, moved, moved_wrongly)
     operand = Operand(4, transposed, 0, 0, False)
