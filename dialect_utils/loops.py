@@ -59,6 +59,11 @@ class Carried:
         return self.loop.results[self.number]
 
     @property
+    def joins(self) -> tuple[ir.Value, ir.Value]:
+        """Returns the argument and the result, each of which joins the sources."""
+        return self.argument, self.result
+
+    @property
     def sources(self) -> tuple[ir.Value, ir.Value]:
         """Returns the values that the argument and the result may be."""
         return self.initial, self.yielded

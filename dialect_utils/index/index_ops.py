@@ -15,7 +15,8 @@ from typing import Generic, Protocol, TypeVar
 from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
-from ..operations import defining_operation
+from ..loops import IF, bounds_of, is_induction
+from ..operations import defining_operation, terminator
 
 Known = TypeVar("Known")
 Node = TypeVar("Node", bound=Hashable)
@@ -66,15 +67,13 @@ def computed_from(value: ir.Value, names: Container[str]) -> list[ir.Value]:
     and step. An operation that passes each operand on has the operand that belongs to the result.
     """
     if isinstance(value, ir.BlockArgument):
-        loop = block_owner(value)
-        is_induction = loop.name == "scf.for" and value.arg_number == 0
-        return list(loop.operands)[:3] if is_induction else []
+        return bounds_of(block_owner(value)) if is_induction(value) else []
     operation = defining(value)
     number = ir.OpResult(value).result_number
     if operation.name not in names:
         return []
-    if operation.name == "scf.if":
-        yields = [region.blocks[0].operations[-1] for region in operation.regions]
+    if operation.name == IF:
+        yields = map(terminator, operation.regions)
         return [operation.operands[0], *(each.operands[number] for each in yields)]
     if operation.name in _PER_RESULT:
         return [operation.operands[number]]

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from ..gpu_target import Launch
+from ..loops import FOR, bounds_of, loop_depth
 from .index_ops import (
     affine_results,
     basis_of,
@@ -204,7 +205,7 @@ class LaneEvaluator:
         Returns Unknown where the bounds are not known.
         """
         bounds: list[LaneValues] = []
-        for operand in list(loop.operands)[:3]:
+        for operand in bounds_of(loop):
             bound = self.evaluate(operand)
             if isinstance(bound, Unknown):
                 return bound
@@ -217,7 +218,7 @@ class LaneEvaluator:
         The trips are never enumerated.
         """
         bounds: list[int] = []
-        for operand in list(loop.operands)[:3]:
+        for operand in bounds_of(loop):
             bound = self.evaluate(operand)
             if isinstance(bound, Unknown):
                 return bound
@@ -253,8 +254,8 @@ class LaneEvaluator:
         self, value: ir.BlockArgument, bounds: list[LaneValues]
     ) -> LaneValues | Unknown:
         owner = block_owner(value)
-        if _name(owner) != "scf.for":
-            return Unknown(f"block argument of {_name(owner)}")
+        if owner.name != FOR:
+            return Unknown(f"block argument of {owner.name}")
         if value.arg_number != 0:
             return Unknown("value carried around an scf.for")
         trips = _enumerate_trips(owner, bounds)
@@ -324,11 +325,7 @@ def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange 
     trips = max(0, int(counts.values.max())) if counts.values.size else 0
     if trips > MAX_LANE_VALUES:
         return Unknown(f"scf.for with {trips} trips, too many to enumerate")
-    depth, parent = 0, loop.parent
-    while parent is not None:
-        depth += _name(parent.operation) == "scf.for"
-        parent = parent.operation.parent
-    axis = Loop(depth, trips)
+    axis = Loop(loop_depth(loop), trips)
     numbers = LaneValues(np.arange(trips, dtype=np.int64).reshape(-1, 1, 1), (axis,))
     induction = combine(lambda lo, by, t: lo + by * t, lower, step, numbers)
     if isinstance(induction, Unknown):

@@ -11,7 +11,7 @@ from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..builders import Builder
 from ..operations import defining_operation
 from ..swizzle_hint import is_hint
-from .flow import carried_values
+from .flow import joins_of_use
 from .lds_ops import ALLOC, ASSUME_ALIGNMENT, COLLAPSE_SHAPE, DEALLOC
 from .memref_types import flat_type, type_of
 
@@ -96,7 +96,7 @@ def align_allocation(allocation: ir.Operation, alignment: int) -> None:
         allocation.attributes["alignment"] = ir.IntegerAttr.get(kind, alignment)
 
 
-def carry_flat(allocations: Sequence[ir.Value], meetings: Sequence[ir.Value]) -> None:
+def carry_flat(allocations: Sequence[ir.Value], joins: Sequence[ir.Value]) -> None:
     """Lets loops and choices carry n-D allocations of one type as flat memrefs.
 
         scf.for ... iter_args(%x = %a)                   %f = collapse_shape %a
@@ -104,15 +104,15 @@ def carry_flat(allocations: Sequence[ir.Value], meetings: Sequence[ir.Value]) ->
                                                            %x = expand_shape %y
                                                            use %x
 
-    A hint that makes an allocation flat then reaches the accesses behind a meeting without a view
-    in between. `meetings` are all values in which the `allocations` meet, and nothing else does.
+    A hint that makes an allocation flat then reaches the accesses behind a join without a view
+    in between. `joins` are all values in which the `allocations` meet, and nothing else does.
     """
     kind = type_of(allocations[0])
-    if kind.rank == 1 or not meetings:
+    if kind.rank == 1 or not joins:
         return
-    for value in (*allocations, *meetings):
+    for value in (*allocations, *joins):
         uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-        carrying = [use for use in uses if carried_values(*use)]
+        carrying = [use for use in uses if joins_of_use(*use)]
         if value in allocations:
             if carrying:
                 _redirect(carrying, collapse_shape(value, flat_type(kind)))

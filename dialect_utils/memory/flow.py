@@ -2,11 +2,11 @@
 """How memory flows through a function: one graph, whose nodes are the memref values.
 
 A memref value is the memory of a *root* (an allocation, an argument of the function, a global), a
-view of another memref, or a *meeting*: the result of an `arith.select` or an `scf.if`, or the
+view of another memref, or a *join*: the result of an `arith.select` or an `scf.if`, or the
 argument or result of an `scf.for`, which may be one of several memrefs.
 
     %a = memref.alloc()           %b = memref.alloc()                  roots
-    %r:2 = scf.for ... iter_args(%x = %a, %y = %b) {                   meetings: %x, %y, %r#0, %r#1
+    %r:2 = scf.for ... iter_args(%x = %a, %y = %b) {                   joins: %x, %y, %r#0, %r#1
       %v = memref.subview %x[...]                                      a view
       vector.load %v[...]                                              an end
       scf.yield %y, %x
@@ -31,13 +31,11 @@ from typing import TypeVar
 from iree.compiler import ir
 
 from ..diagnostics import Refusal
+from ..loops import IF, YIELD, carried_as, carried_by_use
 from ..operations import defining_operation, operations_in, terminator
 from ..swizzle_hint import STOWED_SWIZZLE, is_hint
 from .lds_ops import ALLOC, Bystander, row_of, view_row
 from .memref_types import is_memref, is_workgroup_memref
-
-FOR_BOUNDS = 3
-"""Operands of an `scf.for` before its initial values."""
 
 
 def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
@@ -66,11 +64,11 @@ class Use:
     number: int
     """The number of the operand that is the buffer."""
     becomes: tuple[ir.Value, ...] = ()
-    """The values that are the buffer, a view of it, or a meeting; empty at an end."""
+    """The values that are the buffer, a view of it, or a join; empty at an end."""
 
     @property
     def is_view(self) -> bool:
-        """Returns whether the use is a view of the buffer, other than a meeting."""
+        """Returns whether the use is a view of the buffer, other than a join."""
         return bool(self.becomes) and view_row(self.user) is not None
 
     @property
@@ -93,34 +91,25 @@ def uses_of(value: ir.Value) -> list[Use]:
         row = row_of(user)
         if isinstance(row, Bystander):
             continue
-        onward = carried_values(user, number)
+        onward = joins_of_use(user, number)
         if number == 0 and view_row(user) is not None:
             onward = (user.results[0],)
         found.append(Use(value, user, number, onward))
     return found
 
 
-def carried_values(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
-    """Returns the meetings that operand `number` of `user` becomes.
+def joins_of_use(user: ir.Operation, number: int) -> tuple[ir.Value, ...]:
+    """Returns the joins that operand `number` of `user` becomes.
 
     `arith.select %c, %value, %other` gives its result; an initial or yielded value of an `scf.for`
     gives the loop's argument and its result. Empty for an operand that is not carried on.
     """
     if user.name == "arith.select" and number > 0:
         return (user.results[0],)
-    if user.name == "scf.for" and number >= FOR_BOUNDS:
-        return _loop_values(user, number - FOR_BOUNDS)
-    if user.name == "scf.yield":
-        parent = user.parent.operation
-        if parent.name == "scf.for":
-            return _loop_values(parent, number)
-        if parent.name == "scf.if":
-            return (parent.results[number],)
-    return ()
-
-
-def _loop_values(loop: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
-    return (loop.regions[0].blocks[0].arguments[1 + number], loop.results[number])
+    if user.name == YIELD and user.parent.operation.name == IF:
+        return (user.parent.operation.results[number],)
+    carried = carried_by_use(user, number)
+    return () if carried is None else carried.joins
 
 
 def sources_of(value: ir.Value) -> tuple[ir.Value, ...]:
@@ -136,20 +125,21 @@ def sources_of(value: ir.Value) -> tuple[ir.Value, ...]:
         return (operation.operands[0],)
     if operation.name == "arith.select":
         return (operation.operands[1], operation.operands[2])
-    if operation.name == "scf.if":
+    if operation.name == IF:
         number = ir.OpResult(value).result_number
         return tuple(terminator(region).operands[number] for region in operation.regions)
-    if operation.name == "scf.for":
-        return loop_sources(value) or ()
+    carried = carried_as(value)
+    if carried is not None:
+        return carried.sources
     if any(map(is_memref, operation.operands)) or len(operation.regions):
         raise Refusal(f"{operation.name} is not a known view", operation.location)
     return ()
 
 
 def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...]:
-    carried = loop_sources(argument)
+    carried = carried_as(argument)
     if carried is not None:
-        return carried
+        return carried.sources
     block = argument.owner
     parent = block.owner.operation
     entry = block == block.region.blocks[0]
@@ -157,21 +147,6 @@ def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...]:
         return ()
     what = f"argument of {parent.name}" if entry else "argument of a block with predecessors"
     raise Refusal(f"it is the {what}", parent.location)
-
-
-def loop_sources(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """Returns the initial and the yielded value of an `scf.for`'s argument or result.
-
-    Returns None for any other value.
-    """
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        loop, number = owner.owner.operation, ir.BlockArgument(value).arg_number - 1
-    else:
-        loop, number = owner.operation, ir.OpResult(value).result_number
-    if loop.name != "scf.for":
-        return None
-    return (loop.operands[FOR_BOUNDS + number], terminator(loop.regions[0]).operands[number])
 
 
 # Questions.
@@ -207,30 +182,30 @@ class Reach:
     """Everywhere that a memref gets to.
 
     Attributes:
-        meetings: the values in which it, or a view of it, may meet other memory.
-        views: the operations that are views of it, or of a meeting.
-        ends: all else that takes it, a view of it or a meeting.
+        joins: the values in which it, or a view of it, may meet other memory.
+        views: the operations that are views of it, or of a join.
+        ends: all else that takes it, a view of it or a join.
     """
 
-    meetings: tuple[ir.Value, ...]
+    joins: tuple[ir.Value, ...]
     views: tuple[ir.Operation, ...]
     ends: tuple[Use, ...]
 
 
 def reach_of(buffer: ir.Value) -> Reach:
     """Follows a memref through views, choices and loops."""
-    meetings: dict[ir.Value, None] = {}
+    joins: dict[ir.Value, None] = {}
     views: dict[ir.Operation, None] = {}
 
     def onward(use: Use, target: ir.Value, state: bool) -> bool:
         if use.is_view:
             views[use.user] = None
         else:
-            meetings[target] = None
+            joins[target] = None
         return state
 
     ends = [use for use, _ in follow(buffer, True, onward)]
-    return Reach(tuple(meetings), tuple(views), tuple(ends))
+    return Reach(tuple(joins), tuple(views), tuple(ends))
 
 
 def is_hinted(allocation: ir.Operation) -> bool:

@@ -34,13 +34,12 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ..loops import FOR, IF
 from ..operations import operations_of
 from .lane_accesses import TracedAccess
 
 MOST_UNROLLED = 64
 """As a rule, LLVM does not unroll a loop completely that has more trips."""
-
-_CONDITION = "scf.if"
 
 
 def emitted_accesses(
@@ -140,7 +139,7 @@ def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
             named[name] = "barrier" in name or "call" in name
         if named[name] or len(operation.regions):
             bounds.append(number)
-    return _BlockOrder(numbers, bounds, _CONDITION in named)
+    return _BlockOrder(numbers, bounds, IF in named)
 
 
 def _places(
@@ -150,7 +149,7 @@ def _places(
     blocks: dict[ir.Block, list[ir.Operation]] = {}
     for operation in kinds:
         block = operation.block
-        while through_conditions and block.owner.name == _CONDITION:
+        while through_conditions and block.owner.name == IF:
             block = block.owner.operation.block
         blocks.setdefault(block, []).append(operation)
     found: dict[ir.Operation, _Place] = {}
@@ -166,7 +165,7 @@ def _places(
             last, passed = kinds[operation], bounds
             segments.append(segment)
         is_whole = segment == 0 and not order.bounds
-        spans_trips = is_whole and block.owner.name == "scf.for"
+        spans_trips = is_whole and block.owner.name == FOR
         found.update(
             (operation, _Place(number, part, spans_trips))
             for operation, part in zip(members, segments, strict=True)
@@ -177,7 +176,7 @@ def _places(
 def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
     """Yields the operations of a block; those under a condition in its place, if asked to."""
     for operation in operations_of(block):
-        if through_conditions and operation.name == _CONDITION:
+        if through_conditions and operation.name == IF:
             for region in operation.regions:
                 for inner in region.blocks:
                     yield from _operations_of(inner, True)

@@ -5,7 +5,7 @@ A `memref.alloc` in workgroup memory is followed (`flow`) through its views (`tr
 operations that read and write it, and these are evaluated in every lane (`lane_accesses`).
 
 Where a view meets other memory, in an `scf.for`, `scf.if` or `arith.select`, what accesses the
-meeting accesses each of them: the buffers of a rotation all get the same accesses.
+join accesses each of them: the buffers of a rotation all get the same accesses.
 
 Whatever cannot be followed exactly becomes a `Refusal` with the reason, never a guess.
 """
@@ -21,7 +21,8 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
-from .flow import Use, follow, loop_sources
+from ..loops import carried_as
+from .flow import Use, follow
 from .joined_accesses import MOST_UNROLLED
 from .lane_accesses import LaneAccesses, Overrun, TracedAccess
 from .lds_ops import access_row, footprint_of
@@ -150,7 +151,7 @@ class _Trace:
     gathers: list[Gather] = field(default_factory=list)
     trips: list[int] = field(default_factory=list)
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
-    """The different views that each meeting may stand for."""
+    """The different views that each join may stand for."""
     around: dict[ir.Block, Surroundings] = field(default_factory=dict)
 
     def onward(self, use: Use, target: ir.Value, view: TracedView) -> TracedView | None:
@@ -175,7 +176,7 @@ class _Trace:
             raise Refusal(f"{reason}: they depend on the {view.offset.reason}")
         if len(known) == _MAX_CARRIED:
             raise Refusal(reason)
-        if known or _meets_others(target, source):
+        if known or _joins_others(target, source):
             self.assumptions.append(_SHARED)
         known.append(view)
         return view
@@ -221,12 +222,14 @@ class _Trace:
         self.unknown.append(kind(reason, use.user.location))
 
 
-def _meets_others(meeting: ir.Value, source: ir.Value) -> bool:
+def _joins_others(join: ir.Value, source: ir.Value) -> bool:
     """Returns whether a value may be other memory than `source` and what is carried to itself."""
-    carried = loop_sources(meeting)
+    carried = carried_as(join)
     if carried is None:
         return True
-    _, yielded = carried
+    other = carried_as(carried.yielded)
     # The loop's own argument, yielded unchanged, is what the loop began with.
-    unchanged = isinstance(yielded.owner, ir.Block) and loop_sources(yielded) == carried
-    return yielded != source and not unchanged
+    unchanged = (
+        other is not None and other.argument == carried.yielded and other.sources == carried.sources
+    )
+    return carried.yielded != source and not unchanged

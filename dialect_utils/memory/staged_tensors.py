@@ -19,7 +19,9 @@ from ...bank_model.nested_layout import NestedLayoutError, TilePart
 from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
-from .flow import FOR_BOUNDS, carried_values, loop_sources
+from ..index.index_ops import constant_value
+from ..loops import FOR, bounds_of, carried_as, carried_by_use
+from ..operations import parents_of
 from .memref_types import WORKGROUP
 from .vector_layouts import (
     VectorLayouts,
@@ -100,16 +102,17 @@ def _carries(
         return [op.results[operand_number]]
     if name == "bufferization.dealloc_tensor":
         return ()
-    onward = carried_values(op, operand_number)
-    if onward and loop_sources(onward[-1]) is not None:
-        return onward
+    carried = carried_by_use(op, operand_number)
+    if carried is not None:
+        return carried.joins
     raise Refusal(f"{name} uses it")
 
 
 def _check_single_source(carried: set[ir.Value], all_values: set[ir.Value]) -> None:
     """Refuses loop-carried tensors that are not this buffer outside and in every iteration."""
     for value in carried:
-        if not all_values.issuperset(loop_sources(value) or ()):
+        loop_value = carried_as(value)
+        if loop_value is not None and not all_values.issuperset(loop_value.sources):
             raise Refusal("a loop carries it together with another tensor")
 
 
@@ -151,7 +154,7 @@ def _transfer_accesses(
     ):
         raise Refusal(f"a {role} has elements of another type")
     first = 1 if kind is AccessKind.READ else 2
-    origin = [_constant(op.operands[first + d]) for d in range(len(tile.shape))]
+    origin = [constant_value(op.operands[first + d]) for d in range(len(tile.shape))]
     if None in origin:
         raise Refusal(f"a {role}'s index is not constant")
     memory_dims = transfer_dims(op)
@@ -193,23 +196,14 @@ def transfer_dims(transfer: ir.Operation) -> list[int | None] | None:
     return dims
 
 
-def _constant(index: ir.Value) -> int | None:
-    if isinstance(index.owner, ir.Block) or op_name(index.owner) != "arith.constant":
-        return None
-    return ir.IntegerAttr(index.owner.operation.attributes["value"]).value
-
-
 def executions_of(op: ir.Operation) -> int:
     """Returns the trip counts of the loops around `op` multiplied, of those that are constant."""
     count = 1
-    parent = op.parent
-    while parent is not None:
-        if op_name(parent) == "scf.for":
-            bounds = [_constant(v) for v in list(parent.operation.operands)[:FOR_BOUNDS]]
-            lower, upper, step = bounds
+    for parent in parents_of(op):
+        if parent.name == FOR:
+            lower, upper, step = map(constant_value, bounds_of(parent))
             if lower is not None and upper is not None and step:
                 count *= max(ceil((upper - lower) / step), 0)
-        parent = parent.operation.parent
     return count
 
 

@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, existing_lanes
+from ..loops import FOR, IF
 from ..operations import parents_of
 
 
@@ -50,9 +51,9 @@ def surroundings_of(
     for outer, inner in reversed(path):
         if outer.name == "vector.mask":
             found.assumptions.append("every element of a masked access is accessed")
-        elif outer.name == "scf.for":
+        elif outer.name == FOR:
             _add_loop(found, outer, evaluator)
-        elif outer.name == "scf.if":
+        elif outer.name == IF:
             _add_condition(found, outer, inner, evaluator)
         elif outer != function and not (outer.name == "scf.forall" and maps_to_workgroups(outer)):
             raise Refusal(f"inside {outer.name}")

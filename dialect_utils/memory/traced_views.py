@@ -19,7 +19,8 @@ from iree.compiler import ir
 from ...bank_model.swizzles import chain_period
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
-from ..operations import mixed_operands, parents_of
+from ..loops import FOR, YIELD, loop_depth
+from ..operations import mixed_operands
 from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
 from .flow import Use
 from .lds_ops import ASSUME_ALIGNMENT, SUBVIEW, view_row
@@ -122,11 +123,11 @@ class TracedView:
         The first trip has the initial value, which is followed by itself.
         """
         offset, parent = self.offset, use.user.parent
-        if parent is None or use.user.name != "scf.yield" or parent.name != "scf.for":
+        if parent is None or use.user.name != YIELD or parent.name != FOR:
             return self
         if isinstance(offset, Unknown):
             return self
-        depth = sum(outer.name == "scf.for" for outer in parents_of(parent.operation))
+        depth = loop_depth(parent.operation)
         axes = [axis for axis, loop in enumerate(offset.loops) if loop.depth == depth]
         if not axes:
             return self

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from ...bank_model.nested_layout import NestedLayout, NestedLayoutError
-from ..operations import operations_in, operations_of, terminator
-from .flow import FOR_BOUNDS, carried_values
+from ..loops import FOR, YIELD, carried_values
+from ..operations import operations_in, operations_of
+from .flow import joins_of_use
 
 # IREE tracks no more per value; more than one is ambiguous here anyway.
 _MAX_CANDIDATES = 4
@@ -93,12 +94,11 @@ class VectorLayouts:
     def _backwards(self, op: ir.Operation) -> Iterator[tuple[ir.Value, NestedLayout | None]]:
         """Yields (operand, layout) pairs that follow from the layouts of `op`'s results."""
         name = op_name(op)
-        if name == "scf.for":
-            yields = terminator(op.regions[0])
-            for i, result in enumerate(op.results):
-                for layout in self.candidates(result):
-                    yield yields.operands[i], layout
-                    yield op.operands[FOR_BOUNDS + i], layout
+        if name == FOR:
+            for carried in carried_values(op):
+                for layout in self.candidates(carried.result):
+                    yield carried.yielded, layout
+                    yield carried.initial, layout
             return
         if len(op.results) == 0 or len(op.operands) == 0:
             return
@@ -192,8 +192,8 @@ def _forwards(
     """Yields (value, layout) pairs that follow from the layout of one operand of `user`."""
     op = user.operation
     name = op_name(op)
-    if name in ("scf.for", "scf.yield"):
-        yield from ((value, layout) for value in carried_values(op, operand_number))
+    if name in (FOR, YIELD):
+        yield from ((value, layout) for value in joins_of_use(op, operand_number))
     elif name == "vector.yield" and op.parent is not None:
         if op_name(op.parent) == "vector.mask":
             yield op.parent.operation.results[operand_number], layout

@@ -16,7 +16,8 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
-from ...dialect_utils.operations import defining_operation, terminator
+from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use
+from ...dialect_utils.operations import defining_operation
 from .lane_memory import is_of_one_lane, kept_values, memory_of
 from .lane_products import INNER_TILED
 from .lane_transfers import READ, WRITE
@@ -74,17 +75,17 @@ class AccumulatorFlow:
     def _through_definition(self, value: ir.Value, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
         if isinstance(value, ir.BlockArgument):
             loop = block_owner(value)
-            if loop.name != "scf.for":
+            if loop.name != FOR:
                 raise Refusal(f"an accumulator is an argument of {loop.name}", loop.location)
-            yield from _around_loop(loop, value.arg_number - 1, dims)
+            yield from _around_loop(loop, carried_as(value), dims)
             return
         operation = defining_operation(value)
         assert operation is not None
         if operation.name == "arith.constant":
             if not ir.DenseElementsAttr(operation.attributes["value"]).is_splat:
                 raise Refusal("a constant differs between elements", operation.location)
-        elif operation.name == "scf.for":
-            yield from _around_loop(operation, ir.OpResult(value).result_number, dims)
+        elif operation.name == FOR:
+            yield from _around_loop(operation, carried_as(value), dims)
         elif operation.name == READ:
             yield from self._through_transfer(operation, dims)
         elif operation.name == BROADCAST:
@@ -143,10 +144,8 @@ class AccumulatorFlow:
             if not _has_both(user, dims):
                 raise Refusal("an accumulator is broadcast along its rows", user.location)
             yield user.results[0], dims
-        elif user.name == "scf.for":
-            yield from _around_loop(user, number - 3, dims)
-        elif user.name == "scf.yield" and user.parent.name == "scf.for":
-            yield from _around_loop(user.parent.operation, number, dims)
+        elif user.name == FOR or (user.name == YIELD and user.parent.name == FOR):
+            yield from _around_loop(user, carried_by_use(user, number), dims)
         else:
             yield from self._through(user, user.operands[number], dims)
 
@@ -172,14 +171,13 @@ class AccumulatorFlow:
             raise Refusal(f"an accumulator meets {operation.name}", operation.location)
 
 
-def _around_loop(loop: ir.Operation, number: int, dims: Dims) -> Iterator[tuple[ir.Value, Dims]]:
-    if number < 0:
+def _around_loop(
+    loop: ir.Operation, carried: Carried | None, dims: Dims
+) -> Iterator[tuple[ir.Value, Dims]]:
+    if carried is None:
         raise Refusal("an accumulator bounds a loop", loop.location)
-    body = loop.regions[0]
-    yield loop.operands[3 + number], dims
-    yield body.blocks[0].arguments[1 + number], dims
-    yield terminator(body).operands[number], dims
-    yield loop.results[number], dims
+    for value in (carried.initial, carried.argument, carried.yielded, carried.result):
+        yield value, dims
 
 
 def _missing(broadcast: ir.Operation) -> int:

@@ -28,6 +28,7 @@ from iree.compiler import ir
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.element_moves import Element, Move, element_count, is_move, moves_of
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.loops import body_of
 from ...dialect_utils.memory.lds_ops import access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
 from ...dialect_utils.operations import defining_operation, is_inside, operations_in, operations_of
@@ -50,7 +51,7 @@ class LoopRegisters:
     def __init__(self, loop: ir.Operation) -> None:
         """Reads the body of `loop`."""
         self._loop = loop
-        block = loop.regions[0].blocks[0]
+        block = body_of(loop)
         self._carried = {*block.arguments}
         self._body = operations_of(block)
         self._places = {

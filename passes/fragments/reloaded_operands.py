@@ -255,7 +255,7 @@ def _accesses(allocation: ir.Operation) -> tuple[list[ir.Operation], list[ir.Ope
         Refusal: they are not known.
     """
     reach = reach_of(allocation.results[0])
-    if reach.meetings:
+    if reach.joins:
         raise Refusal("a value may be this memory or another")
     reads: list[ir.Operation] = []
     writes: list[ir.Operation] = []

@@ -36,7 +36,7 @@ from iree.compiler import ir
 from ...bank_model.layout_digits import digits_of
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.memory.flow import FOR_BOUNDS
+from ...dialect_utils.loops import FOR, IF, YIELD, carried_values
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise, op_name
 from ...dialect_utils.operations import defining_operation, operations_in, segments_of, terminator
@@ -194,7 +194,7 @@ class _Walk:
             reason = f"it is inside {op_name(parent)}, which may depend on positions"
         if reason is not None:
             self._pin(vectors, reason, op)
-        if name != "scf.for":
+        if name != FOR:
             for region in op.regions:
                 for block in region.blocks:
                     arguments = [a for a in block.arguments if _is_vector(a)]
@@ -447,12 +447,10 @@ class _Walk:
         return None
 
     def _for(self, op: ir.Operation) -> str | None:
-        yields = terminator(op.regions[0])
-        for number, result in enumerate(op.results):
-            if _is_vector(result):
-                argument = op.regions[0].blocks[0].arguments[number + 1]
-                for value in (argument, yields.operands[number], op.operands[FOR_BOUNDS + number]):
-                    self._same(result, value)
+        for carried in carried_values(op):
+            if _is_vector(carried.result):
+                for value in (carried.argument, carried.yielded, carried.initial):
+                    self._same(carried.result, value)
         return None
 
     def _if(self, op: ir.Operation) -> str | None:
@@ -465,7 +463,7 @@ class _Walk:
 
     def _yield(self, op: ir.Operation) -> str | None:
         parent = op.parent
-        if parent is not None and op_name(parent) in ("scf.for", "scf.if"):
+        if parent is not None and op_name(parent) in (FOR, IF):
             return None
         return "it is yielded to an operation that may depend on positions"
 
@@ -512,7 +510,7 @@ _RESHAPES: dict[str, Callable[[_Walk, ir.Operation], str | None]] = {
     "vector.transpose": _Walk._transpose,
     "vector.shape_cast": _Walk._shape_cast,
 }
-_KNOWN_PARENTS = frozenset({"func.func", "scf.for", "scf.if", "scf.forall"})
+_KNOWN_PARENTS = frozenset({"func.func", FOR, IF, "scf.forall"})
 """Operations whose regions run what is in them as it stands there."""
 
 _HANDLERS: dict[str, Callable[[_Walk, ir.Operation], str | None]] = {
@@ -524,9 +522,9 @@ _HANDLERS: dict[str, Callable[[_Walk, ir.Operation], str | None]] = {
     "vector.multi_reduction": _Walk._multi_reduction,
     "vector.contract": _Walk._contract,
     "iree_codegen.inner_tiled": _Walk._inner_tiled,
-    "scf.for": _Walk._for,
-    "scf.if": _Walk._if,
-    "scf.yield": _Walk._yield,
+    FOR: _Walk._for,
+    IF: _Walk._if,
+    YIELD: _Walk._yield,
     "vector.transfer_read": _Walk._transfer,
     "vector.transfer_write": _Walk._transfer,
 }

@@ -162,26 +162,26 @@ def _check_reach(reach: Reach, stowed: Mapping[ir.Value, _Stowed]) -> None:
             raise PassFailure(
                 view.location, f"swizzle_hint of an allocation that has {STOWED_SWIZZLE} as well"
             )
-    for value in reach.meetings:
-        _check_meeting(value, stowed)
+    for value in reach.joins:
+        _check_join(value, stowed)
 
 
 def _framed(reaches: Mapping[ir.Value, Reach]) -> set[ir.Value]:
     """Returns the allocations whose hints must go to the memrefs of their uses.
 
     These are the ones that meet others as views, and all that meet these: the accesses behind a
-    meeting are the same for all who meet there.
+    join are the same for all who meet there.
     """
     framed: set[ir.Value] = set()
     pending = [allocated for allocated, reach in reaches.items() if not _meets_whole(reach)]
     while pending:
         allocated = pending.pop()
         framed.add(allocated)
-        meetings = set(reaches[allocated].meetings)
+        joins = set(reaches[allocated].joins)
         pending += [
             other
             for other, reach in reaches.items()
-            if other not in framed and not meetings.isdisjoint(reach.meetings)
+            if other not in framed and not joins.isdisjoint(reach.joins)
         ]
     return framed
 
@@ -191,7 +191,7 @@ def _meets_whole(reach: Reach) -> bool:
 
     A hint directly on it then reaches all accesses without a view in between.
     """
-    for value in reach.meetings:
+    for value in reach.joins:
         if any(view_row(defining_operation(source)) for source in sources_of(value)):
             return False
         if not isinstance(value.type, ir.MemRefType) or value.type.rank != 1:
@@ -320,7 +320,7 @@ def _check_frame(base: ir.Value, allocated: ir.Value, frame: int | None, bits: I
         raise Refusal(f"it may start elsewhere than at a multiple of its {elements} elements")
 
 
-def _check_meeting(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
+def _check_join(value: ir.Value, stowed: Mapping[ir.Value, _Stowed]) -> None:
     """Fails where one value may stand for memory with different swizzles."""
     operation = defining_operation(value)
     if operation is None:

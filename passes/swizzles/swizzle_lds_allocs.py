@@ -132,7 +132,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
         for each in swizzled:
             members = each.group.allocations
             assume_no_alignment(each.group.views)
-            carry_flat([member.results[0] for member in members], each.group.meetings)
+            carry_flat([member.results[0] for member in members], each.group.joins)
             for member in members:
                 emit_hints(member.results[0], each.plan.swizzles)
             mark_hints(function)
@@ -149,7 +149,7 @@ class _Group:
     """Allocations that may be the same value somewhere, and so share one layout."""
 
     allocations: tuple[ir.Operation, ...]
-    meetings: tuple[ir.Value, ...]
+    joins: tuple[ir.Value, ...]
     """The values in which they meet each other, themselves or other memory."""
     views: tuple[ir.Operation, ...]
     """The views of the allocations, and of what they meet."""
@@ -370,21 +370,21 @@ def _check(group: _Group) -> None:
         Refusal: it keeps its layout; one reason per early exit.
     """
     allocated = {each.results[0] for each in group.allocations}
-    for meeting in group.meetings:
+    for join in group.joins:
         try:
-            roots = roots_of(meeting)
+            roots = roots_of(join)
         except Refusal as refusal:
             raise Refusal(f"it meets memory that cannot be traced: {refusal}") from refusal
         if not allocated.issuperset(roots):
             raise Refusal("it meets memory that is no LDS allocation")
-    if any(map(is_hinted, group.allocations)) and group.meetings:
+    if any(map(is_hinted, group.allocations)) and group.joins:
         raise Refusal(_HINTED)
     kind = type_of(group.allocations[0])
     if any(type_of(each) != kind for each in group.allocations):
         raise Refusal("it meets an allocation of another type")
     check_flat(kind)
-    for meeting in group.meetings:
-        rows = [view_row(defining_operation(source)) for source in sources_of(meeting)]
+    for join in group.joins:
+        rows = [view_row(defining_operation(source)) for source in sources_of(join)]
         if any(row is not None and row.folds for row in rows):
             raise Refusal("a view of it meets other memory")
     for view in group.views:
