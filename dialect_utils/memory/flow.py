@@ -8,16 +8,16 @@ argument or result of an `scf.for`, which may be one of several memrefs.
     %a = memref.alloc()           %b = memref.alloc()                  roots
     %r:2 = scf.for ... iter_args(%x = %a, %y = %b) {                   joins: %x, %y, %r#0, %r#1
       %v = memref.subview %x[...]                                      a view
-      vector.load %v[...]                                              an end
+      vector.load %v[...]                                              a sink
       scf.yield %y, %x
     }
 
 An edge leads from a memref to what it becomes, by a view (swizzle hints are views too) or because a
-loop or a choice carries it; `lds_ops` knows the views. Every other use is an *end*: an access, or
+loop or a choice carries it; `lds_ops` knows the views. Every other use is a *sink*: an access, or
 an operation of which nothing is known. What touches no element, as `memref.dealloc`, is neither.
 
 `uses_of` gives the edges of a node forwards, `sources_of` backwards. All else here asks these two:
-`follow` takes a state along all ways from a value to the ends, `reach_of` collects what lies on
+`follow` takes a state along all ways from a value to the sinks, `reach_of` collects what lies on
 these ways, `ways_to` what lies on all ways back from a value, `roots_of` where these can have
 begun, and `connected_to` all that may be the same memory.
 """
@@ -57,14 +57,14 @@ def is_lds_allocation(operation: ir.Operation | None) -> bool:
 
 @dataclass(frozen=True)
 class Use:
-    """One use of a memref: an edge to what it becomes, or an end."""
+    """One use of a memref: an edge to what it becomes, or a sink."""
 
     buffer: ir.Value
     user: ir.Operation
     number: int
     """The number of the operand that is the buffer."""
     becomes: tuple[ir.Value, ...] = ()
-    """The values that are the buffer, a view of it, or a join; empty at an end."""
+    """The values that are the buffer, a view of it, or a join; empty at a sink."""
 
     @property
     def is_view(self) -> bool:
@@ -77,13 +77,13 @@ class Use:
         return bool(self.becomes) and not self.is_view
 
     @property
-    def is_end(self) -> bool:
+    def is_sink(self) -> bool:
         """Returns whether the buffer goes no further."""
         return not self.becomes
 
 
 def uses_of(value: ir.Value) -> list[Use]:
-    """Returns the edges and ends of a memref, in the order of the text within its block."""
+    """Returns the edges and sinks of a memref, in the order of the text within its block."""
     found: list[Use] = []
     # Uses are listed last first.
     for use in reversed(list(value.uses)):
@@ -157,7 +157,7 @@ State = TypeVar("State", bound=Hashable)
 def follow(
     start: ir.Value, state: State, onward: Callable[[Use, ir.Value, State], State | None]
 ) -> Iterator[tuple[Use, State]]:
-    """Takes a state along all ways from `start`; gives the ends, each with its state.
+    """Takes a state along all ways from `start`; gives the sinks, each with its state.
 
     Args:
         onward: what the state before an edge becomes at the value behind it; None does not go on.
@@ -168,7 +168,7 @@ def follow(
     while pending:
         value, before = pending.pop()
         for use in uses_of(value):
-            if use.is_end:
+            if use.is_sink:
                 yield use, before
             for target in use.becomes:
                 behind = onward(use, target, before)
@@ -184,12 +184,12 @@ class Reach:
     Attributes:
         joins: the values in which it, or a view of it, may meet other memory.
         views: the operations that are views of it, or of a join.
-        ends: all else that takes it, a view of it or a join.
+        sinks: all else that takes it, a view of it or a join.
     """
 
     joins: tuple[ir.Value, ...]
     views: tuple[ir.Operation, ...]
-    ends: tuple[Use, ...]
+    sinks: tuple[Use, ...]
 
 
 def reach_of(buffer: ir.Value) -> Reach:
@@ -204,8 +204,8 @@ def reach_of(buffer: ir.Value) -> Reach:
             joins[target] = None
         return state
 
-    ends = [use for use, _ in follow(buffer, True, onward)]
-    return Reach(tuple(joins), tuple(views), tuple(ends))
+    sinks = [use for use, _ in follow(buffer, True, onward)]
+    return Reach(tuple(joins), tuple(views), tuple(sinks))
 
 
 def is_hinted(allocation: ir.Operation) -> bool:
@@ -253,14 +253,14 @@ class Connected:
         values: the memrefs, in the order in which they are met.
         roots: those that no other is the source of, as far as is known.
         edges: between them.
-        ends: the other uses.
+        sinks: the other uses.
         hidden: why the sources of some value are not known; empty where all are.
     """
 
     values: dict[ir.Value, None] = field(default_factory=dict)
     roots: list[ir.Value] = field(default_factory=list)
     edges: list[Use] = field(default_factory=list)
-    ends: list[Use] = field(default_factory=list)
+    sinks: list[Use] = field(default_factory=list)
     hidden: list[Refusal] = field(default_factory=list)
 
 
@@ -291,6 +291,6 @@ def connected_to(value: ir.Value) -> Connected:
                 sources = tuple(filter(is_memref, definition.operands))
         pending += sources
         for use in uses_of(current):
-            (found.ends if use.is_end else found.edges).append(use)
+            (found.sinks if use.is_sink else found.edges).append(use)
             pending += use.becomes or filter(is_memref, use.user.results)
     return found

@@ -182,7 +182,7 @@ class _Trace:
         return view
 
     def add_accesses(self, use: Use, view: TracedView) -> None:
-        """Adds what one end does to the allocation."""
+        """Adds what one sink does to the allocation."""
         try:
             footprint = footprint_of(use.user, use.number)
         except Refusal as refusal:

@@ -58,7 +58,7 @@ from ...dialect_utils.memory.memref_types import (
     static_strides,
     type_of,
 )
-from ...dialect_utils.memory.stretches import leaves_memory_alone
+from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
     defining_operation,
     operations_in,
@@ -110,8 +110,8 @@ class JoinLdsAccesses(FunctionPass):
             evaluator = LaneEvaluator(launch)
             reader = _Reader(evaluator, IndexBits(function, evaluator))
             for block in list(_blocks_with_accesses(function)):
-                for stretch in list(reader.stretches(block)):
-                    for chunk in list(_chunks(stretch)):
+                for segment in list(reader.segments(block)):
+                    for chunk in list(_chunks(segment)):
                         key = chunk[0].allocations, chunk[0].kind
                         before, after = joined.get(key, (0, 0))
                         joined[key] = before + len(chunk), after + 1
@@ -181,26 +181,26 @@ class _Reader:
     bits: IndexBits
     _origins: dict[ir.Value, _Origin | None] = field(default_factory=dict)
 
-    def stretches(self, block: ir.Block) -> Iterator[list[_Narrow]]:
-        """Yields the accesses of a block in stretches of one kind that may move past each other.
+    def segments(self, block: ir.Block) -> Iterator[list[_Narrow]]:
+        """Yields the accesses of a block in segments of one kind that may move past each other.
 
         Loads may move as long as nothing stores. Stores may move as long as nothing loads and no
         store between them overlaps them, which `_may_join` checks.
         """
-        stretch: list[tuple[int, ir.Operation]] = []
+        segment: list[tuple[int, ir.Operation]] = []
         last: AccessKind | None = None
         for place, operation in enumerate(operations_of(block)):
             if self._leaves_lds_alone(operation):
                 continue
             kind = _KINDS.get(operation.name)
-            if stretch and kind is not last:
-                yield self._read(stretch)
-                stretch = []
+            if segment and kind is not last:
+                yield self._read(segment)
+                segment = []
             if kind is not None:
-                stretch.append((place, operation))
+                segment.append((place, operation))
             last = kind
-        if stretch:
-            yield self._read(stretch)
+        if segment:
+            yield self._read(segment)
 
     def _leaves_lds_alone(self, operation: ir.Operation) -> bool:
         """Returns whether an operation touches no LDS, does not wait and has no regions."""
@@ -209,13 +209,13 @@ class _Reader:
         origins = [self._origin(each) for each in operation.operands if is_memref(each)]
         return all(each is not None and not each.allocations for each in origins)
 
-    def _read(self, stretch: Sequence[tuple[int, ir.Operation]]) -> list[_Narrow]:
-        """Returns the accesses of a stretch; none if one of them is not known."""
-        buffers = Counter(_buffer_of(operation) for _, operation in stretch)
+    def _read(self, segment: Sequence[tuple[int, ir.Operation]]) -> list[_Narrow]:
+        """Returns the accesses of a segment; none if one of them is not known."""
+        buffers = Counter(_buffer_of(operation) for _, operation in segment)
         if max(buffers.values()) == 1:
             return []
         found: list[_Narrow] = []
-        for place, operation in stretch:
+        for place, operation in segment:
             access = self._narrow(operation, place)
             if access is None:
                 return []
@@ -369,23 +369,23 @@ def _elements_of(operation: ir.Operation) -> int:
     return prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
 
 
-def _chunks(stretch: Sequence[_Narrow]) -> Iterator[list[_Narrow]]:
+def _chunks(segment: Sequence[_Narrow]) -> Iterator[list[_Narrow]]:
     """Yields the accesses that become one, in the order of their elements."""
     runs: dict[Hashable, dict[int, _Narrow]] = {}
-    for each in stretch:
+    for each in segment:
         # Of two accesses to the same elements only the first may be joined with others.
         runs.setdefault(each.run, {}).setdefault(each.first, each)
     for run in runs.values():
         left = dict(sorted(run.items()))
         while left:
-            chunk = _longest(left, next(iter(left)), stretch)
+            chunk = _longest(left, next(iter(left)), segment)
             for each in chunk:
                 del left[each.first]
             if len(chunk) > 1:
                 yield chunk
 
 
-def _longest(run: dict[int, _Narrow], first: int, stretch: Sequence[_Narrow]) -> list[_Narrow]:
+def _longest(run: dict[int, _Narrow], first: int, segment: Sequence[_Narrow]) -> list[_Narrow]:
     """Returns the most accesses of a run that can become one, the access at `first` being the
     first of them."""
     chunk, best = [run[first]], 1
@@ -395,19 +395,19 @@ def _longest(run: dict[int, _Narrow], first: int, stretch: Sequence[_Narrow]) ->
         if size > MAX_USEFUL_ALIGNMENT:
             break
         is_aligned = chunk[0].multiple * chunk[0].element_bytes % size == 0
-        if is_power_of_two(size) and is_aligned and _may_join(chunk, stretch):
+        if is_power_of_two(size) and is_aligned and _may_join(chunk, segment):
             best = len(chunk)
     return chunk[:best]
 
 
-def _may_join(chunk: Sequence[_Narrow], stretch: Sequence[_Narrow]) -> bool:
+def _may_join(chunk: Sequence[_Narrow], segment: Sequence[_Narrow]) -> bool:
     """Returns whether the accesses can move to where the joint one will stand."""
     places = [each.place for each in chunk]
     begin, end = min(places), max(places)
     if chunk[0].kind is AccessKind.READ:
         # The joint load takes the indices of its first element, which are known there.
         return chunk[0].place == begin
-    passed = [each for each in stretch if begin < each.place < end and each.place not in places]
+    passed = [each for each in segment if begin < each.place < end and each.place not in places]
     return not any(each.may_overlap(other) for each in passed for other in chunk)
 
 

@@ -45,7 +45,7 @@ def check_exchange(transfer: LaneTransfer, alike: Collection[ir.Operation]) -> N
     connected = connected_to(transfer.memory)
     if connected.hidden:
         raise connected.hidden[0]
-    for use in connected.ends:
+    for use in connected.sinks:
         row = access_row(use.user)
         reads = row is not None and row.kind is AccessKind.READ
         if use.user in alike or (reads and operation.name == READ):

@@ -56,7 +56,7 @@ def kept_values(memory: ir.Value, dims: Collection[int]) -> list[ir.Value]:
     for view in connected.values:
         _check_view(view, sizes, dims)
     found: list[ir.Value] = []
-    for use in connected.ends:
+    for use in connected.sinks:
         if use.user.name not in (READ, WRITE):
             raise Refusal(f"{use.user.name} of what a lane keeps", use.user.location)
         found.append(_moved_vector(use.user, sizes, dims))

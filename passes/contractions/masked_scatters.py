@@ -151,7 +151,7 @@ def _check_alone(operation: ir.Operation, memory: ir.Value) -> None:
     connected = connected_to(memory)
     if connected.hidden:
         raise connected.hidden[0]
-    if any(use.user != operation for use in connected.ends):
+    if any(use.user != operation for use in connected.sinks):
         raise Refusal("something else accesses what is scattered to", operation.location)
 
 

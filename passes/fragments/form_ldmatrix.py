@@ -44,7 +44,7 @@ from ...dialect_utils.memory.mma_operands import (
     Registers,
     fragments_in,
 )
-from ...dialect_utils.memory.stretches import Place, places_in_stretches
+from ...dialect_utils.memory.store_free_segments import Place, places_in_segments
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import LDMATRIX_PASS
@@ -92,7 +92,7 @@ class FormLdmatrix(FunctionPass):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
             fragments = fragments_in(products)
-            plan = _Plan(prover, places_in_stretches(operations, LOADS), OperandLoads(chip))
+            plan = _Plan(prover, places_in_segments(operations, LOADS), OperandLoads(chip))
             plan.add(fragments)
             thread_ids = [each for each in operations if each.name == THREAD_ID]
             _carry_out(plan, LdmatrixEmitter(prover, IndexBuilder(function), thread_ids))
@@ -135,7 +135,7 @@ class _Group(NamedTuple):
 
 
 _Waiting = dict[tuple[ir.Value, int, bool], list[_Group]]
-"""Groups of two registers, by memref, by stretch of a block, and by whether they are transposed."""
+"""Groups of two registers, by memref, by segment of a block, and by whether they are transposed."""
 
 
 @dataclass
@@ -144,7 +144,7 @@ class _Plan:
 
     prover: FragmentProver
     places: dict[ir.Operation, Place]
-    """For each load the stretch of a block without a store, and its place in it."""
+    """For each load the segment of a block without a store, and its place in it."""
     outcome: OperandLoads
     groups: list[_Group] = field(default_factory=list)
 
@@ -239,7 +239,7 @@ class _Plan:
         if any(load.operands[0] != buffer for load in loads[1:]):
             raise Refusal("they read different memrefs")
         places = [self.places[load] for load in loads]
-        if any(stretch != places[0][0] for stretch, _ in places):
+        if any(segment != places[0][0] for segment, _ in places):
             raise Refusal("a store, a barrier or a branch may come between them")
         first = loads[places.index(min(places))]
         return _Group(registers, self.prover.addresses(registers, first))

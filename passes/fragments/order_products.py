@@ -16,7 +16,8 @@ such an order, but does not find it reliably by itself. On an H200, level `fast`
 with 64 rows and keys: 0.682 ms -> 0.532 ms; 2x1024x128: 0.038 -> 0.025 ms; others stay within 5 %.
 
 An operation moves only among its neighbours that neither write memory nor wait
-(`dialect_utils/memory/stretches.py`), and stays behind its operands: all values are the same bits.
+(`dialect_utils/memory/store_free_segments.py`), and stays behind its operands: all values are the
+same bits.
 The order of additions to an element of the output is that of the keys, before and after.
 """
 
@@ -30,7 +31,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.memory.stretches import stretches
+from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 
@@ -40,7 +41,7 @@ _ACCUMULATOR = 2
 
 @dataclass(frozen=True)
 class OrderProducts(FunctionPass):
-    """Orders the `nvgpu.mma.sync` of a stretch of which some use the results of others."""
+    """Orders the `nvgpu.mma.sync` of a segment of which some use the results of others."""
 
     name: ClassVar[str] = "bankwise-order-products"
     summary: ClassVar[str] = "let products follow the operands that other products make"
@@ -56,8 +57,8 @@ class OrderProducts(FunctionPass):
             if product.block not in blocks:
                 blocks.append(product.block)
         for block in blocks:
-            for stretch in stretches(block):
-                order = _Order(stretch)
+            for segment in store_free_segments(block):
+                order = _Order(segment)
                 order.read()
                 if order.uses_products:
                     order.carry_out()
@@ -67,19 +68,19 @@ class OrderProducts(FunctionPass):
 
 @dataclass
 class _Order:
-    """The operations of a stretch, and what is known of its products.
+    """The operations of a segment, and what is known of its products.
 
-    Operations are told by their places in the stretch.
+    Operations are told by their places in the segment.
 
     Attributes:
         sources: for each operation and each of its operands the operation that makes it; None for
-            one outside the stretch.
+            one outside the segment.
         stages: for each operation how many products one behind the other it depends on, where a
             chain of products that are added up counts as one.
         steps: for each product its place in the chain.
     """
 
-    stretch: Sequence[ir.Operation]
+    segment: Sequence[ir.Operation]
     sources: list[list[int | None]] = field(default_factory=list)
     stages: list[int] = field(default_factory=list)
     steps: dict[int, int] = field(default_factory=dict)
@@ -87,7 +88,7 @@ class _Order:
     @property
     def products(self) -> list[ir.Operation]:
         """Returns the products in the order of the text."""
-        return [self.stretch[place] for place in self.steps]
+        return [self.segment[place] for place in self.steps]
 
     @property
     def uses_products(self) -> bool:
@@ -97,7 +98,7 @@ class _Order:
     def read(self) -> None:
         """Finds the stages of all operations, and the steps of the products."""
         makers: dict[ir.Value, int] = {}
-        for place, operation in enumerate(self.stretch):
+        for place, operation in enumerate(self.segment):
             sources = [makers.get(operand) for operand in operation.operands]
             is_product = operation.name == MMA
             stage = 0
@@ -115,24 +116,24 @@ class _Order:
             makers |= dict.fromkeys(operation.results, place)
 
     def carry_out(self) -> None:
-        """Moves the operations of the stretch, products by their stages and steps.
+        """Moves the operations of the segment, products by their stages and steps.
 
         The others come right before the first product that needs them, or behind the last one, in
         their old order.
         """
         products = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
         ordered: dict[int, None] = {}
-        for place in (*products, *range(len(self.stretch))):
+        for place in (*products, *range(len(self.segment))):
             compute_after_operands(place, ordered, self._operands, lambda *_: None)
-        last = len(self.stretch) - 1
+        last = len(self.segment) - 1
         for place in ordered:
             # Each goes to the end, so that they stand there in this order at last.
             if place != last:
-                self.stretch[place].move_after(self.stretch[last])
+                self.segment[place].move_after(self.segment[last])
             last = place
 
     def _operands(self, place: int) -> list[int]:
-        """Returns the places of what an operation depends on in the stretch, the last one first.
+        """Returns the places of what an operation depends on in the segment, the last one first.
 
         What is missing is visited from the end of the list.
         """

@@ -136,9 +136,9 @@ def held_allocations(function: ir.Operation, loop: ir.Operation) -> list[ir.Oper
     """Returns the allocations from which operands of a loop's products are read before the loop."""
     found: list[ir.Operation] = []
     for allocation in lds_allocations(function):
-        ends = reach_of(allocation.results[0]).ends
-        reads = [end.user for end in ends if _is_in_front(end.user, loop) and end.user.results]
-        users = (user for user, _, _ in _Followed(reads, loop).ends)
+        users = (sink.user for sink in reach_of(allocation.results[0]).sinks)
+        reads = [user for user in users if _is_in_front(user, loop) and user.results]
+        users = (user for user, _, _ in _Followed(reads, loop).others)
         if any(user.name == MMA and is_inside(user, loop) for user in users):
             found.append(allocation)
     return found
@@ -164,7 +164,7 @@ def held_tile(allocation: ir.Operation, loop: ir.Operation) -> HeldTile:
     if not any(each.name == _BARRIER for each in operations_of(body)):
         raise Refusal("the loop has no barrier that keeps the reads in it", loop.location)
     followed = _Followed(reads, loop)
-    for user, _, _ in followed.ends:
+    for user, _, _ in followed.others:
         if user.name != MMA or user.block != body:
             where = "in the loop" if is_inside(user, loop) else "outside of the loop"
             raise Refusal(f"what is read is used by {user.name} {where}", user.location)
@@ -174,7 +174,7 @@ def held_tile(allocation: ir.Operation, loop: ir.Operation) -> HeldTile:
         allocation,
         tuple(sorted(reads, key=order.__getitem__)),
         tuple(sorted(followed.moves, key=order.__getitem__)),
-        tuple(dict.fromkeys(value for _, value, _ in followed.ends)),
+        tuple(dict.fromkeys(value for _, value, _ in followed.others)),
         _scaling(followed, writes),
     )
 
@@ -185,14 +185,14 @@ class _Followed:
     Attributes:
         moves: the operations before the loop that move their elements.
         products: those before the loop that multiply them by a constant.
-        ends: all other operations that take what these make, each with the value and with whether
+        others: all other operations that take what these make, each with the value and with whether
             that has been multiplied.
     """
 
     def __init__(self, reads: Iterable[ir.Operation], loop: ir.Operation) -> None:
         self.moves: dict[ir.Operation, None] = {}
         self.products: dict[ir.Operation, None] = {}
-        self.ends: list[tuple[ir.Operation, ir.Value, bool]] = []
+        self.others: list[tuple[ir.Operation, ir.Value, bool]] = []
         pending = [(read.results[0], False) for read in reads]
         seen = {*pending}
         while pending:
@@ -207,7 +207,7 @@ class _Followed:
                     self.products[user] = None
                     state = True
                 else:
-                    self.ends.append((user, value, multiplied))
+                    self.others.append((user, value, multiplied))
                     continue
                 new = {(each, state) for each in user.results} - seen
                 seen |= new
@@ -259,11 +259,11 @@ def _accesses(allocation: ir.Operation) -> tuple[list[ir.Operation], list[ir.Ope
         raise Refusal("a value may be this memory or another")
     reads: list[ir.Operation] = []
     writes: list[ir.Operation] = []
-    for end in reach.ends:
-        row = access_row(end.user)
-        if row is None or row.kind is None or row.buffer_operand(end.user) != end.number:
-            raise Refusal(f"it is used by {end.user.name}", end.user.location)
-        (reads if row.kind is AccessKind.READ else writes).append(end.user)
+    for sink in reach.sinks:
+        user, row = sink.user, access_row(sink.user)
+        if row is None or row.kind is None or row.buffer_operand(user) != sink.number:
+            raise Refusal(f"it is used by {user.name}", user.location)
+        (reads if row.kind is AccessKind.READ else writes).append(user)
     return reads, writes
 
 
@@ -283,7 +283,7 @@ def _scaling(followed: _Followed, stores: Sequence[ir.Operation]) -> Scaling | N
     if not products:
         return None
     first = products[0]
-    if not all(multiplied for _, _, multiplied in followed.ends):
+    if not all(multiplied for _, _, multiplied in followed.others):
         raise Refusal("only a part of what is read is multiplied", first.location)
     number, attributes = _number_in(first), attributes_of(first)
     assert number is not None

@@ -47,7 +47,7 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
     whole_element_bits,
 )
-from ...dialect_utils.memory.stretches import takes_no_memref
+from ...dialect_utils.memory.store_free_segments import takes_no_memref
 from ...dialect_utils.operations import (
     defining_operation,
     is_inside,

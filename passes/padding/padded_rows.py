@@ -78,7 +78,7 @@ def elements_of_bits(allocation: ir.Operation, padding_bits: int) -> int:
 
 def needed_alignment(allocation: ir.Operation) -> int:
     """Returns bytes of which the addresses of everything that accesses it must be multiples."""
-    return lcm(*(required_alignment(use.user) for use in reach_of(allocation.results[0]).ends))
+    return lcm(*(required_alignment(use.user) for use in reach_of(allocation.results[0]).sinks))
 
 
 def aligned_padding(allocation: ir.Operation, padding_elements: int) -> int:
@@ -101,7 +101,7 @@ def check_aligned_rows(allocation: ir.Operation, padding_elements: int) -> None:
     if prod(type_of(allocation).shape[:-1]) == 1:
         return
     moved = padding_elements * bits_of_element(allocation) // 8
-    for use in reach_of(allocation.results[0]).ends:
+    for use in reach_of(allocation.results[0]).sinks:
         check_moved(use.user, moved)
 
 

@@ -152,7 +152,7 @@ def _group(connected: Connected, position: Mapping[ir.Operation, int]) -> Buffer
     for value in connected.values:
         if not is_memref(value):
             group.blame(Refusal(f"{value.type} is not a memref"))
-    for use in connected.ends:
+    for use in connected.sinks:
         if _is_flat_access(use):
             group.accesses.append(BufferAccess(use.user, use.buffer, use.number))
         else:
@@ -240,7 +240,7 @@ def _chains_apart(values: Iterable[ir.Value]) -> dict[ir.Value, Chain] | None:
 
 def _leaves_hints_apart(use: Use) -> bool:
     """Returns whether a use of a hinted value is an access, or has a chain that is known."""
-    if use.is_end:
+    if use.is_sink:
         return _is_flat_access(use)
     return is_hint(use.user) or (use.is_view and _keeps_indices(use.user))
 

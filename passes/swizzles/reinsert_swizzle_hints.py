@@ -220,7 +220,7 @@ def _plan_frames(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Ind
     allocation = defining_operation(allocated)
     assert allocation is not None
     _check_permuted(allocation, _check_frames(allocated, reach, swizzles, bits))
-    return _Plan(allocation, swizzles.attributes, reach.ends)
+    return _Plan(allocation, swizzles.attributes, reach.sinks)
 
 
 def _check_permuted(allocation: ir.Operation, elements: int | None) -> None:
@@ -247,7 +247,7 @@ def _check_frames(
     """
     frame: int | None = None
     anew = _begin_anew(allocated, reach, swizzles, bits)
-    for use in reach.ends:
+    for use in reach.sinks:
         user, base = use.user, use.buffer
         gathers = user.name == GATHER
         row = access_row(user)
@@ -278,7 +278,7 @@ def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Inde
         return False
     period = chain_period(swizzles.chain)
     try:
-        starts = [start_offsets(use.buffer, bits)[allocated] for use in reach.ends]
+        starts = [start_offsets(use.buffer, bits)[allocated] for use in reach.sinks]
     except Refusal:
         return False
     return all(start.is_multiple_of(period) for start in starts)

@@ -167,7 +167,7 @@ def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
         left = [each for each in left if each not in members]
         carried = chain.from_iterable(use.becomes for use in flow.edges if use.is_carried)
         views = tuple(use.user for use in flow.edges if use.is_view)
-        users = tuple(use.user for use in flow.ends)
+        users = tuple(use.user for use in flow.sinks)
         groups.append(_Group(members, tuple(dict.fromkeys(carried)), views, users))
     return groups
 

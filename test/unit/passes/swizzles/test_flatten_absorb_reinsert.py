@@ -209,7 +209,7 @@ def test_loop_carried_buffers_start_at_multiples_of_their_size(context: ir.Conte
     assert starts == {allocation.results[0]: Congruence(256, 0)}
     reach = reach_of(allocation.results[0])
     assert set(reach.joins) == {carried, loop.results[0]}
-    assert [use.user.name for use in reach.ends] == ["memref.load"]
+    assert [use.user.name for use in reach.sinks] == ["memref.load"]
     run(function, ReinsertSwizzleHints())
     (load,) = operations(function, "memref.load")
     assert load.operands[0].owner.operation.name == "memref.expand_shape"

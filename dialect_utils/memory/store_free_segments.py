@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stretches of a block in which loads may move, because nothing in them writes memory."""
+"""Segments of a block in which loads may move, because nothing in them writes memory."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _PURE = frozenset({MMA, "gpu.lane_id", "gpu.shuffle", "gpu.thread_id", "iree_cod
 
 
 Place = tuple[int, int]
-"""The number of a stretch, and the place of an operation in a function."""
+"""The number of a segment, and the place of an operation in a function."""
 
 
-def stretches(block: ir.Block) -> Iterator[list[ir.Operation]]:
-    """Yields the operations of a block in stretches without a store or a barrier.
+def store_free_segments(block: ir.Block) -> Iterator[list[ir.Operation]]:
+    """Yields the operations of a block in segments without a store or a barrier.
 
-    A load in a stretch reads the same wherever in it the load stands. What is not known to leave
-    memory alone ends a stretch.
+    A load in a segment reads the same wherever in it the load stands. What is not known to leave
+    memory alone ends a segment.
     """
-    stretch: list[ir.Operation] = []
+    segment: list[ir.Operation] = []
     known: dict[str, bool | None] = {}
     for operation in operations_of(block):
         if _leaves_memory_alone(operation, operation.name, known):
-            stretch.append(operation)
-        elif stretch:
-            yield stretch
-            stretch = []
-    if stretch:
-        yield stretch
+            segment.append(operation)
+        elif segment:
+            yield segment
+            segment = []
+    if segment:
+        yield segment
 
 
-def places_in_stretches(
+def places_in_segments(
     operations: Sequence[ir.Operation], names: Container[str]
 ) -> dict[ir.Operation, Place]:
-    """Returns the places of the operations that have certain names, and the stretches they are in.
+    """Returns the places of the operations that have certain names, and the segments they are in.
 
     Args:
         operations: all of a function, in the order of its text.
@@ -69,7 +69,7 @@ def places_in_stretches(
 
 
 def _leaves_memory_alone(operation: ir.Operation, name: str, known: dict[str, bool | None]) -> bool:
-    """Returns whether an operation writes no memory and ends no stretch.
+    """Returns whether an operation writes no memory and ends no segment.
 
     Args:
         name: its name.

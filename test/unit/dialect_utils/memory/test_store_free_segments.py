@@ -7,7 +7,10 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.dialect_utils.memory.stretches import places_in_stretches, stretches
+from bankwise.dialect_utils.memory.store_free_segments import (
+    places_in_segments,
+    store_free_segments,
+)
 from bankwise.dialect_utils.operations import operations_in
 
 LOAD = "memref.load %m[%i] : memref<8xf32>"
@@ -29,7 +32,7 @@ LOAD = "memref.load %m[%i] : memref<8xf32>"
         (f"scf.if %b {{ %x = {LOAD} }}", False),
     ],
 )
-def test_loads_share_a_stretch_where_nothing_between_may_write(between: str, is_one: bool) -> None:
+def test_loads_share_a_segment_where_nothing_between_may_write(between: str, is_one: bool) -> None:
     text = f"""
       func.func private @g()
       func.func @f(%m: memref<8xf32>, %i: index, %f: f32, %b: i1, %w: vector<2xf32>) {{
@@ -42,11 +45,9 @@ def test_loads_share_a_stretch_where_nothing_between_may_write(between: str, is_
         module = ir.Module.parse(text)
         operations = operations_in(module.operation)
         loads = [each for each in operations if each.name == "memref.load"]
-        numbers = [
-            number for number, _ in places_in_stretches(operations, {"memref.load"}).values()
-        ]
-        parts = list(stretches(loads[0].block))
-        # The load of a region shares a stretch with none outside it.
+        numbers = [number for number, _ in places_in_segments(operations, {"memref.load"}).values()]
+        parts = list(store_free_segments(loads[0].block))
+        # The load of a region shares a segment with none outside it.
         assert (len({*numbers}) == 1) == is_one
         assert len({*numbers}) == (1 if is_one else 3 if len(loads) == 3 else 2)
         assert [loads[0] in part and loads[-1] in part for part in parts].count(True) == is_one
