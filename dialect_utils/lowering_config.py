@@ -12,14 +12,14 @@ function how it is launched:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from .diagnostics import Refusal
-from .operations import operations_in
+from .operations import attributes_of, operations_in
 
 CONFIG = "lowering_config"
 TRANSLATION_INFO = "translation_info"
@@ -128,6 +128,31 @@ def roots_in(function: ir.Operation) -> list[ir.Operation]:
         for operation in operations_in(function)
         if CONFIG in operation.attributes and _tiles_workgroups(operation.attributes[CONFIG])
     ]
+
+
+def multiplies_by_mma_sync(function: ir.Operation) -> bool:
+    """Returns whether the configuration of an operation asks for the `mma.sync` of NVIDIA GPUs."""
+    return any(
+        _MMA_SYNC in str(kind)
+        for operation in operations_in(function)
+        for attribute in attributes_of(operation).values()
+        for kind in _instructions_in(attribute)
+    )
+
+
+_MMA_SYNC = "NV_MMA_SYNC"
+"""What the names of these instructions have in common; their attribute has only a text for it."""
+
+
+def _instructions_in(attribute: ir.Attribute) -> Iterator[ir.Attribute]:
+    """Yields the kinds of matrix instructions that an attribute names, at any depth."""
+    if isinstance(attribute, ir.DictAttr):
+        for each in attribute:
+            yield from _instructions_in(each.attr)
+    elif isinstance(attribute, iree_gpu.LoweringConfigAttr):
+        yield from _instructions_in(attribute.attributes)
+    elif isinstance(attribute, _MMA_KINDS):
+        yield attribute
 
 
 def _tiles_workgroups(config: ir.Attribute) -> bool:

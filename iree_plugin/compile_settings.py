@@ -14,7 +14,7 @@ MITIGATIONS = {
     "stock": "what iree-compile does",
 }
 """How bank conflicts can be dealt with, as the tools' helps say it. What each mode splices into the
-codegen pipelines stands in `mitigation.MODES`."""
+codegen pipelines stands in `mitigation.STEPS`."""
 
 LEVELS = {
     "layout": "the memory layouts of tiles only",
@@ -22,7 +22,8 @@ LEVELS = {
     "fast": "the order of sums and the form of exponentials too: outputs are right to rounding",
 }
 """What a compile may change besides the layouts in memory, as the tools' helps say it. The levels
-are those of the mitigations `auto` and `swizzle`; the others change no register layout."""
+are those of the mitigations `auto` and `swizzle`; the others change no register layout. Each level
+does what the ones before it do."""
 
 RETILE = {
     "auto": "where the prediction was compared with measured times: sm_80 (default)",

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each mitigation splices into a codegen pipeline.
+"""What each mitigation and level splices into a codegen pipeline: one table of steps.
 
-`compile_settings.MITIGATIONS` says in a line what each mode is for; `MODES` below lists what it
-changes in the pipelines of VectorDistribute, TileAndFuse and lowered functions. A new mode is one
-entry in each.
+`compile_settings` says in a line what each mitigation and each level is for. A row of `STEPS` says
+where a pass goes, and which of them it is part of. The edits of a mode follow from the table, and
+so does what an earlier pass has to know of later ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from iree.compiler import ir
 
-from ..dialect_utils.operations import attributes_of, operations_in
+from ..dialect_utils.lowering_config import multiplies_by_mma_sync
 from ..passes.accesses.align_lds_accesses import AlignLdsAccesses
 from ..passes.accesses.join_lds_accesses import JoinLdsAccesses
 from ..passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
@@ -38,9 +39,9 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.transpose_products import TransposeProducts
-from .compile_settings import Mode
+from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
-from .recording import RESOLVE_SWIZZLE_HINTS
+from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
@@ -52,43 +53,243 @@ _LOWER_GPU_OPS = "iree-gpu-lower-ops"
 _VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
 _ABSORB = "iree-codegen-absorb-swizzle-hint-to-alloc"
 _REINSERT = "iree-codegen-reinsert-swizzle-hints"
+_MAY_BE_MISSING = (STOCK_PAD_PASS, _ABSORB)
+"""A kernel may have the padding switched off, and only pipelines that prefetch stow hints."""
 
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
 _TILE_AND_FUSE = frozenset({"TileAndFuse"})
 _LOWERED = frozenset({LOWERED})
-_EVERY = CODEGEN_PIPELINES | _LOWERED
+
+_AUTO, _SWIZZLE, _PAD, _NONE = (frozenset({name}) for name in ("auto", "swizzle", "pad", "none"))
+_SWIZZLING = frozenset(LEVELLED)
 
 
 @dataclass(frozen=True)
-class Level:
-    """What a mode that swizzles may do besides.
+class Place:
+    """Where passes go in the pipelines of some kinds."""
+
+    position: Position
+    anchor: str
+    pipelines: frozenset[str] = CODEGEN_PIPELINES
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the options of a pass depend on.
 
     Attributes:
-        tiling: chooses the tile of a workgroup, before all other passes; None leaves it to stock.
-        configuring: passes on the configured function, before its pipeline runs.
-        renaming: passes that change the register layouts of vectors, right before memory layouts
-            are chosen.
-        products: passes that change those of matrix products whose lanes are known already.
-        lowering: passes on what these leave, before vectors are lowered.
-        matrices: whether operands of `mma.sync` are read by `ldmatrix`, which gives each lane what
-            it needs; then nothing is renamed.
-        summing: passes in the place of `renaming` in functions whose operands are read so.
-        tiles: passes on tiles whose layouts are resolved.
-        arithmetic: passes on flat vectors, before IREE expands their arithmetic.
+        mode: the mode of the compile.
+        stock_pads: whether the pipeline pads allocations, unless something takes the place of that.
     """
 
-    tiling: Retile | None = None
-    configuring: tuple[FunctionPass, ...] = ()
-    renaming: tuple[FunctionPass, ...] = ()
-    products: tuple[FunctionPass, ...] = ()
-    lowering: tuple[FunctionPass, ...] = ()
-    matrices: bool = False
-    summing: tuple[FunctionPass, ...] = ()
-    tiles: tuple[FunctionPass, ...] = ()
-    arithmetic: tuple[FunctionPass, ...] = ()
+    mode: Mode
+    stock_pads: bool
+
+    def runs(self, kind: type[FunctionPass]) -> bool:
+        """Returns whether a pass of this kind is part of the mode."""
+        return any(step.kind is kind for step in _steps_of(self.mode))
+
+    @property
+    def is_fast(self) -> bool:
+        """Returns whether outputs need only be right to rounding."""
+        return self.mode.level == "fast"
+
+
+Options = Callable[[Setting], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass, where it goes, and when.
+
+    Attributes:
+        place: where it goes; steps of the same place run in the order of the table.
+        kind: the class of the pass. None puts nothing in the place of the anchor.
+        options: the fields of the pass that do not have their usual values, or a function that
+            returns them; None for no pass.
+        mitigations: those that it is part of.
+        since: the first level that it is part of; it is part of the later ones too.
+        by_mma_sync: whether it is for functions that multiply by `mma.sync`, or for all others.
+            None says for all. Where no step of a mode is for the former, they count as others.
+        stock_pads: whether it is for pipelines that pad allocations, or for those that do not. None
+            says for both.
+        optional: whether a function can do without it in all modes. In the mode `auto` it can do
+            without any of them; what other modes are asked for by name is done, or is an error.
+    """
+
+    place: Place
+    kind: type[FunctionPass] | None
+    options: Options | Mapping[str, Any] = field(default_factory=dict)
+    mitigations: frozenset[str] = _SWIZZLING
+    since: str = "layout"
+    by_mma_sync: bool | None = None
+    stock_pads: bool | None = None
+    optional: bool = False
+
+    def edits(self, mode: Mode, *, tells_apart: bool) -> Iterator[PipelineEdit]:
+        """Yields the edits that make the step.
+
+        Args:
+            tells_apart: whether functions that multiply by `mma.sync` have steps of their own.
+        """
+        only = _ONLY[self.by_mma_sync] if tells_apart else None
+        settings = [
+            Setting(mode, pads) for pads in (True, False) if self.stock_pads in (None, pads)
+        ]
+        made = {each.stock_pads: self._passes(each) for each in settings}
+        depends = len({*made.values()}) > 1 or len(made) == 1
+        for pads, passes in made.items() if depends else [*made.items()][:1]:
+            if passes is not None:
+                yield PipelineEdit(
+                    self.place.anchor,
+                    self.place.position,
+                    passes,
+                    self.place.pipelines,
+                    required=self.place.anchor not in _MAY_BE_MISSING,
+                    beside=STOCK_PAD_PASS if depends and pads else "",
+                    without=STOCK_PAD_PASS if depends and not pads else "",
+                    only=only,
+                    optional=self.optional or mode.mitigation == "auto",
+                )
+
+    def _passes(self, setting: Setting) -> tuple[FunctionPass, ...] | None:
+        """Returns what goes to the place; None where the place stays as it is."""
+        if self.kind is None:
+            return ()
+        options = self.options(setting) if callable(self.options) else self.options
+        return None if options is None else (self.kind(**options),)
+
+
+def _multiplies_otherwise(function: ir.Operation) -> bool:
+    return not multiplies_by_mma_sync(function)
+
+
+_ONLY = {True: multiplies_by_mma_sync, False: _multiplies_otherwise, None: None}
+
+
+def _retile(setting: Setting) -> dict[str, Any] | None:
+    if setting.mode.retile == "off":
+        return None
+    return {
+        "mode": RetileMode(setting.mode.retile),
+        "other_keys": setting.is_fast,
+        "overlap": setting.runs(OverlapCopies),
+        "reloads": setting.runs(ReloadOperands),
+        "native_exponentials": setting.runs(NativeExp2),
+    }
+
+
+def _reductions(setting: Setting) -> dict[str, Any]:
+    return {"reductions": setting.is_fast}
+
+
+def _padding(setting: Setting) -> dict[str, Any]:
+    return {"defer_to_padding": setting.mode.mitigation == "auto" and setting.stock_pads}
+
+
+def _early(setting: Setting) -> dict[str, Any]:
+    return {**_padding(setting), "share_addresses": setting.runs(RenameContractions)}
+
+
+def _unhinted(setting: Setting) -> dict[str, Any]:
+    return {**_padding(setting), "unhinted_only": True}
+
+
+def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[Step, ...]:
+    """Returns the steps that swizzle the allocations of flat or bufferized vectors."""
+    return (
+        Step(place, JoinLdsAccesses, **when),
+        Step(place, SwizzleLdsAllocs, options, **when),
+        Step(place, FlattenSwizzleHints, **when),
+    )
 
 
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
+_START = Place(_BEFORE, _FIRST)
+_DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
+_VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
+_COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
+# Right before the loop-invariant code motion that precedes the padding.
+_UNROLLED = Place(_AFTER, _UNROLL_LOOPS, _TILE_AND_FUSE)
+_TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, _TILE_AND_FUSE)
+_DISTRIBUTION = Place(_BEFORE, _DISTRIBUTE, _VECTOR_DISTRIBUTE)
+# What distribution allocates, for reductions across subgroups, is there from here on.
+_DISTRIBUTED = Place(_BEFORE, STOCK_PAD_PASS, _VECTOR_DISTRIBUTE)
+_DISTRIBUTED_UNPADDED = Place(_AFTER, _LOWER_GPU_OPS, _VECTOR_DISTRIBUTE)
+_LOWERED_START = Place(_BEFORE, _VECTOR_LOWERING, _LOWERED)
+_STOCK_PAD = Place(_REPLACE, STOCK_PAD_PASS)
+# Vectors are flat, so that addresses are known: for `ldmatrix`, layouts are chosen here.
+_FLAT = Place(_BEFORE, _REINSERT)
+# Alignments are known behind the layouts, and arithmetic is not expanded yet.
+_RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
+
+STEPS: tuple[Step, ...] = (
+    # The compiler may find that it cannot distribute a tile, in all modes.
+    Step(_START, Retile, _retile, since="exact", optional=True),
+    Step(_DISTRIBUTED_START, TransposeProducts, since="fast"),
+    # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
+    Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
+    Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
+    Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
+    Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
+    *_swizzled(_UNROLLED, _early, by_mma_sync=False),
+    Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
+    Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),
+    # The layouts of what is allocated later, and of functions that come lowered.
+    *_swizzled(_DISTRIBUTED, _unhinted, by_mma_sync=False, stock_pads=True),
+    *_swizzled(_DISTRIBUTED_UNPADDED, _unhinted, by_mma_sync=False, stock_pads=False),
+    *_swizzled(_LOWERED_START, by_mma_sync=False),
+    Step(_LOWERED_START, PadUnhintedAllocs, mitigations=_PAD),
+    # In the place of stock's padding.
+    Step(_STOCK_PAD, PadUnhintedAllocs, mitigations=_AUTO | _PAD, by_mma_sync=False),
+    Step(_STOCK_PAD, WarnUnhintedAllocs, mitigations=_SWIZZLE, by_mma_sync=False),
+    Step(_STOCK_PAD, None, mitigations=_NONE),
+    Step(_STOCK_PAD, None, since="exact", by_mma_sync=True),
+    # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
+    Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),
+    *_swizzled(_FLAT, since="exact", by_mma_sync=True),
+    Step(_FLAT, PadUnhintedAllocs, {}, _AUTO, since="exact", by_mma_sync=True, stock_pads=True),
+    Step(_FLAT, WarnUnhintedAllocs, {}, _SWIZZLE, since="exact", by_mma_sync=True),
+    # Hints are treated in the place of stock's passes.
+    Step(Place(_REPLACE, _ABSORB, _VECTOR_DISTRIBUTE), AbsorbSwizzleHints),
+    Step(Place(_REPLACE, _REINSERT, _VECTOR_DISTRIBUTE | _LOWERED), ReinsertSwizzleHints),
+    Step(Place(_REPLACE, _RESOLVE, _VECTOR_DISTRIBUTE), ResolveSwizzleHints, {"one_layout": True}),
+    # Hints in a lowered function are its writer's: stock would drop some that are sound.
+    Step(Place(_REPLACE, _RESOLVE, _LOWERED), ResolveSwizzleHints),
+    # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
+    Step(Place(_BEFORE, _ABSORB, _TILE_AND_FUSE), AbsorbSwizzleHints, {"only_own": True}),
+    Step(Place(_BEFORE, _REINSERT, _TILE_AND_FUSE), ReinsertSwizzleHints, {"only_own": True}),
+    Step(
+        Place(_BEFORE, _RESOLVE, _TILE_AND_FUSE),
+        ResolveSwizzleHints,
+        {"only_own": True, "one_layout": True},
+    ),
+    # What is done to tiles whose layouts are resolved, and to flat vectors.
+    Step(_RESOLVED, AlignLdsAccesses, mitigations=_SWIZZLING | _PAD),
+    Step(_RESOLVED, OverlapCopies, since="exact"),
+    Step(_RESOLVED, ReloadOperands, since="exact"),
+    Step(_RESOLVED, OrderProducts, since="exact"),
+    Step(_RESOLVED, NativeExp2, since="fast"),
+    Step(_RESOLVED, NativeBf16, since="fast"),
+)
+"""The steps of all modes. An earlier one stands before a later one of the same place."""
+
+
+def _steps_of(mode: Mode) -> list[Step]:
+    """Returns the steps of a mode.
+
+    Raises:
+        KeyError: a part of the mode does not exist.
+    """
+    ranks = {level: rank for rank, level in enumerate(LEVELS)}
+    if mode.mitigation not in MITIGATIONS:
+        raise KeyError(mode.mitigation)
+    reached = ranks[mode.level]
+    return [
+        step
+        for step in STEPS
+        if mode.mitigation in step.mitigations and ranks[step.since] <= reached
+    ]
 
 
 def mitigation_edits(mode: Mode) -> list[PipelineEdit]:
@@ -97,14 +298,15 @@ def mitigation_edits(mode: Mode) -> list[PipelineEdit]:
     Raises:
         KeyError: a part of the mode does not exist.
     """
-    level = _LEVELS[mode.level]
-    return list(MODES[mode.mitigation](replace(level, tiling=_tiling(level, mode.retile))))
-
-
-def _tiling(level: Level, retile: str) -> Retile | None:
-    if level.tiling is None or retile == "off":
-        return None
-    return replace(level.tiling, mode=RetileMode(retile))
+    steps = _steps_of(mode)
+    tells_apart = any(step.by_mma_sync for step in steps)
+    before, after, instead = (
+        [each for each in steps if each.place.position is position]
+        for position in (_BEFORE, _AFTER, _REPLACE)
+    )
+    # Each edit puts its passes next to the anchor, which has to be there still.
+    made = (*before, *reversed(after), *instead)
+    return [edit for step in made for edit in step.edits(mode, tells_apart=tells_apart)]
 
 
 def verifying_edits() -> list[PipelineEdit]:
@@ -112,262 +314,5 @@ def verifying_edits() -> list[PipelineEdit]:
 
     They look at the resolved offsets, which go to the backend as they are.
     """
-    return [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, VerifyLdsConflicts())]
-
-
-def _edit(
-    pipelines: frozenset[str],
-    position: Position,
-    anchor: str,
-    *passes: FunctionPass,
-    required: bool = True,
-    beside: str = "",
-    without: str = "",
-) -> PipelineEdit:
-    return PipelineEdit(
-        anchor, position, passes, pipelines, required=required, beside=beside, without=without
-    )
-
-
-def _auto(level: Level) -> list[PipelineEdit]:
-    usual = [
-        *_products(level),
-        # A kernel may have the padding switched off; then nothing can be left to it.
-        *_swizzled_early(level, defer_to_padding=True, beside=STOCK_PAD_PASS),
-        *_swizzled_early(level, defer_to_padding=False, without=STOCK_PAD_PASS),
-        *_swizzled_late(defer_to_padding=True),
-        *_instead_of_padding(PadUnhintedAllocs()),
-    ]
-    late = (SwizzleLdsAllocs(defer_to_padding=True), FlattenSwizzleHints(), PadUnhintedAllocs())
-    matrices = [
-        *_read_as_matrices(level, *late, beside=STOCK_PAD_PASS),
-        *_read_as_matrices(
-            level, SwizzleLdsAllocs(), FlattenSwizzleHints(), without=STOCK_PAD_PASS
-        ),
-    ]
-    edits = [
-        *_around_layouts(level),
-        *_by_operands(level, usual, matrices),
-        *_hints_resolved(),
-    ]
-    # What the other modes are asked for by name is done, or is an error.
-    return [replace(edit, optional=True) for edit in edits]
-
-
-def _swizzle(level: Level) -> list[PipelineEdit]:
-    usual = [
-        *_products(level),
-        *_swizzled_early(level, defer_to_padding=False),
-        *_swizzled_late(defer_to_padding=False),
-        *_instead_of_padding(WarnUnhintedAllocs()),
-    ]
-    late = (SwizzleLdsAllocs(), FlattenSwizzleHints(), WarnUnhintedAllocs())
-    matrices = _read_as_matrices(level, *late)
-    return [
-        *_around_layouts(level),
-        *_by_operands(level, usual, matrices),
-        *_hints_resolved(),
-    ]
-
-
-def _pad(level: Level) -> list[PipelineEdit]:
-    return [
-        *_around_layouts(Level()),
-        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, PadUnhintedAllocs()),
-        *_instead_of_padding(PadUnhintedAllocs()),
-    ]
-
-
-MODES: dict[str, Callable[[Level], Sequence[PipelineEdit]]] = {
-    "auto": _auto,
-    "swizzle": _swizzle,
-    "pad": _pad,
-    "none": lambda level: _instead_of_padding(),
-    "stock": lambda level: [],
-}
-"""The edits of every mode, in the order in which they are made. The modes that swizzle get what
-else the level lets them do."""
-
-_LEVELS: dict[str, Level] = {
-    "layout": Level(),
-    "exact": Level(
-        tiling=Retile(),
-        renaming=(RenameRegisters(),),
-        products=(RenameContractions(),),
-        lowering=(TransposeBytes(),),
-        tiles=(OverlapCopies(), ReloadOperands(), OrderProducts()),
-        matrices=True,
-    ),
-    "fast": Level(
-        Retile(other_keys=True, native_exponentials=True),
-        (TransposeProducts(),),
-        (RenameRegisters(reductions=True), DeferLaneSums()),
-        (RenameContractions(reductions=True),),
-        (TransposeBytes(),),
-        matrices=True,
-        summing=(DeferLaneSums(),),
-        tiles=(OverlapCopies(), ReloadOperands(), OrderProducts()),
-        arithmetic=(NativeExp2(), NativeBf16()),
-    ),
-}
-"""What every level of `compile_settings.LEVELS` does before tiles are swizzled."""
-
-
-# What the modes are made of.
-
-
-def _by_operands(
-    level: Level, usual: Sequence[PipelineEdit], matrices: Sequence[PipelineEdit]
-) -> list[PipelineEdit]:
-    """Returns edits for functions that multiply by `mma.sync`, and edits for all others."""
-    if not level.matrices:
-        return list(usual)
-    return [
-        *(replace(edit, only=_multiplies_otherwise) for edit in usual),
-        *(replace(edit, only=_multiplies_in_warps) for edit in matrices),
-        *(replace(edit, only=_multiplies_in_warps) for edit in _instead_of_padding()),
-    ]
-
-
-_WARP_PRODUCT = "NV_MMA_SYNC"
-
-
-def _multiplies_in_warps(function: ir.Operation) -> bool:
-    """Returns whether the configuration of an operation asks for `mma.sync`."""
-    return any(
-        _WARP_PRODUCT in str(attribute)
-        for operation in operations_in(function)
-        for attribute in attributes_of(operation).values()
-    )
-
-
-def _multiplies_otherwise(function: ir.Operation) -> bool:
-    return not _multiplies_in_warps(function)
-
-
-def _read_as_matrices(
-    level: Level, *swizzle: FunctionPass, beside: str = "", without: str = ""
-) -> list[PipelineEdit]:
-    """Returns edits that let `ldmatrix` read operands, and choose memory layouts for that.
-
-    Addresses are known where vectors are flat: layouts are chosen there, and not early.
-    """
-    edits = [
-        _edit(
-            CODEGEN_PIPELINES,
-            _BEFORE,
-            _REINSERT,
-            FormLdmatrix(),
-            JoinLdsAccesses(),
-            *swizzle,
-            beside=beside,
-            without=without,
-        )
-    ]
-    if level.summing:
-        edits.append(
-            _edit(
-                _VECTOR_DISTRIBUTE,
-                _AFTER,
-                _VECTOR_ALLOC,
-                *level.summing,
-                beside=beside,
-                without=without,
-            )
-        )
-    return edits
-
-
-def _products(level: Level) -> list[PipelineEdit]:
-    places = (
-        (_TILE_AND_FUSE, _AFTER, _VECTORIZE_COPIES, level.products),
-        (_TILE_AND_FUSE, _BEFORE, _VECTOR_LOWERING, level.lowering),
-    )
-    return [
-        _edit(pipelines, position, anchor, *passes)
-        for pipelines, position, anchor, passes in places
-        if passes
-    ]
-
-
-def _around_layouts(level: Level) -> list[PipelineEdit]:
-    """Returns the edits before and behind all layouts, the same for all functions.
-
-    They are made while the passes beside which they stand are there. Behind the layouts, alignments
-    are known, and arithmetic is not expanded yet.
-    """
-    last = (AlignLdsAccesses(), *level.tiles, *level.arithmetic)
-    edits = [_edit(_EVERY, _AFTER, RESOLVE_SWIZZLE_HINTS, *last)]
-    if level.tiling is not None:
-        edit = _edit(CODEGEN_PIPELINES, _BEFORE, _FIRST, level.tiling)
-        # The compiler may find that it cannot distribute a tile, in all modes.
-        edits.append(replace(edit, optional=True))
-    if level.configuring:
-        edits.append(_edit(_VECTOR_DISTRIBUTE, _BEFORE, _FIRST, *level.configuring))
-    return edits
-
-
-def _instead_of_padding(*passes: FunctionPass) -> list[PipelineEdit]:
-    return [_edit(CODEGEN_PIPELINES, _REPLACE, STOCK_PAD_PASS, *passes, required=False)]
-
-
-def _swizzled_early(
-    level: Level, *, defer_to_padding: bool, beside: str = "", without: str = ""
-) -> list[PipelineEdit]:
-    """Returns edits that swizzle what a pipeline allocates at first, before it prefetches.
-
-    `beside` and `without` are those of the edits.
-    """
-    hint = HintVectorAllocs(defer_to_padding=defer_to_padding)
-    # Right before the loop-invariant code motion that precedes the padding.
-    swizzle = (
-        JoinLdsAccesses(),
-        SwizzleLdsAllocs(defer_to_padding=defer_to_padding, share_addresses=bool(level.products)),
-        FlattenSwizzleHints(),
-    )
-    return [
-        _edit(
-            _VECTOR_DISTRIBUTE,
-            _AFTER,
-            _VECTOR_ALLOC,
-            *(*level.renaming, hint),
-            beside=beside,
-            without=without,
-        ),
-        _edit(_TILE_AND_FUSE, _AFTER, _UNROLL_LOOPS, *swizzle, beside=beside, without=without),
-    ]
-
-
-def _swizzled_late(*, defer_to_padding: bool) -> list[PipelineEdit]:
-    """Returns edits that swizzle what distribution allocates, for reductions across subgroups, and
-    the LDS of functions that come lowered."""
-    join, flatten = JoinLdsAccesses(), FlattenSwizzleHints()
-    late = SwizzleLdsAllocs(defer_to_padding=defer_to_padding, unhinted_only=True)
-    last = SwizzleLdsAllocs(unhinted_only=True)
-    return [
-        _edit(_VECTOR_DISTRIBUTE, _BEFORE, _DISTRIBUTE, flatten),
-        _edit(_VECTOR_DISTRIBUTE, _BEFORE, STOCK_PAD_PASS, join, late, flatten, required=False),
-        _edit(
-            _VECTOR_DISTRIBUTE, _AFTER, _LOWER_GPU_OPS, join, last, flatten, without=STOCK_PAD_PASS
-        ),
-        _edit(_LOWERED, _BEFORE, _VECTOR_LOWERING, join, SwizzleLdsAllocs(), flatten),
-    ]
-
-
-def _hints_resolved() -> list[PipelineEdit]:
-    """Returns the edits that treat hints: in place of stock's passes, or before them where
-    hints may be stock's own."""
-    resolve = ResolveSwizzleHints(one_layout=True)
-    resolve_own = ResolveSwizzleHints(only_own=True, one_layout=True)
-    return [
-        # Only pipelines that prefetch stow hints on allocations.
-        _edit(_VECTOR_DISTRIBUTE, _REPLACE, _ABSORB, AbsorbSwizzleHints(), required=False),
-        _edit(_VECTOR_DISTRIBUTE | _LOWERED, _REPLACE, _REINSERT, ReinsertSwizzleHints()),
-        _edit(_VECTOR_DISTRIBUTE, _REPLACE, RESOLVE_SWIZZLE_HINTS, resolve),
-        # Hints in a lowered function are its writer's: stock would drop some that are sound.
-        _edit(_LOWERED, _REPLACE, RESOLVE_SWIZZLE_HINTS, ResolveSwizzleHints()),
-        # Here hints may be stock's own, for direct loads to LDS: stock's passes stay for them.
-        _edit(_TILE_AND_FUSE, _BEFORE, _ABSORB, AbsorbSwizzleHints(only_own=True), required=False),
-        _edit(_TILE_AND_FUSE, _BEFORE, _REINSERT, ReinsertSwizzleHints(only_own=True)),
-        _edit(_TILE_AND_FUSE, _BEFORE, RESOLVE_SWIZZLE_HINTS, resolve_own),
-    ]
+    place, verify = _RESOLVED, VerifyLdsConflicts()
+    return [PipelineEdit.after(place.anchor, verify, pipelines=place.pipelines, required=True)]

@@ -11,7 +11,7 @@ point names a callable without arguments that returns an iterable of `PipelineEd
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -107,8 +107,11 @@ class PipelineEdit:
         """Puts `passes` in the place of the pass named `anchor`."""
         return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
 
-    def fits(self, names: Collection[str]) -> bool:
-        """Returns whether the edit is made in a pipeline of passes with these names."""
+    def fits(self, stages: Sequence[Sequence[PipelineStep]]) -> bool:
+        """Returns whether the edit is made in a pipeline of these stages."""
+        if not self.beside and not self.without:
+            return True
+        names = {step.name for stage in stages for step in stage}
         return (not self.beside or self.beside in names) and self.without not in names
 
     def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:

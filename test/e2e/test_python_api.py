@@ -9,8 +9,10 @@ import pytest
 from iree.compiler import ir
 
 import bankwise
+from bankwise.iree_plugin import mitigation
 from bankwise.iree_plugin.compile_settings import MITIGATIONS
-from bankwise.iree_plugin.mitigation import MODES, STOCK_PAD_PASS
+from bankwise.iree_plugin.mitigation import STEPS, STOCK_PAD_PASS, Place, Step
+from bankwise.iree_plugin.pipeline_edit import Position
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.module_run import RunSettings
@@ -162,8 +164,9 @@ def test_a_mistake_in_a_pass_is_an_error_with_its_place() -> None:
 
 
 def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    edit = bankwise.PipelineEdit.replace(STOCK_PAD_PASS, Mistaken())
-    monkeypatch.setitem(MODES, "fake", lambda level: [edit])
+    place = Place(Position.REPLACE, STOCK_PAD_PASS)
+    step = Step(place, Mistaken, mitigations=frozenset({"fake"}))
+    monkeypatch.setattr(mitigation, "STEPS", (*STEPS, step))
     monkeypatch.setitem(MITIGATIONS, "fake", "fails")
     with pytest.raises(bankwise.CompileError, match="mistaken raised KeyError"):
         bankwise.compile(ATTENTION, GFX942, "fake")

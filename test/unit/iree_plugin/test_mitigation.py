@@ -8,16 +8,21 @@ from importlib import resources
 
 import pytest
 from iree.compiler import ir
+from iree.compiler.api import Session
 
 from bankwise.iree_plugin.codegen_replay import splice
-from bankwise.iree_plugin.compile_settings import MITIGATIONS, Mode
+from bankwise.iree_plugin.compile_settings import LEVELS, MITIGATIONS, Mode
 from bankwise.iree_plugin.embedding import compiler_version
-from bankwise.iree_plugin.mitigation import MODES, mitigation_edits
+from bankwise.iree_plugin.mitigation import STEPS, mitigation_edits
 from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit
 from bankwise.iree_plugin.recording import Recording, load_recordings
 from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
+from bankwise.passes.fragments.reload_operands import ReloadOperands
+from bankwise.passes.numerics.native_exp2 import NativeExp2
+from bankwise.passes.overlap.overlap_copies import OverlapCopies
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzles.swizzle_plan import SwizzlingPass
+from bankwise.passes.tiles.retile import Retile
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +32,13 @@ def recordings() -> list[Recording]:
     return load_recordings((packaged / f"{version}.json").read_text(), version)
 
 
-def made_for(edits: Sequence[PipelineEdit], attribute: str) -> list[PipelineEdit]:
-    """Returns the edits that are made for a function with an attribute."""
-    with ir.Context() as context:
+def made_for(edits: Sequence[PipelineEdit], instruction: str) -> list[PipelineEdit]:
+    """Returns the edits that are made for a function that multiplies by an instruction."""
+    tiles = f"#iree_gpu.lowering_config<{{mma_kind = #iree_gpu.mma_layout<{instruction}>}}>"
+    config = f"decomposition_config = {{qk_attrs = {{lowering_config = {tiles}}}}}"
+    with Session().context as context:
         context.allow_unregistered_dialects = True
-        function = ir.Module.parse(
-            f'"test.function"() {{configuration = "{attribute}"}} : () -> ()'
-        )
+        function = ir.Module.parse(f'"test.function"() {{{config}}} : () -> ()')
         return [edit for edit in edits if edit.only is None or edit.only(function.operation)]
 
 
@@ -73,5 +78,18 @@ def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}
 
 
-def test_every_mode_says_what_it_is_for() -> None:
-    assert MODES.keys() == MITIGATIONS.keys()
+def test_every_mode_and_level_says_what_it_is_for() -> None:
+    assert {each for step in STEPS for each in step.mitigations} == {*MITIGATIONS} - {"stock"}
+    assert {step.since for step in STEPS} == {*LEVELS}
+    with pytest.raises(KeyError, match="unknown"):
+        mitigation_edits(Mode("unknown"))
+
+
+@pytest.mark.parametrize("level", ["exact", "fast"])
+def test_a_tile_is_judged_by_the_passes_that_follow(level: str) -> None:
+    passes = [each for edit in mitigation_edits(Mode("auto", level)) for each in edit.passes]
+    (retile,) = (each for each in passes if isinstance(each, Retile))
+    kinds = {type(each) for each in passes}
+    assert retile.overlap == (OverlapCopies in kinds)
+    assert retile.reloads == (ReloadOperands in kinds)
+    assert retile.native_exponentials == (NativeExp2 in kinds) == (level == "fast")
