@@ -14,11 +14,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 
 from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.gpu_target import lds_limit
-from ..dialect_utils.memory.flow import lds_allocations
-from ..dialect_utils.memory.memref_types import lds_bytes, type_of
 from ..passes.base import FunctionPass
-from ..passes.decisions import Action
 from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings, joined_flags
 from .device_functions import DeviceFunction, device_functions
@@ -61,8 +57,7 @@ def splice(
         list(recording.lowering_steps),
     ]
     for edit in edits:
-        names = {step.name for stage in stages for step in stage}
-        if pipeline not in edit.pipelines or not edit.fits(names):
+        if pipeline not in edit.pipelines or not edit.fits(stages):
             continue
         holders = [s for s in stages if any(step.name == edit.anchor for step in s)]
         if len(holders) == 2 and edit.occurrence is None:
@@ -194,28 +189,26 @@ class CodegenReplay:
         self.runner.run(function.op, codegen, optional)
         if _lowers_early(function.op, lowering):
             self.runner.run(function.op, lowering, optional)
-        self._check_tile(function, optional)
+        self._check_assumptions(function, optional)
 
-    def _check_tile(self, function: DeviceFunction, optional: Sequence[FunctionPass]) -> None:
-        """Checks that the LDS of a replaced tile fits, which was estimated when it was chosen.
+    def _check_assumptions(
+        self, function: DeviceFunction, optional: Sequence[FunctionPass]
+    ) -> None:
+        """Checks what the passes that the function can do without have assumed of later ones.
 
         Raises:
-            RecoverableFailure: it does not fit.
+            RecoverableFailure: one has assumed what does not hold.
         """
-        context = self.runner.context
-        chose = {
-            decision.pass_name
-            for decision in context.log
-            if decision.action is Action.RETILE and decision.function == function.name
-        }
-        for step in optional:
-            if step.name in chose:
-                limit = lds_limit(function.op, context.test_target)
-                sizes = [lds_bytes(type_of(each)) for each in lds_allocations(function.op)]
-                total = sum(size or 0 for size in sizes)
-                if total > limit:
-                    reason = f"its tile takes {total} bytes of LDS, of {limit}"
-                    raise RecoverableFailure(step, PassFailure(function.op.location, reason))
+        assumptions = self.runner.context.assumptions
+        try:
+            for step, check in assumptions:
+                if step in optional:
+                    try:
+                        check(function.op)
+                    except PassFailure as failure:
+                        raise RecoverableFailure(step, failure) from None
+        finally:
+            assumptions.clear()
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.runner.context.sink.warning(

@@ -67,6 +67,7 @@ def taken_back_on_failure(context: PassContext) -> Iterator[None]:
         held.clear()
         del context.log.decisions[decided:]
         del context.tuned[tuned:]
+        context.assumptions.clear()
         raise
     finally:
         context.sink.consume = consume

@@ -17,11 +17,15 @@ from ..dialect_utils.diagnostics import DiagnosticSink, SourceLocation
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.tuned_operation import TunedOperation
-from .decisions import Action, Decision, DecisionLog
+from .decisions import Action, Decision, DecisionLog, LayoutRound
 
 
 class PassOptionError(ValueError):
     """A textual option that its pass does not have or whose value does not fit."""
+
+
+Assumption = Callable[[ir.Operation], None]
+"""Raises a PassFailure for a function that is not as a pass has assumed that it would become."""
 
 
 @dataclass
@@ -32,6 +36,8 @@ class PassContext:
     log: DecisionLog = field(default_factory=DecisionLog)
     tuned: list[TunedOperation] = field(default_factory=list)
     """The operations that got another configuration than IREE's."""
+    assumptions: list[tuple[FunctionPass, Assumption]] = field(default_factory=list)
+    """What passes have assumed of the function in work, to be checked behind its pipeline."""
     users_configuration: Callable[[], str] = str
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     test_target: str | None = None
@@ -53,6 +59,8 @@ class FunctionPass(ABC):
     is compiled again without it."""
     kept: ClassVar[str] = "register layouts"
     """What a function keeps that is compiled without the pass."""
+    layout_round: ClassVar[LayoutRound] = LayoutRound.LAST
+    """In which round the pass decides on layouts."""
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether the pass may change `function` where the pass stands in a pipeline.
@@ -75,12 +83,19 @@ class FunctionPass(ABC):
         Its pipeline starts again, and the IR that the pass saw is gone.
         """
 
-    def decided(
-        self, function: ir.Operation, memory: ir.Value, action: Action, reason: str, **more: Any
-    ) -> Decision:
-        """Returns the record of a decision of the pass; `more` are further fields of it."""
+    def record(
+        self,
+        context: PassContext,
+        function: ir.Operation,
+        memory: ir.Value,
+        action: Action,
+        reason: str,
+        **more: Any,
+    ) -> None:
+        """Records a decision of the pass on an allocation; `more` are further fields of it."""
         kind, place = shown_type(memory.type), str(SourceLocation.of(memory.location) or "")
-        return Decision(self.name, symbol_of(function), kind, place, action, reason, **more)
+        decision = Decision(self.name, symbol_of(function), kind, place, action, reason, **more)
+        context.log.add(decision, self.layout_round)
 
     @classmethod
     def from_options(cls, options: str) -> Self:

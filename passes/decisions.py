@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 
 
 class Action(Enum):
@@ -32,6 +32,11 @@ class Action(Enum):
     """A workgroup of the operation computes another tile."""
     KEEP = "keep"
     """The allocation was left as it is."""
+
+    @property
+    def is_layout(self) -> bool:
+        """Returns whether the allocation has another layout then, or is said to keep its own."""
+        return self in (Action.HINT, Action.DROP, Action.PAD, Action.KEEP)
 
 
 @dataclass(frozen=True)
@@ -62,16 +67,19 @@ class Decision:
         return data | {"action": self.action.value}
 
 
-RETILE_PASS = "bankwise-retile"
-LDMATRIX_PASS = "bankwise-form-ldmatrix"
-RENAME_PASS = "bankwise-rename-registers"
-HINT_PASS = "bankwise-hint-vector-allocs"
-SWIZZLE_PASS = "bankwise-swizzle-lds-allocs"
-PAD_PASS = "bankwise-pad-unhinted-allocs"
-WARN_PASS = "bankwise-warn-unhinted-allocs"
+class LayoutRound(IntEnum):
+    """In which round a pass decides on the layouts of a function's allocations.
 
-_NO_LAYOUTS = (Action.RESOLVE, Action.RENAME, Action.OVERLAP, Action.RELOAD)
-_NO_LAYOUT_PASSES = (RETILE_PASS, LDMATRIX_PASS)
+    An allocation that one round keeps as it is may get a layout in a later one.
+    """
+
+    NONE = 0
+    """The pass decides on something else, or carries out what others have decided."""
+    FIRST = 1
+    """On what a pipeline allocates before vectors are distributed."""
+    SECOND = 2
+    """On all that is allocated then."""
+    LAST = 3
 
 
 @dataclass
@@ -79,34 +87,34 @@ class DecisionLog:
     """Decisions in the order in which the passes made them."""
 
     decisions: list[Decision] = field(default_factory=list)
+    _rounds: dict[str, LayoutRound] = field(default_factory=dict, compare=False)
+    """The round of each pass that has decided, by the pass's name."""
 
-    def add(self, decision: Decision) -> None:
-        """Appends one decision."""
+    def add(self, decision: Decision, layout_round: LayoutRound = LayoutRound.LAST) -> None:
+        """Appends one decision, of a pass that decides on layouts in this round."""
         self.decisions.append(decision)
+        self._rounds[decision.pass_name] = layout_round
 
     def __iter__(self) -> Iterator[Decision]:
         return iter(self.decisions)
 
     def stands(self, decision: Decision) -> bool:
-        """Returns whether `decision` is what its allocation got in the end.
+        """Returns whether `decision` is about a layout, and what its allocation got in the end.
 
-        An allocation without a hint is decided on again by the pass that swizzles what others have
-        allocated, and by the padding or the warning pass, of those that run after the decision; the
-        resolving of a hint only carries out what was decided, and neither a renaming, nor a slot,
-        nor the place or the instruction of a read is a layout. The tile of a workgroup is about no
-        allocation.
+        An allocation that was kept as it is counts as decided on again if a later round has decided
+        on the same function.
         """
-        if decision.action in _NO_LAYOUTS or decision.pass_name in _NO_LAYOUT_PASSES:
-            return False
-        if decision.action is Action.KEEP and decision.pass_name in (HINT_PASS, SWIZZLE_PASS):
-            later = {PAD_PASS, WARN_PASS}
-            if decision.pass_name == HINT_PASS:
-                later.add(SWIZZLE_PASS)
-            return not any(
-                other.pass_name in later and other.function == decision.function
-                for other in self.decisions
-            )
-        return True
+        if decision.action is not Action.KEEP:
+            return decision.action.is_layout
+        made_in = self._round(decision)
+        return made_in is not LayoutRound.NONE and not any(
+            other.function == decision.function and self._round(other) > made_in
+            for other in self.decisions
+            if other.action.is_layout
+        )
+
+    def _round(self, decision: Decision) -> LayoutRound:
+        return self._rounds.get(decision.pass_name, LayoutRound.LAST)
 
     def conflict_cycles_left(self, function: str = "") -> int | None:
         """Returns the conflict cycles that the decisions that stand leave in a workgroup.

@@ -26,7 +26,7 @@ from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
-from ..passes.decisions import LDMATRIX_PASS, Action, Decision, DecisionLog
+from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .conflict_report import (
@@ -213,7 +213,7 @@ def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
     """Returns the report with the reasons that the passes gave in `log`."""
     open_decisions = [d for d in log if d.function == report.name and log.stands(d)]
     # The pass has decided on each allocation once, in the order of the text.
-    reads = [d for d in log if d.function == report.name and d.pass_name == LDMATRIX_PASS]
+    reads = [d for d in log if d.function == report.name and d.pass_name == FormLdmatrix.name]
     allocations: list[AllocationReport] = []
     for allocation in report.allocations:
         decided = next((d for d in open_decisions if _is_about(d, allocation)), None)

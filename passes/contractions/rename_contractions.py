@@ -84,6 +84,6 @@ class RenameContractions(FunctionPass):
         saved = decision.before.becomes(decision.after)
         detail = f"{decision.merged} steps of an index {what} side by side: {saved}"
         context.sink.remark(place, f"renamed {detail}")
-        context.log.add(
-            self.decided(function, transfer.memory, Action.RENAME, decision.reason, detail=detail)
+        self.record(
+            context, function, transfer.memory, Action.RENAME, decision.reason, detail=detail
         )

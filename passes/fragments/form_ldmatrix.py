@@ -47,7 +47,7 @@ from ...dialect_utils.memory.mma_operands import (
 from ...dialect_utils.memory.store_free_segments import Place, places_in_segments
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
-from ..decisions import LDMATRIX_PASS
+from ..decisions import LayoutRound
 from .ldmatrix_emission import LdmatrixEmitter, replace_load
 from .matrix_fragments import (
     INSTRUCTION,
@@ -67,8 +67,9 @@ def _loads(registers: Registers) -> list[ir.Operation]:
 class FormLdmatrix(FunctionPass):
     """Replaces groups of LDS loads that read 8x8 matrices by `nvgpu.ldmatrix`."""
 
-    name: ClassVar[str] = LDMATRIX_PASS
+    name: ClassVar[str] = "bankwise-form-ldmatrix"
     summary: ClassVar[str] = "read matrix operands from the LDS by ldmatrix"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies matrices in a warp and has LDS allocations."""
@@ -108,10 +109,7 @@ class FormLdmatrix(FunctionPass):
         for memref, loads in outcomes:
             remark = f"of {shown_type(memref.type)} {loads.shown}"
             context.sink.remark(memref.location, remark)
-            decision = self.decided(
-                function, memref, loads.action, loads.reason, detail=loads.detail
-            )
-            context.log.add(decision)
+            self.record(context, function, memref, loads.action, loads.reason, detail=loads.detail)
 
 
 def _products_and_allocations(

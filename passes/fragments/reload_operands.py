@@ -135,7 +135,7 @@ class ReloadOperands(FunctionPass):
             remark = f"operands from {kind} are read in every trip: {reason}"
             context.sink.remark(loop.location, remark)
             detail = f"{len(tile.reads)} reads in every trip"
-            context.log.add(self.decided(function, memory, Action.RELOAD, reason, detail=detail))
+            self.record(context, function, memory, Action.RELOAD, reason, detail=detail)
             needed = after
 
 

@@ -101,7 +101,8 @@ class OverlapCopies(FunctionPass):
             ahead = "the next trip" if slots == 2 else f"the next {slots - 1} trips"
             reason = f"the copies of {ahead} run while a trip computes"
             memory = tile.allocation.results[0]
-            decision = self.decided(
+            self.record(
+                context,
                 function,
                 memory,
                 Action.OVERLAP,
@@ -110,7 +111,6 @@ class OverlapCopies(FunctionPass):
                 lds_bytes_before=before,
                 lds_bytes_after=after,
             )
-            context.log.add(decision)
             text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
             context.sink.remark(tile.allocation.location, text)
         AsyncCopies(loop, slots).carry_out()

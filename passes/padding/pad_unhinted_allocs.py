@@ -34,7 +34,7 @@ from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type, type_of
 from ..base import FunctionPass, PassContext
-from ..decisions import PAD_PASS, Action
+from ..decisions import Action
 from .padded_rows import (
     bits_of_element,
     extra_bytes,
@@ -50,7 +50,7 @@ AUTO = "auto"
 class PadUnhintedAllocs(FunctionPass):
     """Pads each LDS allocation without a swizzle so that its accesses conflict least."""
 
-    name: ClassVar[str] = PAD_PASS
+    name: ClassVar[str] = "bankwise-pad-unhinted-allocs"
     summary: ClassVar[str] = "pad LDS allocations without a swizzle hint against bank conflicts"
 
     padding_bits: str = AUTO
@@ -103,7 +103,8 @@ class PadUnhintedAllocs(FunctionPass):
             context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
         if is_hinted(allocation):
             return
-        decision = self.decided(
+        self.record(
+            context,
             function,
             allocation.results[0],
             Action.PAD if plan.rewrite is not None else Action.KEEP,
@@ -114,4 +115,3 @@ class PadUnhintedAllocs(FunctionPass):
             conflict_cycles_before=plan.conflicts_before,
             conflict_cycles_after=plan.conflicts_after,
         )
-        context.log.add(decision)

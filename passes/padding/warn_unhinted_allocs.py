@@ -21,14 +21,14 @@ from ...dialect_utils.memory.flow import is_hinted, lds_allocations
 from ...dialect_utils.memory.lds_accesses import trace_allocation
 from ...dialect_utils.memory.memref_types import shown_type, type_of
 from ..base import FunctionPass, PassContext
-from ..decisions import WARN_PASS, Action
+from ..decisions import Action
 
 
 @dataclass(frozen=True)
 class WarnUnhintedAllocs(FunctionPass):
     """Warns of every allocation without a hint that has bank conflicts, or may have."""
 
-    name: ClassVar[str] = WARN_PASS
+    name: ClassVar[str] = "bankwise-warn-unhinted-allocs"
     summary: ClassVar[str] = "warn of LDS allocations that keep bank conflicts"
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
@@ -51,7 +51,8 @@ class WarnUnhintedAllocs(FunctionPass):
                 warning = f"has no swizzle, and {reason}"
             if warning:
                 context.sink.warning(allocation.location, f"allocation of {kind} {warning}")
-            decision = self.decided(
+            self.record(
+                context,
                 function,
                 allocation.results[0],
                 Action.KEEP,
@@ -59,7 +60,6 @@ class WarnUnhintedAllocs(FunctionPass):
                 conflict_cycles_before=cycles,
                 conflict_cycles_after=cycles,
             )
-            context.log.add(decision)
 
 
 def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassContext) -> int:

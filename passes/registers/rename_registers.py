@@ -28,7 +28,7 @@ from ...dialect_utils.memory.staged_tensors import is_workgroup_alloc
 from ...dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
-from ..decisions import RENAME_PASS, Action
+from ..decisions import Action
 from ..layout_policy import LayoutPolicy
 from .dimension_classes import ClassKind, dimension_classes
 from .renamed_transfers import hand_over, rename_transfer
@@ -39,7 +39,7 @@ from .renaming_choice import ClassDecision, RenamingSearch
 class RenameRegisters(FunctionPass):
     """Widens LDS accesses by renaming the indices of vector dimensions."""
 
-    name: ClassVar[str] = RENAME_PASS
+    name: ClassVar[str] = "bankwise-rename-registers"
     summary: ClassVar[str] = "rename indices so that lanes access the LDS wider"
 
     later_passes_may_refuse: ClassVar[bool] = True
@@ -97,6 +97,4 @@ class RenameRegisters(FunctionPass):
         saved = decision.before.becomes(decision.after)
         remark = f"indices of {kind} renamed: {decision.reason}: {saved}"
         context.sink.remark(read.op.location, remark)
-        context.log.add(
-            self.decided(function, read.memory, Action.RENAME, decision.reason, detail=saved)
-        )
+        self.record(context, function, read.memory, Action.RENAME, decision.reason, detail=saved)

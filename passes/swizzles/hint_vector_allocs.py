@@ -38,7 +38,7 @@ from ...dialect_utils.memory.vector_layouts import infer_vector_layouts
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.swizzle_hint import is_hint
 from ..base import PassContext
-from ..decisions import HINT_PASS
+from ..decisions import LayoutRound
 from ..layout_policy import KnownTile, LayoutPolicy, PaddingBudget
 from .hint_emission import emit_hints
 from .swizzle_plan import SwizzlePlan, SwizzlingPass
@@ -48,8 +48,9 @@ from .swizzle_plan import SwizzlePlan, SwizzlingPass
 class HintVectorAllocs(SwizzlingPass):
     """Emits swizzle hints on the workgroup allocations of staged vectors."""
 
-    name: ClassVar[str] = HINT_PASS
+    name: ClassVar[str] = "bankwise-hint-vector-allocs"
     summary: ClassVar[str] = "swizzle LDS tiles of staged vectors by their nested layouts"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.FIRST
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on the workgroup allocations of `function` that are no copies of others."""

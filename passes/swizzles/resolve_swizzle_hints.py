@@ -18,7 +18,7 @@ from ...dialect_utils.memory.lds_ops import GATHER
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.swizzle_hint import Chain, hints_in, remove_hints
 from ..base import PassContext
-from ..decisions import Action
+from ..decisions import Action, LayoutRound
 from .access_offsets import KnownOffsets
 from .flat_ldmatrix import fold_expansions_into_ldmatrix
 from .hint_ownership import HintPass, unmark_hints
@@ -48,6 +48,7 @@ class ResolveSwizzleHints(HintPass):
 
     name: ClassVar[str] = "bankwise-resolve-swizzle-hints"
     summary: ClassVar[str] = "Resolve swizzle hints into the offsets of flat loads and stores"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     one_layout: bool = False
     """Drop the hints of memory with more than one layout, which hints of ours never give it."""
@@ -154,7 +155,7 @@ class ResolveSwizzleHints(HintPass):
         detail: str,
     ) -> None:
         for root in group.roots or [group.hints[0].results[0]]:
-            context.log.add(self.decided(function, root, action, reason, detail=detail))
+            self.record(context, function, root, action, reason, detail=detail)
 
 
 def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:

@@ -71,7 +71,7 @@ from ...dialect_utils.memory.memref_types import check_flat, type_of
 from ...dialect_utils.operations import defining_operation, segments_of
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from ..base import PassContext
-from ..decisions import SWIZZLE_PASS
+from ..decisions import LayoutRound
 from ..layout_policy import KnownTile, LayoutPolicy
 from ..padding.padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
 from .gather_sources import GatherPermuter
@@ -84,8 +84,9 @@ from .swizzle_plan import SwizzlePlan, SwizzlingPass
 class SwizzleLdsAllocs(SwizzlingPass):
     """Emits swizzle hints on the `memref.alloc`s in workgroup memory whose accesses are known."""
 
-    name: ClassVar[str] = SWIZZLE_PASS
+    name: ClassVar[str] = "bankwise-swizzle-lds-allocs"
     summary: ClassVar[str] = "swizzle LDS allocations by the addresses of their accesses"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.SECOND
 
     unhinted_only: bool = False
     """Pass over allocations that have a hint already."""

@@ -125,7 +125,8 @@ class SwizzlingPass(FunctionPass):
         context: PassContext,
     ) -> None:
         action = Action.HINT if plan.swizzles else Action.KEEP
-        decision = self.decided(
+        self.record(
+            context,
             function,
             allocation.results[0],
             action,
@@ -136,4 +137,3 @@ class SwizzlingPass(FunctionPass):
             conflict_cycles_before=plan.before,
             conflict_cycles_after=plan.after,
         )
-        context.log.add(decision)

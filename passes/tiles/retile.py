@@ -27,17 +27,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.tile_cost import processor_of
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
+from ...dialect_utils.memory.flow import lds_allocations
+from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.operations import symbol_of
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
-from ..decisions import RETILE_PASS, Action, Decision
+from ..decisions import Action, Decision, LayoutRound
 from .attention_tiles import warp_tiled_attention
 from .product_tiles import warp_tiled_product
 from .tile_choice import Circumstances, TileChoice, attention_choice, product_choice
@@ -70,8 +73,9 @@ class Retile(FunctionPass):
         native_exponentials: whether one follows that makes an exponential one instruction there.
     """
 
-    name: ClassVar[str] = RETILE_PASS
+    name: ClassVar[str] = "bankwise-retile"
     summary: ClassVar[str] = "give workgroups the tile that is predicted to be the fastest"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "tiles"
 
@@ -164,11 +168,26 @@ class Retile(FunctionPass):
                     operation.location, f"no tuning spec can name the operation: {refusal.reason}"
                 )
             choice.configure(function)
+            context.assumptions.append((self, partial(_check_lds, context=context)))
         place = str(SourceLocation.of(operation.location) or "")
         context.log.add(
             Decision(
                 *(self.name, symbol_of(function), operation.name, place, action, reason),
                 detail=str(choice.best),
-            )
+            ),
+            self.layout_round,
         )
         context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
+
+def _check_lds(function: ir.Operation, context: PassContext) -> None:
+    """Checks that the LDS of a replaced tile fits, which was estimated when it was chosen.
+
+    Raises:
+        PassFailure: it does not fit.
+    """
+    limit = lds_limit(function, context.test_target)
+    total = sum(lds_bytes(type_of(each)) or 0 for each in lds_allocations(function))
+    if total > limit:
+        reason = f"its tile takes {total} bytes of LDS, of {limit}"
+        raise PassFailure(function.location, reason)

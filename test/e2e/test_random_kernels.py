@@ -27,7 +27,8 @@ from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.emulator.counters import totals
 from bankwise.emulator.errors import EmulationError, UnknownInstructionError
-from bankwise.passes.decisions import SWIZZLE_PASS, Action, Decision, DecisionLog
+from bankwise.passes.decisions import Action, Decision, DecisionLog
+from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.runtime.dispatch_record import DispatchRecord
 from bankwise.runtime.emulated_run import run_emulated
 
@@ -195,7 +196,7 @@ class Tally:
 
 def decisions_by_tile(kernel: Kernel, run: Run) -> list[list[Decision]]:
     """Returns the swizzling pass's decisions on the allocations of each tile."""
-    made = [d for d in run.decisions if d.pass_name == SWIZZLE_PASS]
+    made = [d for d in run.decisions if d.pass_name == SwizzleLdsAllocs.name]
     assert len(made) == sum(tile.allocations for tile in kernel.tiles)
     upcoming = iter(made)
     return [[next(upcoming) for _ in range(tile.allocations)] for tile in kernel.tiles]
@@ -553,7 +554,7 @@ def check_spoiled(kernel: Kernel) -> None:
     """
     assert kernel.spoiler is not None
     ours = run_correctly(kernel, render(kernel), "auto")
-    made = [d for d in ours.decisions if d.pass_name == SWIZZLE_PASS]
+    made = [d for d in ours.decisions if d.pass_name == SwizzleLdsAllocs.name]
     assert made[0].action is Action.KEEP
     assert kernel.spoiler.reason in made[0].reason
 

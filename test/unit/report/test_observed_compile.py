@@ -7,14 +7,10 @@ from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layout_counts import LayoutCount
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.passes.decisions import (
-    HINT_PASS,
-    LDMATRIX_PASS,
-    PAD_PASS,
-    Action,
-    Decision,
-    DecisionLog,
-)
+from bankwise.passes.decisions import Action, Decision, DecisionLog
+from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
+from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from bankwise.report.conflict_report import AllocationReport, FunctionReport
 from bankwise.report.observed_compile import with_decisions
 
@@ -28,8 +24,8 @@ def allocation(kind: str, layout: Layout, conflicts: int = 0, line: str = "") ->
 
 
 def decision(kind: str, action: Action, reason: str, detail: str = "") -> Decision:
-    by = HINT_PASS if action is Action.HINT else PAD_PASS
-    return Decision(by, "f", kind, "", action, reason, detail)
+    by = HintVectorAllocs if action is Action.HINT else PadUnhintedAllocs
+    return Decision(by.name, "f", kind, "", action, reason, detail)
 
 
 def lines(*pairs: tuple[AllocationReport, Decision | None]) -> list[str]:
@@ -85,16 +81,19 @@ def test_padding_that_no_pass_of_ours_decided_is_stocks() -> None:
 
 def test_reads_by_ldmatrix_are_told_in_the_order_of_the_allocations() -> None:
     kind = "memref<64x32xf32>"
-    first = Decision(LDMATRIX_PASS, "f", kind, "", Action.LDMATRIX, "proven", "4 loads become 1")
-    other = Decision(LDMATRIX_PASS, "f", "memref<8xf32>", "", Action.KEEP, "of another memref")
-    second = Decision(LDMATRIX_PASS, "f", kind, "", Action.KEEP, "a barrier between", "2 loads")
+    by = FormLdmatrix.name
+    first = Decision(by, "f", kind, "", Action.LDMATRIX, "proven", "4 loads become 1")
+    other = Decision(by, "f", "memref<8xf32>", "", Action.KEEP, "of another memref")
+    second = Decision(by, "f", kind, "", Action.KEEP, "a barrier between", "2 loads")
     tiles = (
         allocation(kind, PlainLayout(), line="plain"),
         allocation("memref<2048xf32>", SWIZZLED, line="swizzled"),
         allocation("memref<16x16xf16>", PlainLayout(), line="third"),
     )
     report = FunctionReport("f", "", allocations=tiles)
-    log = DecisionLog([first, other, second])
+    log = DecisionLog()
+    for each in (first, other, second):
+        log.add(each, FormLdmatrix.layout_round)
     assert [each.decision for each in with_decisions(report, log).allocations] == [
         "plain; 4 loads become 1",
         "swizzled; no ldmatrix: a barrier between",
