@@ -2,8 +2,8 @@
 """Exact counts of global-memory transactions, from the byte addresses of all lanes.
 
 A wave's load or store fetches every transaction-sized, aligned block that any lane touches, once:
-64 bytes on AMD; 32-byte sectors on NVIDIA, which are looked up as 128-byte lines. What counts is
-how many of the fetched bytes some lane asked for.
+requests of 64 bytes to the L2 of AMD's CDNA; 32-byte sectors on NVIDIA, which are looked up as
+128-byte lines of the L1. What counts is how many of the fetched bytes some lane asked for.
 
 Worked example: 32 lanes load 4 bytes each at a stride of 8 bytes. On NVIDIA they touch 256 bytes:
 8 sectors in 2 lines, 128 of 256 bytes useful, efficiency 0.5.
@@ -27,20 +27,12 @@ class Coalescing:
     """Counts per issue of a global access; all arrays have the issues' shape [...]."""
 
     transactions: npt.NDArray[np.int64]
-    """64-byte blocks (AMD) or 32-byte sectors (NVIDIA) moved."""
+    """Blocks of `Target.transaction_bytes` moved: NVIDIA's sectors."""
     lines: npt.NDArray[np.int64]
-    """Cache lines looked up: 64 bytes as one transaction on AMD, 128 bytes on NVIDIA."""
+    """Cache lines of `Target.line_bytes` looked up."""
     fetched_bytes: npt.NDArray[np.int64]
     useful_bytes: npt.NDArray[np.int64]
     """Distinct bytes that lanes asked for."""
-
-
-def transaction_bytes(target: Target) -> tuple[int, int]:
-    """Returns (bytes of a transaction, bytes of a line) in global memory.
-
-    AMD CDNA: 64-byte requests to the L2; NVIDIA: 32-byte sectors of 128-byte L1 lines.
-    """
-    return target.transaction_bytes, target.line_bytes
 
 
 def coalescing(
@@ -67,12 +59,11 @@ def coalescing(
     used = addresses if on is None else addresses[on]
     if used.size and used.min() < 0:
         raise InvalidParameterError("addresses", int(used.min()), "byte addresses >= 0")
-    sector, line = transaction_bytes(target)
-    transactions = _blocks_touched(addresses, width_bytes, on, sector)
+    transactions = _blocks_touched(addresses, width_bytes, on, target.transaction_bytes)
     return Coalescing(
         transactions=transactions,
-        lines=_blocks_touched(addresses, width_bytes, on, line),
-        fetched_bytes=transactions * sector,
+        lines=_blocks_touched(addresses, width_bytes, on, target.line_bytes),
+        fetched_bytes=transactions * target.transaction_bytes,
         useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
     )
 

@@ -27,6 +27,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .targets import target
+
 WAVE = 64
 """The lanes of a wave."""
 
@@ -58,12 +60,13 @@ class MatrixShape:
         return WAVE // (self.n * self.blocks_beside)
 
 
-# Rows of (shapes, source types, chips); a shape is MxNxK and its number of blocks.
-_CDNA2, _CDNA3, _CDNA4 = ("gfx90a",), ("gfx942",), ("gfx950",)
-_SINCE_CDNA2 = (*_CDNA2, *_CDNA3, *_CDNA4)
-_SINCE_CDNA3 = (*_CDNA3, *_CDNA4)
+_CDNA2, _CDNA4 = (2,), (4,)
+_SINCE_CDNA2, _SINCE_CDNA3 = (2, 3, 4), (3, 4)
 _EIGHT_BITS = ("fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8")
-_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
+_Table = tuple[tuple[str, tuple[str, ...], str, tuple[int, ...]], ...]
+"""Rows of a result type, source types, shapes, and CDNA generations; a shape is MxNxK and its
+number of blocks."""
+_DENSE: _Table = (
     ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", _SINCE_CDNA2),
     ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _SINCE_CDNA2),
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
@@ -74,7 +77,7 @@ _TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
     ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
     ("f64", ("f64",), "16x16x4 4x4x4_4b", _SINCE_CDNA2),
 )
-_SPARSE_TABLE: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
+_SPARSE: _Table = (
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _SINCE_CDNA3),
     ("i32", ("i8",), "16x16x64 32x32x32", _SINCE_CDNA3),
     ("f32", _EIGHT_BITS, "16x16x64 32x32x32", _SINCE_CDNA3),
@@ -87,20 +90,19 @@ _SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
 
 def mfma_shapes(arch: str) -> dict[str, MatrixShape]:
     """Returns the dense matrix instructions of a chip, by mnemonic."""
-    return _shapes(arch, "v_mfma", _TABLE)
+    return _shapes(arch, "v_mfma", _DENSE)
 
 
 def smfmac_shapes(arch: str) -> dict[str, MatrixShape]:
     """Returns the sparse matrix instructions of a chip, by mnemonic; K counts the elements of B."""
-    return _shapes(arch, "v_smfmac", _SPARSE_TABLE)
+    return _shapes(arch, "v_smfmac", _SPARSE)
 
 
-def _shapes(
-    arch: str, prefix: str, table: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...]
-) -> dict[str, MatrixShape]:
+def _shapes(arch: str, prefix: str, table: _Table) -> dict[str, MatrixShape]:
+    generation = target(arch).matrix_generation
     found: dict[str, MatrixShape] = {}
-    for result, sources, sizes, chips in table:
-        if arch not in chips:
+    for result, sources, sizes, generations in table:
+        if generation not in generations:
             continue
         for size in sizes.split():
             match = _SHAPE.match(size)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the LDS of each GPU does with an instruction: banks, lane phases, widths, splitting.
+"""What is known of each GPU: its LDS, what passes may use, and how compilers call it.
+
+A new GPU is a row of `_all_targets`. What its LDS does with an instruction are banks, lane phases,
+widths and splitting.
 
 The lanes of a wave are not serviced together: an LDS instruction runs in *phases*, and only
 lanes of one phase can conflict. In every table known so far, the phases of an instruction are
@@ -64,20 +67,94 @@ class LdsInstruction:
 
 
 @dataclass(frozen=True)
+class Family:
+    """The GPUs of one vendor, as IREE calls them.
+
+    Attributes:
+        vendor: the vendor's name.
+        device: the name of its devices, as in `--iree-hal-target-device=hip`.
+        backend: the name of its backend, as in `--iree-rocm-target=gfx942`.
+        prefix: what the names of its architectures begin with.
+        usual: the architecture that code is for where nobody names one.
+    """
+
+    vendor: str
+    device: str
+    backend: str
+    prefix: str
+    usual: str
+
+    def flags(self, arch: str) -> tuple[str, str]:
+        """Returns the flags of `iree-compile` that name an architecture of the family."""
+        return f"--iree-hal-target-device={self.device}", f"--iree-{self.backend}-target={arch}"
+
+
+AMD = Family("AMD", "hip", "rocm", "gfx", "gfx942")
+NVIDIA = Family("NVIDIA", "cuda", "cuda", "sm_", "sm_80")
+FAMILIES = (AMD, NVIDIA)
+DEFAULT_TARGET = AMD.usual
+"""The architecture of tools that are told none."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What the model of `bank_model/tile_cost.py` knows of a GPU.
+
+    Attributes:
+        multiprocessors: how many there are; AMD's compute units.
+        lanes: the lanes of a warp.
+        registers: 32-bit registers of a multiprocessor.
+        lane_registers: the most that a lane can have.
+        lds_bytes: the LDS of a multiprocessor.
+        lds_overhead: the bytes of it that each workgroup takes besides its own.
+        max_warps: the most warps on a multiprocessor.
+        product_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
+            units.
+        least_warps: the fewest warps of a workgroup that are proposed.
+        issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
+        measured: whether predictions were compared with measured times.
+    """
+
+    multiprocessors: int
+    lanes: int
+    registers: int
+    lane_registers: int
+    lds_bytes: int
+    lds_overhead: int
+    max_warps: int
+    product_cycles: float
+    issue_cycles: float
+    least_warps: int
+    measured: bool = False
+    megahertz: float = 1500.0
+    wait_cycles: float = 670.0
+    product_latency: float = 2.0
+    issue_latency: float = 1.8
+    copy_latency: float = 4.4
+    spill_latency: float = 20.0
+    outer_steps: float = 2.6
+    launch_cycles: float = 2000.0
+
+
+@dataclass(frozen=True)
 class Target:
-    """The LDS of one GPU architecture, and which instructions beside it passes may use.
+    """One GPU architecture: its LDS, and which instructions beside it passes may use.
 
     `lds_bytes` is the most that one workgroup may use. `instructions` holds one plain
     instruction per (kind, width); `special_instructions` those that only their name selects. Two
     accesses of `paired_bytes` may become one instruction (`ds_read2_b64`).
 
     A global access moves transactions of `transaction_bytes` from lines of `line_bytes`.
-    `compute_capability` is NVIDIA's, such as 80 for 8.0, and None for other chips. `async_copies`
-    says whether there is `cp.async`, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`,
-    `native_exp2` whether there is `ex2.approx.f32`, and `byte_permutes` whether there is
-    `v_perm_b32`.
+    `compute_capability` is NVIDIA's, such as 80 for 8.0, and `matrix_generation` that of AMD's
+    matrix instructions, such as 3 for CDNA3; they are None for other chips. `mma_sync` says whether
+    there is `mma.sync`, `async_copies` whether there is `cp.async`, `tensor_copies` whether there
+    is TMA, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether there is
+    `ex2.approx.f32`, and `byte_permutes` whether there is `v_perm_b32`. `processor` has the rates
+    by which tiles are compared, where they are known. `iree_compiles` says whether IREE 3.13
+    compiles for the architecture.
     """
 
+    family: Family
     arch: str
     wave_size: int
     lds_bytes: int
@@ -88,10 +165,19 @@ class Target:
     transaction_bytes: int = 64
     line_bytes: int = 64
     compute_capability: int | None = None
+    matrix_generation: int | None = None
+    mma_sync: bool = False
     async_copies: bool = False
+    tensor_copies: bool = False
     bf16_rounding: bool = False
     native_exp2: bool = False
     byte_permutes: bool = False
+    processor: Processor | None = None
+    iree_compiles: bool = True
+
+    def has(self, name: str) -> bool:
+        """Returns whether there is an LDS instruction that only its name selects."""
+        return any(each.name == name for each in self.special_instructions)
 
     def widths(self, kind: AccessKind) -> tuple[int, ...]:
         """Returns the bytes per lane that one instruction of `kind` can move, ascending."""
@@ -323,11 +409,13 @@ def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
     return tuple(rows)
 
 
-def _nvidia(capability: int, lds_kib: int) -> Target:
+def _nvidia(
+    capability: int, lds_kib: int, processor: Processor | None = None, *, iree_compiles: bool = True
+) -> Target:
     """Returns the target of a compute capability, whose blocks may have so much shared memory.
 
-    PTX ISA, target notes: `ldmatrix` needs 7.5; `cp.async` and the conversion of two numbers to
-    bf16 need 8.0.
+    PTX ISA, target notes: `mma.sync` needs 7.0, `ldmatrix` 7.5; `cp.async` and the conversion of
+    two numbers to bf16 need 8.0, tensor copies 9.0.
     """
     measured = capability in _NVIDIA_MEASURED
     ldmatrix = LdsInstruction(
@@ -340,7 +428,8 @@ def _nvidia(capability: int, lds_kib: int) -> Target:
         Status.MEASURED if measured else Status.ASSUMED,
     )
     return Target(
-        f"sm_{capability}",
+        NVIDIA,
+        f"{NVIDIA.prefix}{capability}",
         32,
         lds_kib * 1024,
         _nvidia_instructions(capability),
@@ -348,57 +437,104 @@ def _nvidia(capability: int, lds_kib: int) -> Target:
         transaction_bytes=32,
         line_bytes=128,
         compute_capability=capability,
+        mma_sync=capability >= 70,
         async_copies=capability >= 80,
+        tensor_copies=capability >= 90,
         bf16_rounding=capability >= 80,
         native_exp2=True,
+        processor=processor,
+        iree_compiles=iree_compiles,
     )
 
 
-# The largest dynamic shared memory of one block in KiB, by compute capability (CUDA C++
-# Programming Guide, technical specifications); from 8.0 on 1 KiB less than the SM's. These are the
-# chips that IREE 3.13 compiles for, and 9.0, which runs code for 8.0.
-_NVIDIA_LDS_KIB: Mapping[int, int] = MappingProxyType(
-    {
-        60: 48,
-        61: 48,
-        62: 48,
-        70: 96,
-        72: 96,
-        75: 64,
-        80: 163,
-        86: 99,
-        87: 163,
-        89: 99,
-        90: 227,
-        120: 99,
-        121: 99,
-    }
-)
+def _nvidia_processor(
+    multiprocessors: int, lds_kib: int, warps: int, measured: bool = False
+) -> Processor:
+    return Processor(
+        multiprocessors=multiprocessors,
+        lanes=32,
+        registers=65536,
+        lane_registers=255,
+        lds_bytes=lds_kib * 1024,
+        lds_overhead=1024,
+        max_warps=warps,
+        product_cycles=2.0,
+        issue_cycles=1.26,
+        # A warp alone would issue all copies: 2x1024x128 f16 takes 0.035 ms with 16 rows and one
+        # warp, and 0.022 ms with 32 rows and two (H200).
+        least_warps=2,
+        measured=measured,
+    )
 
 
 def _cdna(
     arch: str,
+    generation: int,
     lds_kib: int,
     instructions: tuple[LdsInstruction, ...],
     special: tuple[LdsInstruction, ...] = (),
+    processor: Processor | None = None,
 ) -> Target:
     return Target(
+        AMD,
         arch,
         64,
         lds_kib * 1024,
         instructions,
         special,
         paired_bytes=_AMD_PAIRED,
+        matrix_generation=generation,
         byte_permutes=True,
+        processor=processor,
+    )
+
+
+def _amd_processor(units: int, lds_kib: int, product_cycles: float) -> Processor:
+    return Processor(
+        multiprocessors=units,
+        lanes=64,
+        registers=4 * 512 * 64,
+        lane_registers=512,
+        lds_bytes=lds_kib * 1024,
+        lds_overhead=0,
+        max_warps=32,
+        product_cycles=product_cycles,
+        issue_cycles=4.0,
+        # A wave for each SIMD.
+        least_warps=4,
+        # Wave64 instructions take four cycles of a SIMD, and MFMAs 16 at least.
+        product_latency=16.0,
+        issue_latency=4.0,
+        megahertz=2100.0,
     )
 
 
 def _all_targets() -> Mapping[str, Target]:
+    """Returns all chips: AMD's CDNA, and NVIDIA's by compute capability.
+
+    For NVIDIA the number of KiB is the largest dynamic shared memory of one block (CUDA C++
+    Programming Guide, technical specifications); from 8.0 on it is 1 KiB less than the SM's. These
+    are the chips that IREE 3.13 compiles for, and 9.0, which runs code for 8.0.
+    """
+    cdna3, cdna4 = _gfx942_instructions(), _gfx950_instructions()
     targets = (
-        _cdna("gfx90a", 64, _gfx90a_instructions()),
-        _cdna("gfx942", 64, _gfx942_instructions()),
-        _cdna("gfx950", 160, _gfx950_instructions(), _gfx950_special_instructions()),
-        *(_nvidia(capability, kib) for capability, kib in _NVIDIA_LDS_KIB.items()),
+        _cdna("gfx90a", 2, 64, _gfx90a_instructions()),
+        # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA); twice the rate on CDNA4.
+        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0)),
+        _cdna(
+            *("gfx950", 4, 160, cdna4, _gfx950_special_instructions()),
+            processor=_amd_processor(256, 160, 2.0),
+        ),
+        *(_nvidia(capability, 48) for capability in (60, 61, 62)),
+        *(_nvidia(capability, 96) for capability in (70, 72)),
+        _nvidia(75, 64),
+        # Code for 8.0 was measured on an H200: its multiprocessors, and the LDS that they have.
+        _nvidia(80, 163, _nvidia_processor(132, 227, 64, measured=True)),
+        _nvidia(86, 99, _nvidia_processor(84, 100, 48)),
+        _nvidia(87, 163),
+        _nvidia(89, 99, _nvidia_processor(142, 100, 48)),
+        _nvidia(90, 227, _nvidia_processor(132, 227, 64), iree_compiles=False),
+        *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})
 
@@ -416,6 +552,13 @@ def target(arch: str) -> Target:
     if not isinstance(arch, str) or arch not in _TARGETS:
         raise UnknownTargetError("arch", repr(arch), ", ".join(_TARGETS))
     return _TARGETS[arch]
+
+
+def family_of(arch: str) -> Family:
+    """Returns the family of an architecture; AMD's for a name that tells none."""
+    if arch in _TARGETS:
+        return _TARGETS[arch].family
+    return next((each for each in FAMILIES if arch.startswith(each.prefix)), AMD)
 
 
 _PRODUCTS: Mapping[str, str] = MappingProxyType(

@@ -44,107 +44,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .targets import Processor
+
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
 _WAIT_ALONE = 3.1
 """How much longer a step waits whose copies do not overlap with products."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where another workgroup computes meanwhile."""
-
-
-@dataclass(frozen=True)
-class Processor:
-    """What the model knows of a GPU.
-
-    Attributes:
-        multiprocessors: how many there are; AMD's compute units.
-        lanes: the lanes of a warp.
-        registers: 32-bit registers of a multiprocessor.
-        lane_registers: the most that a lane can have.
-        lds_bytes: the LDS of a multiprocessor.
-        lds_overhead: the bytes of it that each workgroup takes besides its own.
-        max_warps: the most warps on a multiprocessor.
-        product_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
-            units.
-        least_warps: the fewest warps of a workgroup that are proposed.
-        issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
-        measured: whether predictions were compared with measured times.
-    """
-
-    multiprocessors: int
-    lanes: int
-    registers: int
-    lane_registers: int
-    lds_bytes: int
-    lds_overhead: int
-    max_warps: int
-    product_cycles: float
-    issue_cycles: float
-    least_warps: int
-    measured: bool = False
-    megahertz: float = 1500.0
-    wait_cycles: float = 670.0
-    product_latency: float = 2.0
-    issue_latency: float = 1.8
-    copy_latency: float = 4.4
-    spill_latency: float = 20.0
-    outer_steps: float = 2.6
-    launch_cycles: float = 2000.0
-
-
-def _nvidia(multiprocessors: int, lds_kib: int, warps: int, measured: bool = False) -> Processor:
-    return Processor(
-        multiprocessors=multiprocessors,
-        lanes=32,
-        registers=65536,
-        lane_registers=255,
-        lds_bytes=lds_kib * 1024,
-        lds_overhead=1024,
-        max_warps=warps,
-        product_cycles=2.0,
-        issue_cycles=1.26,
-        # A warp alone would issue all copies: 2x1024x128 f16 takes 0.035 ms with 16 rows and one
-        # warp, and 0.022 ms with 32 rows and two (H200).
-        least_warps=2,
-        measured=measured,
-    )
-
-
-def _amd(units: int, lds_kib: int, product_cycles: float) -> Processor:
-    return Processor(
-        multiprocessors=units,
-        lanes=64,
-        registers=4 * 512 * 64,
-        lane_registers=512,
-        lds_bytes=lds_kib * 1024,
-        lds_overhead=0,
-        max_warps=32,
-        product_cycles=product_cycles,
-        issue_cycles=4.0,
-        # A wave for each SIMD.
-        least_warps=4,
-        # Wave64 instructions take four cycles of a SIMD, and MFMAs 16 at least.
-        product_latency=16.0,
-        issue_latency=4.0,
-        megahertz=2100.0,
-    )
-
-
-_PROCESSORS = {
-    # Code for sm_80 was measured on an H200: its multiprocessors, and the LDS that they have.
-    "sm_80": _nvidia(132, 227, 64, measured=True),
-    "sm_86": _nvidia(84, 100, 48),
-    "sm_89": _nvidia(142, 100, 48),
-    "sm_90": _nvidia(132, 227, 64),
-    # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA); twice the rate on CDNA4.
-    "gfx942": _amd(304, 64, 4.0),
-    "gfx950": _amd(256, 160, 2.0),
-}
-
-
-def processor_of(arch: str) -> Processor | None:
-    """Returns what is known of an architecture; None for one that the model does not have."""
-    return _PROCESSORS.get(arch)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .chips import LANES
+from .chips import CDNA3, LANES
 from .dispatch import Dispatch
 from .errors import LaunchError
 from .global_memory import GlobalMemory
@@ -65,8 +65,8 @@ def prepare(dispatch: Dispatch, arguments: bytes, memory: GlobalMemory) -> Launc
 _BYTES_BEHIND_ARGUMENTS = 256
 # State that chips with architected flat scratch do not have, or that says what no emulator knows.
 _UNSUPPORTED = {
-    "user_sgpr_private_segment_buffer": "gfx942 and later address private memory by scratch_*",
-    "user_sgpr_flat_scratch_init": "gfx942 and later initialize FLAT_SCRATCH themselves",
+    "user_sgpr_private_segment_buffer": f"{CDNA3} and later address private memory by scratch_*",
+    "user_sgpr_flat_scratch_init": f"{CDNA3} and later initialize FLAT_SCRATCH themselves",
     "system_sgpr_workgroup_info": "no known compiler uses it",
 }
 

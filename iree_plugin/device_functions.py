@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ..bank_model.targets import FAMILIES
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import children
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 
 TRANSLATION_INFO = "translation_info"
-GPU_BACKENDS = ("rocm", "cuda")
+GPU_BACKENDS = tuple(family.backend for family in FAMILIES)
 """The backends whose pipelines are known here."""
 CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""

@@ -11,6 +11,7 @@ from itertools import product
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
+from ..bank_model.targets import FAMILIES, target
 from .compile_settings import BEFORE_CODEGEN
 from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
 from .embedding import SteppedInvocation
@@ -66,11 +67,7 @@ func.func @main(%a: tensor<SIZExf32>) -> tensor<SIZExf32> {
 }
 """
 _SAMPLES = {"VectorDistribute": _SOFTMAX, "TileAndFuse": _MATMUL, LOWERED: _LDS_ROUND_TRIP}
-_WAVE_SIZES = {"rocm": "64", "cuda": "32"}
-_TARGETS = {
-    "rocm": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
-    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-}
+_FAMILIES = {family.backend: family for family in FAMILIES}
 _OPTIONS = re.compile(r"gpu_pipeline_options = #iree_gpu\.pipeline_options<[^>]*>(, )?")
 
 
@@ -91,9 +88,10 @@ class RecordingRequest:
         """
         session = Session()
         try:
-            session.set_flags(*_TARGETS[self.backend])
+            family = _FAMILIES[self.backend]
+            session.set_flags(*family.flags(family.usual))
             invocation = SteppedInvocation(session)
-            text = _SAMPLES[self.pipeline].replace("SIZE", _WAVE_SIZES[self.backend])
+            text = _SAMPLES[self.pipeline].replace("SIZE", str(target(family.usual).wave_size))
             parsed = invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
             invocation.set_phases(end=BEFORE_CODEGEN)
             if not parsed or not invocation.execute():
@@ -132,7 +130,7 @@ class RecordingRequest:
 
 def packaged_requests() -> Iterator[RecordingRequest]:
     """Returns the recordings that the package ships: all common option values on both backends."""
-    for backend, stages, keep_conflicts in product(_TARGETS, (0, 2, 3), (False, True)):
+    for backend, stages, keep_conflicts in product(_FAMILIES, (0, 2, 3), (False, True)):
         base = (
             f"prefetch_num_stages = {stages}, "
             f"no_reduce_shared_memory_bank_conflicts = {str(keep_conflicts).lower()}"
@@ -140,5 +138,5 @@ def packaged_requests() -> Iterator[RecordingRequest]:
         for pipeline in ("VectorDistribute", "TileAndFuse"):
             yield RecordingRequest(backend, pipeline, f"{base}, use_igemm_convolution = false")
         yield RecordingRequest(backend, "TileAndFuse", f"{base}, use_igemm_convolution = true")
-    for backend in _TARGETS:
+    for backend in _FAMILIES:
         yield RecordingRequest(backend, LOWERED, "")

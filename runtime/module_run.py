@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from ..bank_model.targets import AMD, NVIDIA
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
@@ -30,8 +31,8 @@ PROGRAM = "bankwise-run"
 EMULATED = tuple(f"emulated-{chip}" for chip in EMULATED_CHIPS)
 DEVICES = ("auto", "hip", "cuda", "local-task", "local-sync", *EMULATED)
 _GPU_FLAGS = {
-    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-    "hip": ("--iree-hal-target-device=hip",),
+    NVIDIA.device: NVIDIA.flags(NVIDIA.usual),
+    AMD.device: AMD.flags(AMD.usual)[:1],
     "local": (
         "--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -116,7 +117,7 @@ def resolve_device(settings: RunSettings) -> tuple[str, str]:
     reason = device_answers("hip")
     if not reason:
         return "hip", ""
-    arch = _rocm_target(settings, "gfx942")
+    arch = _rocm_target(settings, AMD.usual)
     return f"emulated-{arch}", f"no hip device answers: {reason}"
 
 
@@ -233,7 +234,7 @@ def _run_on_emulator(
     from .host_values import HostProgramError
     from .parameters import Parameters
 
-    defaults = ("--iree-hal-target-device=hip", f"--iree-rocm-target={arch}")
+    defaults = AMD.flags(arch)
     try:
         with compile_as_set(_set_up_compiler(settings, defaults)) as module:
             steps = MAX_STEPS if settings.max_steps is None else settings.max_steps

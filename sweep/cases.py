@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..bank_model.targets import family_of
 from .kernels import Attention, Matmul, swept_attentions
 
 DTYPES = ("f16", "bf16", "f32")
@@ -66,8 +67,7 @@ class Case:
 
 def target_flags(target: str) -> tuple[str, str]:
     """Returns the flags of `iree-compile` that name a target, such as `gfx942` or `sm_80`."""
-    device, family = ("cuda", "cuda") if target.startswith("sm_") else ("hip", "rocm")
-    return f"--iree-hal-target-device={device}", f"--iree-{family}-target={target}"
+    return family_of(target).flags(target)
 
 
 def cases(

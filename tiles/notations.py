@@ -21,7 +21,6 @@ from ..bank_model.notations import (
 from ..bank_model.swizzles import linear_chain
 from ..bank_model.targets import Target
 
-_FIRST_TMA = 90
 """The first compute capability with TMA, as in sm_90."""
 _DIGITS = re.compile(r"\d+")
 
@@ -130,7 +129,7 @@ def _ck_tile(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
 
 
 def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> str | NotExpressible:
-    if (target.compute_capability or 0) < _FIRST_TMA:
+    if not target.tensor_copies:
         return NotExpressible(f"{target.arch} has no TMA")
     if tile.element_bits % 8 or not is_power_of_two(tile.element_bits):
         return NotExpressible(f"elements of {tile.element_bits} bits are no 1, 2, 4, ... bytes")

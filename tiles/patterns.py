@@ -85,7 +85,7 @@ class PatternRequest:
 def pattern_names(target: Target) -> tuple[str, ...]:
     """Returns how the patterns are written that a chip has, matrix instructions among them."""
     names = ["rows", "columns", "blocked:RxC"]
-    if any(special.name == _LDMATRIX for special in target.special_instructions):
+    if target.has(_LDMATRIX):
         names += [_LDMATRIX, *(f"{_LDMATRIX}.x{number}" for number in (1, 2, 4))]
     return (*names, *(f"{name}:{{A,B,C}}" for name in matrix_instructions(target)))
 
@@ -221,7 +221,7 @@ def _ldmatrix(request: PatternRequest) -> tuple[LdsAccess, ...]:
     target, tile = request.target, request.named.tile
     if match is None or request.words:
         raise AccessError("write 'ldmatrix', 'ldmatrix.x1', 'ldmatrix.x2' or 'ldmatrix.x4'")
-    if all(special.name != _LDMATRIX for special in target.special_instructions):
+    if not target.has(_LDMATRIX):
         raise AccessError(f"{target.arch} has no ldmatrix; that is NVIDIA's")
     if request.kind is AccessKind.WRITE:
         raise AccessError("ldmatrix reads; write by 'rows:128' or a formula")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ..bank_model.targets import AMD
 from ..iree_plugin.stepped_compile import CompileError
 from ..report.comparison import Comparison
 from .endings import fail, file_error
 
 EXAMPLES = ("attention_f16", "attention_f32")
-FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+FLAGS = AMD.flags(AMD.usual)
 TABLE_WIDTH = 130
 
 
@@ -25,7 +26,7 @@ def main() -> int:
     try:
         for name in EXAMPLES:
             found = Comparison.of(examples / f"{name}.mlir", FLAGS)
-            console.print(f"\n[bold]{name}[/bold], gfx942, batch 1, sequence 1024, head 128")
+            console.print(f"\n[bold]{name}[/bold], {AMD.usual}, batch 1, sequence 1024, head 128")
             for table in found.tables():
                 console.print(table)
     except CompileError as error:

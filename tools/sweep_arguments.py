@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from ..bank_model.targets import DEFAULT_TARGET
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import modes
 from ..sweep.cases import DTYPES
@@ -109,12 +110,8 @@ examples:
         help="attention (the 110 shapes of the public sweep), matmul, or a .json that lists "
         "kernels (default: attention)")  # fmt: skip
     add("--dtypes", default="f16,f32", metavar="LIST", help=f"of {', '.join(DTYPES)} (f16,f32)")
-    add(
-        "--targets",
-        default="gfx942",
-        metavar="LIST",
-        help=f"of {', '.join(EMULATED_CHIPS)} (gfx942)",
-    )
+    targets = f"of {', '.join(EMULATED_CHIPS)} ({DEFAULT_TARGET})"
+    add("--targets", default=DEFAULT_TARGET, metavar="LIST", help=targets)
     add("--mitigations", default="none,stock,auto", metavar="LIST",
         help=f"of {', '.join(modes())} (none,stock,auto)")  # fmt: skip
     add("-o", "--output", metavar="DIR", help="where files go; made if need be (.)")

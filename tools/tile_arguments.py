@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..bank_model.targets import known_targets
+from ..bank_model.targets import DEFAULT_TARGET, known_targets
 from ..tiles.formats import FORMATS, PICTURES
 from .argument_parser import ArgumentParser
 from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError
-
-_DEFAULT_TARGET = "gfx942"
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,8 @@ examples:
 """,
     )
     add = parser.add_argument
-    add("--target", default=_DEFAULT_TARGET, metavar="GPU",
-        help=f"of {', '.join(known_targets())} (default: {_DEFAULT_TARGET}), or a product such as "
+    add("--target", default=DEFAULT_TARGET, metavar="GPU",
+        help=f"of {', '.join(known_targets())} (default: {DEFAULT_TARGET}), or a product such as "
         "mi300x, a100, h100")  # fmt: skip
     add("--tile", default="", metavar="SHAPExTYPE", help="sizes, row-major, and element type")
     add("--write", action="append", default=[], metavar="PATTERN", help="what the lanes write")

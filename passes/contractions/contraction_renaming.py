@@ -188,8 +188,7 @@ class ContractionSearch:
         The backend uses it for the operand that the renaming would make wider, with as many
         instructions and no moves.
         """
-        name = f"ds_read_b64_tr_b{bits}"
-        return any(each.name == name for each in self.policy.lds.special_instructions)
+        return self.policy.lds.has(f"ds_read_b64_tr_b{bits}")
 
     def _keeps_transactions(self, end: BlockEnd, block: IndexBlock, merged: int) -> bool:
         if merged == 1 or self._root(end.transfer) is not None:

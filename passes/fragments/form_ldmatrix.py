@@ -89,7 +89,7 @@ class FormLdmatrix(FunctionPass):
                 remark = f"no operand is read by ldmatrix: {refusal.reason}"
                 context.sink.remark(function.location, remark)
                 return
-            if all(special.name != INSTRUCTION for special in chip.special_instructions):
+            if not chip.has(INSTRUCTION):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
             fragments = fragments_in(products)

@@ -98,7 +98,7 @@ class ReloadOperands(FunctionPass):
         """Moves the reads of every loop that needs it; never fails."""
         function = function.operation
         chip, launch = chip_of(function, context.test_target), launch_of(function)
-        if chip is None or chip.compute_capability is None or launch is None:
+        if chip is None or not chip.mma_sync or launch is None:
             return
         share = WORKGROUP_REGISTERS // launch.threads
         limit = min(self.most_registers, share - share % _REGISTER_STEP)

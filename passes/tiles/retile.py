@@ -32,9 +32,8 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import processor_of
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
-from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
+from ...dialect_utils.gpu_target import chip_of, gpu_target_of, lds_limit
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.operations import symbol_of
@@ -108,20 +107,16 @@ class Retile(FunctionPass):
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model."""
-        target = gpu_target_of(function, context.test_target)
-        processor = None if target is None else processor_of(target.arch)
-        if target is None or processor is None:
+        chip = chip_of(function, context.test_target)
+        if chip is None or chip.processor is None:
             return None
-        chip = target.chip
-        copies = chip is not None and chip.async_copies
-        nvidia = chip is not None and chip.compute_capability is not None
         return Circumstances(
-            processor,
+            chip.processor,
             lds_limit(function, context.test_target),
             other_keys=self.other_keys,
-            overlap=copies and self.overlap,
-            reloads=nvidia and self.reloads,
-            exponential=_POLYNOMIAL if nvidia and not self.native_exponentials else 1.0,
+            overlap=chip.async_copies and self.overlap,
+            reloads=chip.mma_sync and self.reloads,
+            exponential=_POLYNOMIAL if chip.native_exp2 and not self.native_exponentials else 1.0,
         )
 
     def _choice(

@@ -15,11 +15,11 @@ from typing import Generic, Protocol, TypeVar
 
 from iree.compiler import ir
 
+from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
     MatmulTile,
-    Processor,
     TileWork,
     attention_work,
     matmul_work,

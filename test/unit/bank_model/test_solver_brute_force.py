@@ -32,6 +32,7 @@ from bankwise.bank_model.solver import (
 )
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
 from bankwise.bank_model.targets import (
+    AMD,
     AccessKind,
     LdsInstruction,
     Status,
@@ -168,7 +169,7 @@ def random_chip(rng):
                 instructions.append(
                     LdsInstruction(name, kind, bytes_, own, phases, "", Status.ASSUMED)
                 )
-    return Target("small", wave, 65536, tuple(instructions))
+    return Target(AMD, "small", wave, 65536, tuple(instructions))
 
 
 def random_linear_access(rng, chip, tile, max_bytes=16):
@@ -394,7 +395,7 @@ def test_nothing_is_claimed_where_splitting_inside_words_may_pay():
         LdsInstruction(f"read{width}", READ, width, 4, coset_phases(8, basis), "", Status.ASSUMED)
         for width, basis in ((2, (2, 4)), (4, (1,)))
     ]
-    chip, tile = Target("small", 8, 65536, tuple(instructions)), LdsTile((16,), 16)
+    chip, tile = Target(AMD, "small", 8, 65536, tuple(instructions)), LdsTile((16,), 16)
     rest = (lanes >> 1 & 1) * 2 ^ (lanes >> 2 & 1) * 4
     accesses = [LdsAccess(READ, (lanes & 1) * 2 * word ^ rest, 2) for word in (4, 5, 6, 7)]
     decision = solve_checked(chip, tile, accesses, LINEAR)

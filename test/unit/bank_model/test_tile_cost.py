@@ -10,23 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
     MatmulTile,
-    Processor,
     TileWork,
     attention_work,
     concurrent_workgroups,
     matmul_work,
     predicted_microseconds,
-    processor_of,
     rotating_slots,
 )
 
 
 def _known(arch: str) -> Processor:
-    processor = processor_of(arch)
+    processor = target(arch).processor
     assert processor is not None
     return processor
 
@@ -107,8 +106,7 @@ def test_what_does_not_fit_takes_forever() -> None:
 
 
 def test_chips() -> None:
-    assert processor_of("gfx1100") is None
-    assert processor_of("sm_80") is SM80
+    assert target("gfx90a").processor is None
     assert SM80.measured
     for arch in ("sm_86", "sm_89", "sm_90", "gfx942", "gfx950"):
         assert not _known(arch).measured

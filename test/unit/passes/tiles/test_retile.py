@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
-    Processor,
     attention_work,
     predicted_microseconds,
-    processor_of,
 )
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.operations import children
@@ -39,7 +38,7 @@ from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
 
 def known(arch: str) -> Processor:
-    processor = processor_of(arch)
+    processor = target(arch).processor
     assert processor is not None
     return processor
 
