@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, bank_map, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
-from ..bank_model.map_folding import FoldedMap
 from ..report.bank_map_text import folding_caption, phase_caption
-from .answers import AccessCount, TileCount, TileSolution
+from .counts import AccessCount, CountedLayout, Question
+from .notations import Notation
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,61 @@ MapsShown = tuple[DrawnMap, ...]
 """The maps of an access, under each layout that makes a difference."""
 
 
-def layout_title(name: str, count: TileCount) -> str:
+class Contents(ABC):
+    """What is shown of an answer, whatever the format.
+
+    Attributes:
+        question: what was asked.
+    """
+
+    question: Question
+
+    @property
+    @abstractmethod
+    def layouts(self) -> Mapping[str, CountedLayout]:
+        """Returns the columns of the table of costs, by name."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> CountedLayout:
+        """Returns the layout that the answer is about."""
+
+    @property
+    @abstractmethod
+    def code_title(self) -> str:
+        """Returns the heading of the layout that is written in C."""
+
+    @property
+    def drawn(self) -> Mapping[str, CountedLayout]:
+        """Returns the layouts whose bank maps are shown, by name, the one before first."""
+        return self.layouts
+
+    @property
+    def written_swizzle(self) -> CountedLayout | None:
+        """Returns the swizzle that is written out in `notations` and in C; None without one."""
+        return None
+
+    @property
+    def notations(self) -> tuple[Notation, ...]:
+        """Returns the swizzle in the words of each framework; nothing where there is none."""
+        return ()
+
+    def choice(self) -> Iterator[tuple[str, str]]:
+        """Yields titles and texts on why a layout was chosen; nothing where none was."""
+        yield from ()
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Yields titles and texts that stand below the table."""
+        yield from self.choice()
+        yield from (("note", note) for note in notes(self.counted))
+
+    @property
+    def written(self) -> CountedLayout:
+        """Returns the layout that is written in C."""
+        return self.written_swizzle or self.counted
+
+
+def layout_title(name: str, count: CountedLayout) -> str:
     """Returns the heading of a layout's column."""
     layout = count.layout
     if isinstance(layout, PaddedLayout):
@@ -57,7 +112,7 @@ def layout_title(name: str, count: TileCount) -> str:
     return name
 
 
-def cost_rows(counts: Sequence[TileCount]) -> Iterator[CostRow]:
+def cost_rows(counts: Sequence[CountedLayout]) -> Iterator[CostRow]:
     """Yields the rows of a table with a column for each of `counts`."""
     conflicts = tuple(count.conflict_cycles for count in counts)
     yield CostRow("conflict cycles", tuple(f"{c:,}" for c in conflicts), conflicts)
@@ -90,7 +145,7 @@ def _instructions(access: AccessCount) -> str:
     return names
 
 
-def notes(count: TileCount) -> Iterator[str]:
+def notes(count: CountedLayout) -> Iterator[str]:
     """Yields what else to know of the costs in a layout, a sentence each."""
     for each in count.accesses:
         if each.is_split:
@@ -107,16 +162,7 @@ def notes(count: TileCount) -> Iterator[str]:
         yield f"the phases of {instruction.name} are assumed: {instruction.source}"
 
 
-def solution_lines(solution: TileSolution) -> Iterator[tuple[str, str]]:
-    """Yields titles and texts on the choice: why, how it is written, and the proof."""
-    best = solution.best
-    yield "best", f"{layout_title(solution.best_name, best)}: {solution.decision.reason}"
-    yield "proof", solution.proof
-    for note in notes(best):
-        yield "note", note
-
-
-def code_lines(count: TileCount) -> Iterator[tuple[str, str]]:
+def code_lines(count: CountedLayout) -> Iterator[tuple[str, str]]:
     """Yields titles and texts of how a layout is written in C."""
     code = count.code
     yield "offset", f"o = {code.offset}"
@@ -125,23 +171,7 @@ def code_lines(count: TileCount) -> Iterator[tuple[str, str]]:
         yield "subscript", f"tile[row * {code.pitch} + ({code.subscript})]"
 
 
-def swizzle_of(solution: TileSolution) -> TileCount | None:
-    """Returns the swizzle that is written out: the best layout, if it is one, or the best swizzle.
-
-    None where no swizzle helps.
-    """
-    swizzled = isinstance(solution.best.layout, SwizzledLayout)
-    return solution.best if swizzled else solution.swizzled
-
-
-def code_title(solution: TileSolution) -> str:
-    """Returns the heading of the layout that is written in C: a swizzle, where one helps."""
-    if swizzle_of(solution) is not None and solution.best_name != "best":
-        return "swizzled"
-    return layout_title(solution.best_name, solution.best)
-
-
-def maps_of(counts: Mapping[str, TileCount]) -> Iterator[tuple[DrawnMap, ...]]:
+def maps_of(counts: Mapping[str, CountedLayout]) -> Iterator[tuple[DrawnMap, ...]]:
     """Yields for each argument the worst phase of its accesses in each of the layouts.
 
     Args:
@@ -150,22 +180,20 @@ def maps_of(counts: Mapping[str, TileCount]) -> Iterator[tuple[DrawnMap, ...]]:
     """
     for number in range(len(next(iter(counts.values())).accesses)):
         named = {name: count.accesses[number] for name, count in counts.items()}
-        found = {name: access.folded_map() for name, access in named.items()}
-        names: dict[object, list[str]] = {}
-        for name, folded in found.items():
-            if folded is not None:
-                names.setdefault(folded.shown.lanes_by_bank, []).append(name)
-        yield tuple(
-            _drawn(named[first], found[first], " and ".join([first, *others]))
-            for first, *others in names.values()
-        )
+        folded = {name: access.folded_map() for name, access in named.items()}
+        maps = {
+            name: (each.shown, folding_caption(each, "wave"))
+            for name, each in folded.items()
+            if each is not None
+        }
+        yield tuple(_drawn_maps(named, maps))
 
 
 _MOST_PHASES = 8
 """That a reader may choose from: those of a wave's access of 16 bytes on AMD."""
 
 
-def phases_of(counts: Mapping[str, TileCount], number: int) -> Iterator[tuple[str, MapsShown]]:
+def phases_of(counts: Mapping[str, CountedLayout], number: int) -> Iterator[tuple[str, MapsShown]]:
     """Yields the phases of the instruction whose worst phase is shown, each in words and as maps.
 
     Args:
@@ -180,46 +208,33 @@ def phases_of(counts: Mapping[str, TileCount], number: int) -> Iterator[tuple[st
         return
     index, issue, _ = worst
     for phase, lanes in enumerate(first[index].instruction.phases[:_MOST_PHASES]):
-        maps: dict[str, BankMap] = {}
+        maps: dict[str, tuple[BankMap, str]] = {}
         for name, found in machines.items():
             # A layout that splits the access has other instructions.
             machine = found[index if len(found) == len(first) else 0]
             serving = [lanes[0] in each for each in machine.instruction.phases]
-            maps[name] = bank_map(machine, issue, serving.index(True))
-        cycles = " → ".join(str(each.cycles) for each in maps.values())
+            maps[name] = bank_map(machine, issue, serving.index(True)), ""
+        cycles = " → ".join(str(each.cycles) for each, _ in maps.values())
         words = f"phase {phase + 1}: {cycles} {'cycle' if cycles == '1' else 'cycles'}"
-        if all(each.cycles for each in maps.values()):
+        if all(each.cycles for each, _ in maps.values()):
             yield words, tuple(_drawn_maps(named, maps))
 
 
 def _drawn_maps(
-    named: Mapping[str, AccessCount], maps: Mapping[str, BankMap]
+    named: Mapping[str, AccessCount], maps: Mapping[str, tuple[BankMap, str]]
 ) -> Iterator[DrawnMap]:
-    """Yields the maps of a phase in several layouts, equal ones once."""
+    """Yields the maps of an access in several layouts, equal ones once.
+
+    Args:
+        named: the access in each of the layouts, by their names.
+        maps: the map in each of them, and which other phases it stands for.
+    """
     names: dict[object, list[str]] = {}
-    for name, found in maps.items():
+    for name, (found, _) in maps.items():
         names.setdefault(found.lanes_by_bank, []).append(name)
-    for first, *others in names.values():
-        access, found = named[first], maps[first]
-        caption = _caption(access, " and ".join([first, *others]), found)
-        yield DrawnMap(caption, found, "", access.question.named.tile, access.layout)
-
-
-def _caption(access: AccessCount, names: str, found: BankMap) -> str:
-    waves = access.question.lanes.waves
-    phase = phase_caption(found, f"wave {found.issue}" if waves > 1 else "")
-    return f"{access.accesses}, {names}: {phase}"
-
-
-def _drawn(access: AccessCount, folded: FoldedMap | None, names: str) -> DrawnMap:
-    assert folded is not None
-    caption = _caption(access, names, folded.shown)
-    folding = folding_caption(folded, "wave")
-    return DrawnMap(caption, folded.shown, folding, access.question.named.tile, access.layout)
-
-
-def before_and_after(solution: TileSolution) -> dict[str, TileCount]:
-    """Returns the layouts whose bank maps are shown."""
-    if solution.best.layout == solution.plain.layout:
-        return {"plain": solution.plain}
-    return {"plain": solution.plain, layout_title(solution.best_name, solution.best): solution.best}
+    for equal in names.values():
+        access, (found, folding) = named[equal[0]], maps[equal[0]]
+        question = access.question
+        phase = phase_caption(found, f"wave {found.issue}" if question.lanes.waves > 1 else "")
+        caption = f"{access.accesses}, {' and '.join(equal)}: {phase}"
+        yield DrawnMap(caption, found, folding, question.named.tile, access.layout)

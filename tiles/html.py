@@ -13,20 +13,16 @@ from html import escape
 from ..report.bank_map_picture import bank_map_drawing
 from ..report.html_script import copy_button, picture_choice
 from ..report.tile_picture import tile_picture
-from .answers import TileCount, TileSolution
 from .contents import (
+    Contents,
     MapsShown,
-    before_and_after,
     code_lines,
-    code_title,
     cost_rows,
     layout_title,
     maps_of,
-    notes,
     phases_of,
-    solution_lines,
-    swizzle_of,
 )
+from .counts import CountedLayout
 from .html_images import picture_html
 from .html_legend import legend
 from .pictures import whole_pictures
@@ -40,47 +36,37 @@ _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 8px 12px"
 _BESIDE = "flex: 1 1 320px; min-width: 0"
 
 
-def solution_html(solution: TileSolution, *, maps: bool = True, page: bool = False) -> str:
+def answer_html(shown: Contents, *, maps: bool = True, page: bool = False) -> str:
     """Returns an answer as HTML that needs nothing else.
 
     Args:
         maps: whether bank maps and pictures are drawn.
         page: whether it is for a page of its own.
     """
-    return "\n".join(_solution(solution, maps, page))
+    return "\n".join(_answer(shown, maps, page))
 
 
-def count_html(count: TileCount, *, maps: bool = True, page: bool = False) -> str:
-    """Returns the costs in one layout as HTML; the arguments are those of `solution_html`."""
-    name = str(count.layout)
-    parts = [
-        _heading(str(count.question)),
-        *_table({name: count}),
-        *_list((("note", note) for note in notes(count)), code=False),
-        *_code(count, name),
-        *(_pictures({name: count}, page) if maps else ()),
-    ]
-    return "\n".join(["<div>", *parts, "</div>"])
-
-
-def _solution(solution: TileSolution, maps: bool, page: bool) -> Iterator[str]:
+def _answer(shown: Contents, maps: bool, page: bool) -> Iterator[str]:
     yield "<div>"
-    yield _heading(str(solution.question))
-    yield from _table(solution.layouts)
-    yield from _list(solution_lines(solution), code=False)
-    swizzled = swizzle_of(solution)
-    if swizzled is not None:
-        yield _heading(f"The swizzle: {swizzled.layout}")
+    yield _heading(str(shown.question))
+    yield from _table(shown.layouts)
+    yield from _list(shown.lines(), code=False)
+    if shown.written_swizzle is not None:
+        yield _heading(f"The swizzle: {shown.written_swizzle.layout}")
         yield "<ul>"
-        for each in solution.notations:
+        for each in shown.notations:
             text = escape(each.text)
             if each.is_expressible:
                 text = f"<code>{text}</code> {copy_button(each.text, f'for {each.name}')}"
             yield f"<li>{escape(each.name)}: {text}</li>"
         yield "</ul>"
-    yield from _code(swizzled or solution.best, code_title(solution))
+    yield _heading(f"In C, {shown.code_title}")
+    yield from _list(code_lines(shown.written))
+    function = shown.written.code.function()
+    yield f'<pre style="overflow-x: auto">{escape(function)}</pre>'
+    yield f"<p>{copy_button(function, 'the function')}</p>"
     if maps:
-        yield from _pictures(before_and_after(solution), page)
+        yield from _pictures(shown.drawn, page)
     yield "</div>"
 
 
@@ -88,7 +74,7 @@ def _heading(text: str) -> str:
     return f"<p><b>{escape(text)}</b></p>"
 
 
-def _table(counts: Mapping[str, TileCount]) -> Iterator[str]:
+def _table(counts: Mapping[str, CountedLayout]) -> Iterator[str]:
     yield '<div style="overflow-x: auto"><table>'
     titles = "".join(
         f'<th scope="col" style="{_RIGHT}">{escape(layout_title(name, count))}</th>'
@@ -118,15 +104,7 @@ def _list(lines: Iterable[tuple[str, str]], *, code: bool = True) -> Iterator[st
     yield "</ul>"
 
 
-def _code(count: TileCount, title: str) -> Iterator[str]:
-    yield _heading(f"In C, {title}")
-    yield from _list(code_lines(count))
-    function = count.code.function()
-    yield f'<pre style="overflow-x: auto">{escape(function)}</pre>'
-    yield f"<p>{copy_button(function, 'the function')}</p>"
-
-
-def _pictures(counts: Mapping[str, TileCount], page: bool) -> Iterator[str]:
+def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
     """Yields the bank maps of all arguments, and the whole tile."""
     question = next(iter(counts.values())).question
     if page:
@@ -156,7 +134,7 @@ def _maps(maps: MapsShown, page: bool) -> Iterator[str]:
         yield "</div>"
 
 
-def _whole(counts: Mapping[str, TileCount], page: bool) -> Iterator[str]:
+def _whole(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
     """Yields the whole tile, folded: by bank, and on a page by lane."""
     kinds = {"banks": "the bank of each element"}
     if page:

@@ -7,22 +7,29 @@ import json
 
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..report.bank_map_data import bank_map_data
-from .answers import AccessCount, TileCount, TileSolution
-from .contents import notes, swizzle_of
+from .answers import Answer, TileSolution
+from .contents import notes
+from .counts import AccessCount, CountedLayout, Question
 
 SCHEMA_VERSION = 1
 
 
-def solution_json(solution: TileSolution, *, maps: bool = True) -> str:
+def answer_json(answer: Answer, *, maps: bool = True) -> str:
     """Returns an answer; `maps` says whether the bank maps are part of it."""
-    decision = solution.decision
-    swizzled = swizzle_of(solution)
-    document = {
-        **_question(solution.plain),
-        "layouts": {name: _count(each, maps) for name, each in solution.layouts.items()},
+    if isinstance(answer, TileSolution):
+        layouts = {name: _count(each, maps) for name, each in answer.layouts.items()}
+        found = {"layouts": layouts, **_choice(answer)}
+    else:
+        found = {"layouts": {"counted": _count(answer.counted, maps)}}
+    return json.dumps({**_question(answer.question), **found}, indent=2) + "\n"
+
+
+def _choice(solution: TileSolution) -> dict[str, object]:
+    swizzled = solution.written_swizzle
+    return {
         "best": solution.best_name,
-        "reason": decision.reason,
-        "optimality": decision.optimality.name.lower(),
+        "reason": solution.decision.reason,
+        "optimality": solution.decision.optimality.name.lower(),
         "proof": solution.proof,
         "swizzle": swizzled and str(swizzled.layout),
         "notations": {
@@ -30,17 +37,9 @@ def solution_json(solution: TileSolution, *, maps: bool = True) -> str:
             for each in solution.notations
         },
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
-def count_json(count: TileCount, *, maps: bool = True) -> str:
-    """Returns the costs in one layout."""
-    document = {**_question(count), "layouts": {"counted": _count(count, maps)}}
-    return json.dumps(document, indent=2) + "\n"
-
-
-def _question(count: TileCount) -> dict[str, object]:
-    question = count.question
+def _question(question: Question) -> dict[str, object]:
     return {
         "version": SCHEMA_VERSION,
         "target": question.target.arch,
@@ -52,7 +51,7 @@ def _question(count: TileCount) -> dict[str, object]:
     }
 
 
-def _count(count: TileCount, maps: bool) -> dict[str, object]:
+def _count(count: CountedLayout, maps: bool) -> dict[str, object]:
     code = count.code
     return {
         "layout": str(count.layout),

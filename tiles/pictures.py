@@ -11,7 +11,7 @@ from ..report.stripes import Drawing, standalone_file
 from ..report.tile_grid import TileGrid, WholeTile
 from ..report.tile_grid_picture import tile_grid_drawing
 from ..report.tile_grid_text import tile_grid_text
-from .answers import TileCount
+from .counts import CountedLayout
 from .errors import TileArgumentError, shortened
 from .formats import PICTURES
 from .html_images import picture_html
@@ -71,7 +71,7 @@ class WholePictures:
         return "\n".join(_html(self.pictures))
 
 
-def whole_pictures(counts: Mapping[str, TileCount], kind: str) -> WholePictures:
+def whole_pictures(counts: Mapping[str, CountedLayout], kind: str) -> WholePictures:
     """Returns the tile in each of the layouts `counts`, which have names.
 
     Args:
@@ -85,7 +85,7 @@ def whole_pictures(counts: Mapping[str, TileCount], kind: str) -> WholePictures:
     return WholePictures(tuple(_pictures(counts, kind)))
 
 
-def _pictures(counts: Mapping[str, TileCount], kind: str) -> Iterator[WholePicture]:
+def _pictures(counts: Mapping[str, CountedLayout], kind: str) -> Iterator[WholePicture]:
     question = next(iter(counts.values())).question
     layouts = [count.layout for count in counts.values()]
     banks = max(
@@ -104,7 +104,7 @@ def _pictures(counts: Mapping[str, TileCount], kind: str) -> Iterator[WholePictu
             yield WholePicture(f"{each}, {_title(name, count)}", grid)
 
 
-def _title(name: str, count: TileCount) -> str:
+def _title(name: str, count: CountedLayout) -> str:
     layout = str(count.layout)
     return name if layout.startswith(name) else f"{name}: {layout}"
 

@@ -24,7 +24,8 @@ from ..bank_model.solver import solve as solve_layout
 from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import AccessKind, Target
 from .accesses import AccessArgument, AccessReader
-from .answers import Question, TileCount, TileSolution
+from .answers import TileCount, TileSolution
+from .counts import Question
 from .errors import TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
@@ -14,62 +13,34 @@ from rich.text import Text
 
 from ..report.bank_map_text import map_text
 from ..report.consoles import text_console
-from .answers import TileCount, TileSolution
-from .contents import (
-    before_and_after,
-    code_lines,
-    code_title,
-    cost_rows,
-    layout_title,
-    maps_of,
-    notes,
-    solution_lines,
-    swizzle_of,
-)
+from .contents import Contents, code_lines, cost_rows, layout_title, maps_of
+from .counts import CountedLayout
 
 PLAIN_WIDTH = 100
 """Columns where the output is not a terminal."""
 
 
-def solution_text(
-    solution: TileSolution, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
+def answer_text(
+    shown: Contents, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
 ) -> str:
     """Returns an answer as text; `maps` says whether bank maps are drawn."""
     console, buffer = text_console(width, colour)
-    console.print(Text(str(solution.question), style="bold"))
-    console.print(_table(solution.layouts))
-    _print_lines(console, solution_lines(solution))
-    swizzled = swizzle_of(solution)
-    if swizzled is not None:
+    console.print(Text(str(shown.question), style="bold"))
+    console.print(_table(shown.layouts))
+    _print_lines(console, shown.lines())
+    if shown.written_swizzle is not None:
         console.print()
-        console.print(Text(f"The swizzle: {swizzled.layout}", style="bold"))
-        _print_lines(console, ((n.name, n.text) for n in solution.notations))
-    console.print()
-    _print_code(console, swizzled or solution.best, code_title(solution))
+        console.print(Text(f"The swizzle: {shown.written_swizzle.layout}", style="bold"))
+        _print_lines(console, ((n.name, n.text) for n in shown.notations))
+    if any(shown.choice()):
+        console.print()
+    _print_code(console, shown.written, shown.code_title)
     if maps:
-        _print_maps(console, before_and_after(solution))
-    return _ended(buffer)
-
-
-def count_text(
-    count: TileCount, *, width: int = PLAIN_WIDTH, colour: bool = False, maps: bool = True
-) -> str:
-    """Returns the costs in one layout as text."""
-    console, buffer = text_console(width, colour)
-    console.print(Text(str(count.question), style="bold"))
-    console.print(_table({str(count.layout): count}))
-    _print_lines(console, (("note", note) for note in notes(count)))
-    _print_code(console, count, str(count.layout))
-    if maps:
-        _print_maps(console, {str(count.layout): count})
-    return _ended(buffer)
-
-
-def _ended(buffer: io.StringIO) -> str:
+        _print_maps(console, shown.drawn)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
-def _table(counts: Mapping[str, TileCount]) -> Table:
+def _table(counts: Mapping[str, CountedLayout]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("")
     for name, count in counts.items():
@@ -93,7 +64,7 @@ def _print_lines(console: Console, lines: Iterable[tuple[str, str]]) -> None:
         console.print(grid)
 
 
-def _print_code(console: Console, count: TileCount, title: str) -> None:
+def _print_code(console: Console, count: CountedLayout, title: str) -> None:
     console.print(Text(f"In C, {title}", style="bold"))
     _print_lines(console, code_lines(count))
     console.print()
@@ -102,7 +73,7 @@ def _print_code(console: Console, count: TileCount, title: str) -> None:
         console.print(Text(f"  {line}"), soft_wrap=True)
 
 
-def _print_maps(console: Console, counts: Mapping[str, TileCount]) -> None:
+def _print_maps(console: Console, counts: Mapping[str, CountedLayout]) -> None:
     for each in chain.from_iterable(maps_of(counts)):
         console.print()
         console.print(Text(each.caption, style="bold"), soft_wrap=True)

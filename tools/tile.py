@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answer(settings: TileSettings) -> str:
     # Everything heavy is imported only now: usage errors answer at once.
-    from ..tiles.formats import rendered
+    from ..tiles.rendering import rendered
     from ..tiles.solve import count, patterns, solve
 
     if settings.list_patterns:

@@ -26,7 +26,7 @@ from bankwise.runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
 from bankwise.runtime.module_run import counters_document
 from bankwise.sweep.rows import swept_counters
 from bankwise.sweep.tables import json_table
-from bankwise.tiles.json_document import count_json, solution_json
+from bankwise.tiles.json_document import answer_json
 from bankwise.tiles.solve import count, solve
 
 from .report.measured.profiler_files import rocprofv3
@@ -125,9 +125,9 @@ def test_reports_on_what_is_not_known():
 @pytest.mark.parametrize(("target", "tile"), [("gfx942", "64x32xf16"), ("sm_90", "32x32xf32")])
 def test_answers_on_tiles(target: str, tile: str, maps: bool):
     write, read = ["rows:128"], ["columns:32"]
-    check("tile", solution_json(solve(target, tile, write=write, read=read), maps=maps))
+    check("tile", answer_json(solve(target, tile, write=write, read=read), maps=maps))
     padded = count(target, tile, write=write, read=read, layout="padded:2")
-    check("tile", count_json(padded, maps=maps))
+    check("tile", answer_json(padded, maps=maps))
 
 
 def test_counters_of_a_run():

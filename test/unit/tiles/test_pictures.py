@@ -9,8 +9,8 @@ import pytest
 
 import bankwise
 from bankwise.report.stripes import CELL_WIDTH, LEFT
-from bankwise.tiles.contents import before_and_after, phases_of
-from bankwise.tiles.html import solution_html
+from bankwise.tiles.contents import phases_of
+from bankwise.tiles.html import answer_html
 
 
 def test_a_solution_is_shown_before_and_after() -> None:
@@ -53,11 +53,11 @@ def test_there_are_two_kinds() -> None:
 
 def test_a_page_offers_the_phases_of_an_access() -> None:
     found = bankwise.solve("gfx942", "64x64xf16", write="rows:128", read="columns")
-    words = [words for words, _ in phases_of(before_and_after(found), 0)]
+    words = [words for words, _ in phases_of(found.drawn, 0)]
     assert words == [f"phase {number}: 1 → 1 cycles" for number in range(1, 9)]
-    assert solution_html(found, page=True).count("<select ") == 2
-    assert "<select " not in solution_html(found)
-    phases = [(words, maps) for words, maps in phases_of(before_and_after(found), 1)]
+    assert answer_html(found, page=True).count("<select ") == 2
+    assert "<select " not in answer_html(found)
+    phases = [(words, maps) for words, maps in phases_of(found.drawn, 1)]
     assert [words for words, _ in phases] == ["phase 1: 32 → 1 cycles", "phase 2: 32 → 1 cycles"]
     for number, (_, maps) in enumerate(phases):
         for each in maps:
