@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loads from memory straight to the LDS that are under way, and who touches their bytes too early.
 
-Such a load (`buffer_load_dword ... lds`, `global_load_lds_dwordx4`) writes no register. Its bytes
-are in the LDS once the wave that issued it has waited until vmcnt is low enough. The emulator puts
-them there at once and marks their words until the wait comes. Until then nobody may touch them, the
-wave itself included. From the wait on they are a store of that wave like any other, which waves
-without a barrier between race with.
+Such a load (`buffer_load_dword ... lds`, `global_load_lds_dwordx4`) writes no register, and whole
+words of the LDS. They are there once the wave that issued it has waited until vmcnt is low enough.
+The emulator puts them there at once and marks them until the wait comes. Until then nobody may
+touch them, the wave itself included. From the wait on they are a store of that wave like any other,
+which waves without a barrier between race with.
 
 A wave numbers the instructions that vmcnt counts. They finish in the order of issue: after a wait
 for n, all are done but the last n. Worked example:
@@ -18,22 +18,13 @@ for n, all are done but the last n. Worked example:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
 from .errors import MissingWaitError
-
-if TYPE_CHECKING:
-    from .lds import LdsAccess
-
-WaveIds = npt.NDArray[np.intp]
-Indices = npt.NDArray[np.int64]
-
-WORD = 4
-"""How many bytes of the LDS are marked together; a direct load writes whole words."""
+from .issued_access import WORD, Indices, IssuedAccess, WaveIds
 
 
 @dataclass(eq=False)
@@ -45,7 +36,7 @@ class Load:
         words: the words of the LDS that the load writes.
     """
 
-    access: LdsAccess
+    access: IssuedAccess
     numbers: Indices
     words: Indices
 
@@ -69,7 +60,7 @@ class DirectLoads:
         """Gives an instruction that vmcnt counts its number in each of `waves`."""
         self._issued[waves] += 1
 
-    def begin(self, access: LdsAccess, words: Indices, numbers: Indices | None = None) -> None:
+    def begin(self, access: IssuedAccess, words: Indices, numbers: Indices | None = None) -> None:
         """Marks the words of a load as not yet written.
 
         `numbers` are those of the load in its waves, by default the ones that were counted last.
@@ -119,12 +110,10 @@ class DirectLoads:
         load = self._loads[int(self._marks[word])]
         access = load.access
         starts = access.offsets.reshape(-1) // WORD
-        owners = np.broadcast_to(access.waves[:, None], access.addresses.shape)
-        owners = owners if access.active is None else owners[:, access.active]
         addresses = access.addresses
         addresses = addresses if access.active is None else addresses[:, access.active]
         place = int(np.flatnonzero((starts <= word) & (word < starts + access.width // WORD))[0])
-        wave = int(owners.reshape(-1)[place])
+        wave = int(access.owners.reshape(-1)[place])
         byte = int(addresses.reshape(-1)[place]) + WORD * (word - int(starts[place]))
         number = int(load.numbers[access.waves == wave][0])
         younger = int(self._issued[wave]) - number

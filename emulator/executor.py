@@ -26,11 +26,11 @@ from . import (
     cross_lane,
     flat_memory,
     float8,
-    float_mode,
     indexed_registers,
     lds_instructions,
     matrix,
     memory_instructions,
+    mode_instructions,
     packed_math,
     scalar_alu,
     vector_alu,
@@ -57,7 +57,7 @@ from .watched_instruction import check_all_seen, watched
 
 _FAMILIES = (
     scalar_alu,
-    float_mode,
+    mode_instructions,
     vector_alu,
     packed_math,
     float8,
@@ -187,7 +187,7 @@ class Program:
             return _Flow.END, None, 0
         if name == "s_barrier":
             return _Flow.BARRIER, None, 0
-        if name in float_mode.MODE_CHANGES:
+        if name in mode_instructions.MODE_CHANGES:
             return _Flow.MODE, None, 0
         if name in _CONDITIONS:
             (operand,) = instruction.operands

@@ -19,8 +19,8 @@ Some compilers let several waves store the same value to a byte by one instructi
 fewer elements than the workgroup has lanes. Where that shall be no race (`equal_stores_race`), such
 an access counts for the lowest wave alone.
 
-Loops touch the same bytes again and again. The `LdsAccess` of an instruction is therefore made once
-for equal addresses, and a set of accesses between two barriers that had no race is not checked
+Loops touch the same bytes again and again. The `IssuedAccess` of an instruction is therefore made
+once for equal addresses, and a set of accesses between two barriers that had no race is not checked
 again.
 """
 
@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,16 +37,11 @@ from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Offsets, Words
 from .direct_loads import DirectLoads
 from .errors import LdsAddressError, LdsRaceError
+from .issued_access import WORD, Indices, IssuedAccess, LaneMask, Touched, WaveIds
 from .undefined import NEVER_WRITTEN, Origins, Undefined, UndefinedBytes
-
-LaneMask = npt.NDArray[np.bool_]
-WaveIds = npt.NDArray[np.intp]
-Indices = npt.NDArray[np.int64]
-CountT = TypeVar("CountT", int, npt.NDArray[np.int64])
 
 _REMEMBERED_PATTERNS = 16
 _WAVE_BITS = 16
-_WORD = 4
 
 
 class _Kind(IntFlag):
@@ -66,76 +60,6 @@ _RACING = np.array(
 """Whether accesses of two waves race, by the union of their kinds."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Touched:
-    """The granules that an access touches.
-
-    Attributes:
-        granules: [g], the numbers of the granules in ascending order.
-        lowest: [g], the lowest wave that touches each of them.
-        highest: [g], the highest wave that touches each of them.
-    """
-
-    granules: Indices
-    lowest: Indices
-    highest: Indices
-
-
-class LdsCycles(NamedTuple, Generic[CountT]):
-    """The LDS cycles of one issue of an instruction: of a wave, or [workgroups] of each workgroup.
-
-    Attributes:
-        conflicts: the cycles beyond one per phase.
-        all: the cycles of all phases, conflicts included.
-        floor: the fewest cycles that the data volume takes.
-    """
-
-    conflicts: CountT
-    all: CountT
-    floor: CountT
-
-
-@dataclass(eq=False)
-class LdsAccess:
-    """The bytes that one issue of an instruction touches, and what was found out about them.
-
-    Attributes:
-        serial: the number of this access; no other access has it.
-        instruction: the index of the instruction.
-        waves: [n], the waves that execute the instruction.
-        addresses: [parts, n, 64], the first byte of each lane within the LDS of its workgroup. An
-            instruction such as `ds_read2_b32` touches several parts.
-        active: [n, 64], the lanes that take part; None if all do.
-        width: the bytes that a lane touches of each part.
-        offsets: the places of the first bytes in `LdsState.bytes`, [parts, n, 64], or
-            [parts, m] for the m lanes that take part where not all do.
-        place: reads and writes the bytes.
-        touched: the granules that the access touches, by the size of a granule in bytes, as far as
-            they have been asked for.
-        defined_at: how many stores had put undefined bits into the LDS when all bytes of the access
-            were last seen to be defined. They still are while that number stays the same.
-        cycles: what one issue costs each workgroup; None before it is counted.
-    """
-
-    serial: int
-    instruction: int
-    waves: WaveIds
-    addresses: Offsets
-    active: LaneMask | None
-    width: int
-    offsets: Offsets
-    place: ByteAccess
-    touched: dict[int, _Touched]
-    defined_at: int = -1
-    cycles: LdsCycles[Indices] | None = None
-
-    @property
-    def granule(self) -> int:
-        """Returns the size of the largest granule, up to a word, that is only touched whole."""
-        divisors = self.place.alignment | self.width | _WORD
-        return divisors & -divisors
-
-
 @dataclass(eq=False)
 class _Patterns:
     """The accesses that one instruction has made so far.
@@ -150,9 +74,9 @@ class _Patterns:
     """
 
     last_key: tuple[bytes, bytes, bytes] | None = None
-    last: LdsAccess | None = None
+    last: IssuedAccess | None = None
     waves: WaveIds | None = None
-    known: dict[tuple[bytes, bytes, bytes], LdsAccess] | None = None
+    known: dict[tuple[bytes, bytes, bytes], IssuedAccess] | None = None
 
 
 class LdsState:
@@ -194,7 +118,7 @@ class LdsState:
         # The generation counts barriers. A note of it is of interest to a workgroup that has come
         # to no barrier since.
         self._since = np.zeros(workgroups, np.int64)
-        self._noted: dict[tuple[int, int, _Kind], LdsAccess] = {}
+        self._noted: dict[tuple[int, int, _Kind], IssuedAccess] = {}
         # Instructions whose accesses before the last barrier may be under way behind it.
         self._unfinished: frozenset[int] = frozenset()
         self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
@@ -210,7 +134,7 @@ class LdsState:
         offsets: tuple[int, ...],
         width: int,
         active: LaneMask | None,
-    ) -> LdsAccess:
+    ) -> IssuedAccess:
         """Returns the access to `width` bytes from `base + offset` of each lane on.
 
         It has a part for each of `offsets`.
@@ -250,7 +174,7 @@ class LdsState:
         offsets: tuple[int, ...],
         width: int,
         active: LaneMask | None,
-    ) -> LdsAccess:
+    ) -> IssuedAccess:
         # The sum wraps around in 32 bits.
         local = (base[None] + np.array(offsets, np.uint32)[:, None, None]).astype(np.int64)
         outside = local + width > self.size
@@ -267,7 +191,7 @@ class LdsState:
             active = active.copy()
             all_offsets = all_offsets[:, active]
         self._made += 1
-        return LdsAccess(
+        return IssuedAccess(
             self._made,
             instruction,
             waves,
@@ -286,7 +210,7 @@ class LdsState:
     # -- data ------------------------------------------------------------------------------------
 
     def load(
-        self, access: LdsAccess, never_written: Callable[[str], str]
+        self, access: IssuedAccess, never_written: Callable[[str], str]
     ) -> tuple[Words, Undefined | None]:
         """Returns the words that the lanes read, and their undefined bits if there are any.
 
@@ -306,7 +230,7 @@ class LdsState:
             self._note(access, _Kind.READS)
         return access.place.gather(self.bytes), undefined
 
-    def store(self, access: LdsAccess, words: Words, undefined: Undefined | None = None) -> None:
+    def store(self, access: IssuedAccess, words: Words, undefined: Undefined | None = None) -> None:
         """Stores words of the shape that `load` returns; of equal addresses the last one stays.
 
         Args:
@@ -319,7 +243,7 @@ class LdsState:
         self._store(access, words, undefined)
 
     def store_directly(
-        self, access: LdsAccess, words: Words, undefined: Undefined | None = None
+        self, access: IssuedAccess, words: Words, undefined: Undefined | None = None
     ) -> None:
         """Stores words that a load brings, which are there for certain after a wait of its wave.
 
@@ -327,7 +251,7 @@ class LdsState:
         """
         self._store(access, words, undefined)
         if self.direct_loads is not None:
-            self.direct_loads.begin(access, self._touched(access, _WORD).granules)
+            self.direct_loads.begin(access, self._touched(access, WORD).granules)
 
     def settle(self, waves: WaveIds, count: int) -> None:
         """Ends the direct loads that are done after `waves` have waited for vmcnt(`count`).
@@ -342,26 +266,26 @@ class LdsState:
                 continue
             self._note(self._part(load.access, done), _Kind.WRITES)
             rest = self._part(load.access, ~done)
-            words = self._touched(rest, _WORD).granules
+            words = self._touched(rest, WORD).granules
             self.direct_loads.begin(rest, words, load.numbers[~done])
 
-    def _part(self, access: LdsAccess, rows: npt.NDArray[np.bool_]) -> LdsAccess:
+    def _part(self, access: IssuedAccess, rows: npt.NDArray[np.bool_]) -> IssuedAccess:
         """Returns the part of an access, which has one part, that the waves `rows` [n] make."""
         (base,) = access.addresses[:, rows].astype(np.uint32)
         active = None if access.active is None else access.active[rows]
         waves = access.waves[rows]
         return self._resolve(access.instruction, waves, base, (0,), access.width, active)
 
-    def _check_landed(self, access: LdsAccess, what: str) -> None:
+    def _check_landed(self, access: IssuedAccess, what: str) -> None:
         """Refuses an access to bytes that a direct load may yet have to write.
 
         Args:
             what: says what happens to a byte, such as "is read".
         """
         if self.direct_loads is not None:
-            self.direct_loads.check(self._touched(access, _WORD).granules, what)
+            self.direct_loads.check(self._touched(access, WORD).granules, what)
 
-    def _store(self, access: LdsAccess, words: Words, undefined: Undefined | None) -> None:
+    def _store(self, access: IssuedAccess, words: Words, undefined: Undefined | None) -> None:
         access.place.scatter(self.bytes, words)
         self._note(access, self._kind_of_store(access, words, undefined))
         if undefined is not None:
@@ -371,7 +295,9 @@ class LdsState:
             self.shadow.store(access.offsets, access.width, None)
             access.defined_at = self._undefined_stores
 
-    def _kind_of_store(self, access: LdsAccess, words: Words, undefined: Undefined | None) -> _Kind:
+    def _kind_of_store(
+        self, access: IssuedAccess, words: Words, undefined: Undefined | None
+    ) -> _Kind:
         """Returns what a store, which has been done, counts as."""
         if self.equal_stores_race or undefined is not None or self.waves_per_workgroup == 1:
             return _Kind.WRITES
@@ -379,11 +305,11 @@ class LdsState:
         if not (touched.highest > touched.lowest).any():
             return _Kind.WRITES
         kept = access.place.gather(self.bytes)
-        bits = np.uint32((1 << 8 * min(access.width, _WORD)) - 1)
+        bits = np.uint32((1 << 8 * min(access.width, WORD)) - 1)
         alike = bool((kept == words.reshape(kept.shape) & bits).all())
         return _Kind.WRITES | _Kind.ALIKE if alike else _Kind.WRITES
 
-    def begin_update(self, access: LdsAccess) -> None:
+    def begin_update(self, access: IssuedAccess) -> None:
         """Notes an atomic, which races with plain reads and writes but not with other atomics.
 
         Raises:
@@ -395,7 +321,7 @@ class LdsState:
     def update(
         self,
         op: AtomicOp,
-        access: LdsAccess,
+        access: IssuedAccess,
         data: list[Words],
         undefined: list[Undefined | None],
         never_written: Callable[[str], str],
@@ -421,7 +347,7 @@ class LdsState:
         return update_undefined(op, self.bytes, self.shadow, offsets, data, undefined)
 
     def _undefined(
-        self, access: LdsAccess, never_written: Callable[[str], str]
+        self, access: IssuedAccess, never_written: Callable[[str], str]
     ) -> Undefined | None:
         """Returns the undefined bits of the bytes of an access; None if all are defined.
 
@@ -447,13 +373,13 @@ class LdsState:
             self._name_origins(access, number)
         return found
 
-    def _all_undefined(self, access: LdsAccess) -> bool:
+    def _all_undefined(self, access: IssuedAccess) -> bool:
         """Returns whether no bit that the access touches is defined."""
         return bool(
             (self.shadow.bits[access.offsets[..., None] + np.arange(access.width)] == 0xFF).all()
         )
 
-    def _name_origins(self, access: LdsAccess, number: np.int32) -> None:
+    def _name_origins(self, access: IssuedAccess, number: np.int32) -> None:
         """Gives the bytes of an access to which nothing was written the origin `number`."""
         places = access.offsets[..., None] + np.arange(access.width)
         origins = self.shadow.origins[places]
@@ -503,12 +429,12 @@ class LdsState:
         changed = [
             access.granule for (*_, kind), access in self._noted.items() if kind != _Kind.READS
         ]
-        if len(self._raced(min(changed, default=_WORD))):
+        if len(self._raced(min(changed, default=WORD))):
             raise self._race(int(self._raced(1)[0]))
         if simple:
             self._harmless.add(together)
 
-    def _note(self, access: LdsAccess, kind: _Kind) -> None:
+    def _note(self, access: IssuedAccess, kind: _Kind) -> None:
         self._noted[access.serial, self._generation, kind] = access
 
     def _raced(self, granule: int) -> Indices:
@@ -538,7 +464,7 @@ class LdsState:
         """
         return self._since[offsets // self.stride] <= generation
 
-    def _touched(self, access: LdsAccess, granule: int) -> _Touched:
+    def _touched(self, access: IssuedAccess, granule: int) -> Touched:
         """Returns the granules of `granule` bytes that an access touches."""
         found = access.touched.get(granule)
         if found is None:
@@ -554,7 +480,7 @@ class LdsState:
         active: LaneMask | None,
         width: int,
         granule: int,
-    ) -> _Touched:
+    ) -> Touched:
         """Finds the granules of `granule` bytes that an access touches.
 
         Workgroups mostly touch the same bytes of their LDS. The granules of the first one are then
@@ -574,7 +500,7 @@ class LdsState:
                 granule,
             )
             moves = np.arange(count)[:, None]
-            return _Touched(
+            return Touched(
                 (first.granules + moves * (self.stride // granule)).ravel(),
                 (first.lowest + moves * per).ravel(),
                 (first.highest + moves * per).ravel(),
@@ -585,24 +511,22 @@ class LdsState:
             offsets, owners = offsets[:, active], owners[:, active]
         if not offsets.size:
             nothing = np.zeros(0, np.int64)
-            return _Touched(nothing, nothing, nothing)
+            return Touched(nothing, nothing, nothing)
         owner = owners.ravel()[:, None].astype(np.int64)
         pairs = np.unique(_granules(offsets.ravel(), width, granule) << _WAVE_BITS | owner)
         granules, waves = pairs >> _WAVE_BITS, pairs & (1 << _WAVE_BITS) - 1
         changes = np.flatnonzero(granules[1:] != granules[:-1])
         first_of = np.concatenate([[0], changes + 1])
         last_of = np.concatenate([changes, [len(granules) - 1]])
-        return _Touched(granules[first_of], waves[first_of], waves[last_of])
+        return Touched(granules[first_of], waves[first_of], waves[last_of])
 
     def _touches(self, byte: int) -> Iterator[tuple[_Kind, int, int]]:
         """Yields the kind, wave and instruction of each access to a byte, in their order."""
         for (_, generation, kind), access in self._noted.items():
             if not self._is_current(np.array([byte]), generation)[0]:
                 continue
-            owners = np.broadcast_to(access.waves[:, None], access.addresses.shape)
-            owners = owners if access.active is None else owners[:, access.active]
             touched = (access.offsets <= byte) & (byte < access.offsets + access.width)
-            waves = np.unique(owners[touched]).tolist()
+            waves = np.unique(access.owners[touched]).tolist()
             for wave in waves[:1] if kind & _Kind.ALIKE else waves:
                 yield kind, wave, access.instruction
 
@@ -660,7 +584,7 @@ def _verb(kind: _Kind) -> str:
     return ((kind & ~_Kind.ALIKE).name or "").lower()
 
 
-def _active_lane(access: LdsAccess, number: int) -> tuple[int, int]:
+def _active_lane(access: IssuedAccess, number: int) -> tuple[int, int]:
     """Returns the row and the lane of the active lane with this number among the active lanes."""
     assert access.active is not None
     row, lane = np.argwhere(access.active)[number].tolist()

@@ -32,7 +32,7 @@ from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
 from .errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
-from .lds import LdsAccess, LdsCycles
+from .issued_access import IssuedAccess, LdsCycles
 from .machine import LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_registers, vector_source
 from .select_bits import merge_half
@@ -135,7 +135,7 @@ class _Accessor:
     hardware: LdsInstruction
     costs: dict[bytes, LdsCycles[int]]
 
-    def access(self, group: WaveGroup) -> LdsAccess:
+    def access(self, group: WaveGroup) -> IssuedAccess:
         """Resolves the addresses of `group`, and counts the cycles of this issue."""
         machine, pc = group.machine, group.pc
         found = machine.lds.access(
@@ -149,7 +149,7 @@ class _Accessor:
         counters.lds_floor_cycles[pc] += found.cycles.floor
         return found
 
-    def cycles(self, access: LdsAccess, group: WaveGroup) -> LdsCycles[npt.NDArray[np.int64]]:
+    def cycles(self, access: IssuedAccess, group: WaveGroup) -> LdsCycles[npt.NDArray[np.int64]]:
         """Returns the cycles of one issue, summed over the waves of each workgroup.
 
         Workgroups mostly repeat each other, so rows of equal addresses are counted once.
@@ -215,7 +215,7 @@ def _lane_address(operand: Operand) -> Source:
 
 
 def _in_lanes(
-    group: WaveGroup, access: LdsAccess, words: Words, undefined: Undefined | None
+    group: WaveGroup, access: IssuedAccess, words: Words, undefined: Undefined | None
 ) -> tuple[Words, Undefined | None]:
     """Gives words of the lanes that take part, [count, m], the shape [count, n, 64].
 
@@ -281,18 +281,18 @@ def extend(values: U32, load: Load) -> U32:
     return values.astype(np.int8 if load.width == 1 else np.int16).astype(np.int32).view(np.uint32)
 
 
-def _expect_alignment(access: LdsAccess, needed: int, what: str) -> None:
+def _expect_alignment(access: IssuedAccess, needed: int, what: str) -> None:
     if access.place.alignment % needed:
         raise EmulationError(f"{what} is not aligned to {needed} bytes")
 
 
 def _data(
     operand: Operand, width: int
-) -> Callable[[WaveGroup, LdsAccess], tuple[Words, Undefined | None]]:
+) -> Callable[[WaveGroup, IssuedAccess], tuple[Words, Undefined | None]]:
     """Reads the data of the lanes that take part, [words, n, 64], or [words, m] if not all do."""
     register = vector_registers(operand, words_of(width))
 
-    def read(group: WaveGroup, access: LdsAccess) -> tuple[Words, Undefined | None]:
+    def read(group: WaveGroup, access: IssuedAccess) -> tuple[Words, Undefined | None]:
         index = group.machine.vector_index(register)
         return taking_part(*group.block_or_undefined(index, register.count), access.active)
 

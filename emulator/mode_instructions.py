@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The instructions that read and write a wave's MODE register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from .errors import UnknownInstructionError
+from .float_mode import FloatMode
+from .instruction_text import Instruction, Name, Operand
+from .machine import WaveGroup
+from .step import BuildContext, Step
+
+MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})
+"""Instructions after which the waves of a group may have other modes than before."""
+
+
+def _field(instruction: Instruction, operand: Operand) -> tuple[int, int]:
+    """Returns the first bit and the mask of `hwreg(HW_REG_MODE, offset, size)`.
+
+    Without offset and size these are all 32 bits.
+    """
+    text = operand.value.text if isinstance(operand.value, Name) else ""
+    name, *numbers = text.removeprefix("hwreg(").removesuffix(")").split(",")
+    if not text.startswith("hwreg(") or name != "HW_REG_MODE" or len(numbers) not in (0, 2):
+        raise UnknownInstructionError(
+            instruction, f"the emulator has no model of '{operand.value}'"
+        )
+    offset, size = (int(number, 0) for number in numbers) if numbers else (0, 32)
+    return offset, (1 << size) - 1
+
+
+def _changed(
+    instruction: Instruction, old: FloatMode, first: int, mask: int, value: int
+) -> FloatMode:
+    bits = old.bits & ~(mask << first) | (value & mask) << first
+    mode = FloatMode.of_bits(bits)
+    if mode is None:
+        raise UnknownInstructionError(instruction, f"the emulator has no model of MODE = {bits:#x}")
+    return mode
+
+
+def _set_constant(instruction: Instruction) -> Step:
+    """Returns the step of s_setreg_imm32_b32, which sets some bits of MODE to a constant."""
+    first, mask = _field(instruction, instruction.operands[0])
+    value = int(str(instruction.operands[1].value), 0)
+    return lambda group: group.set_modes(
+        [_changed(instruction, group.mode, first, mask, value)], np.zeros(group.count, np.intp)
+    )
+
+
+def _set_from_register(instruction: Instruction) -> Step:
+    """Returns the step of s_setreg_b32, which sets some bits of each wave's MODE."""
+    first, mask = _field(instruction, instruction.operands[0])
+    source = instruction.operands[1].scalars(1)
+
+    def step(group: WaveGroup) -> None:
+        values, which = np.unique(
+            group.s_that_decides(source.index, "The new MODE"), return_inverse=True
+        )
+        modes = [_changed(instruction, group.mode, first, mask, v) for v in values.tolist()]
+        group.set_modes(modes, which)
+
+    return step
+
+
+def _get(instruction: Instruction) -> Step:
+    """Returns the step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
+    target = instruction.operands[0].scalars(1)
+    first, mask = _field(instruction, instruction.operands[1])
+    return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)
+
+
+_INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
+    "s_setreg_imm32_b32": _set_constant,
+    "s_setreg_b32": _set_from_register,
+    "s_getreg_b32": _get,
+}
+
+
+def build(context: BuildContext, instruction: Instruction) -> Step | None:
+    """Returns the step of an instruction that reads or writes MODE; None for any other."""
+    make = _INSTRUCTIONS.get(instruction.mnemonic)
+    return make(instruction) if make else None
