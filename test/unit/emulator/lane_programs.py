@@ -8,15 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from bankwise.bank_model.targets import target
-from bankwise.emulator.dispatch import Dispatch
-from bankwise.emulator.executor import Program
-from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import EXEC
 from bankwise.emulator.machine import Machine, WaveGroup
-from bankwise.emulator.step import BuildContext
 
-from .small_kernels import kernel
+from .small_kernels import kernel, machine_of, program_of
 
 FLUSH_F32 = "\t\t.amdhsa_float_denorm_mode_32 0"
 NO_IEEE = "\t\t.amdhsa_ieee_mode 0"
@@ -33,13 +28,13 @@ def run_lanes(
     """Runs the lines of `code`, without branches; registers hold u32 words or 32-bit floats."""
     lines = "\n".join(f"\t{line.strip()}" for line in code.strip().splitlines())
     parsed = kernel(lines, arch=arch, directives=directives)
-    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
+    machine = machine_of(parsed, started=False)
     for index, values in (vectors or {}).items():
         machine.define_vector(index, np.broadcast_to(words_of(values), (1, 64)).copy())
     pairs = {EXEC.index: active & 0xFFFFFFFF, EXEC.index + 1: active >> 32}
     for index, value in {**(scalars or {}), **pairs}.items():
         machine.define_scalar(index, np.full(1, value & 0xFFFFFFFF, np.uint32))
-    program = Program(BuildContext(parsed, target(arch)))
+    program = program_of(parsed)
     group = WaveGroup(machine, np.arange(1))
     with np.errstate(all="ignore"):  # As the executor runs them.
         program.run_straight(group, 0, len(program.steps) - 1)

@@ -10,123 +10,24 @@ from random import Random
 _TOKEN = re.compile(r"[\w.$@]+|\S")
 _NUMBER = re.compile(r"(?<![\w.])(?:0x[0-9a-fA-F]+|\d+)")
 _REGISTER = re.compile(r"\b[sva](?:\d+|\[\d+:\d+\])")
+_JUNK_WORDS = """
+é " ' ( ) [ ] { } | - -- , ,, : ; # @ \\ // /* */ = .. ... %s {0} nan inf 1e9
+off vcc exec m0 scc null lds offen clamp gds off:1 x:[ x:[]
+offset:70000 offset:-1 offset:[1] op_sel:[0,1,2] mul:9 quad_perm:[9,9,9,9]
+row_shl:99 dst_sel:X hwreg(99) gpr_idx(SRC9) vmcnt( vmcnt(99) abs( neg()
+s[0:1] s[1:0] s[100:103] v[0:3] v[254:257] a[0:3] a0 v255 v256 s101
+flat_scratch src_shared_base 0x1p3 symbol@rel32@lo+4 symbol@abs32@hi
+"""
 _JUNK = (
-    *(
-        "\0",
-        "\x0c",
-        "\u2028",
-        "é",
-        '"',
-        "'",
-        "(",
-        ")",
-        "[",
-        "]",
-        "{",
-        "}",
-        "|",
-        "-",
-        "--",
-        ",",
-        ",,",
-    ),
-    *(
-        ":",
-        ";",
-        "#",
-        "@",
-        "\\",
-        "//",
-        "/*",
-        "*/",
-        "=",
-        "..",
-        "...",
-        "%s",
-        "{0}",
-        "nan",
-        "inf",
-        "1e9",
-    ),
-    *(
-        "off",
-        "vcc",
-        "exec",
-        "m0",
-        "scc",
-        "null",
-        "lds",
-        "offen",
-        "clamp",
-        "gds",
-        "off:1",
-        "x:[",
-        "x:[]",
-    ),
-    *("offset:70000", "offset:-1", "offset:[1]", "op_sel:[0,1,2]", "mul:9", "quad_perm:[9,9,9,9]"),
-    *(
-        "row_shl:99",
-        "dst_sel:X",
-        "hwreg(99)",
-        "gpr_idx(SRC9)",
-        "vmcnt(",
-        "vmcnt(99)",
-        "abs(",
-        "neg()",
-    ),
-    *(
-        "s[0:1]",
-        "s[1:0]",
-        "s[100:103]",
-        "v[0:3]",
-        "v[254:257]",
-        "a[0:3]",
-        "a0",
-        "v255",
-        "v256",
-        "s101",
-    ),
-    *(
-        "flat_scratch",
-        "src_shared_base",
-        "0x1p3",
-        "symbol@rel32@lo+4",
-        "symbol@abs32@hi",
-        "- {",
-        "&a *a",
-    ),
-    *(
-        "!!python/object:x",
-        "2001-99-99",
-        "? [",
-        "<<: 3",
-        ".long",
-        ".set a, a",
-        ".p2align 99",
-        ".Lx:",
-    ),
+    *("\0", "\x0c", "\u2028", *_JUNK_WORDS.split()),
+    *("- {", "&a *a", "!!python/object:x", "2001-99-99", "? [", "<<: 3"),
+    *(".long", ".set a, a", ".p2align 99", ".Lx:"),
 )
-_NUMBERS = (
-    *(
-        "-1",
-        "0",
-        "1",
-        "2",
-        "3",
-        "7",
-        "15",
-        "63",
-        "64",
-        "65",
-        "255",
-        "256",
-        "4096",
-        "65535",
-        "65536",
-    ),
-    *("2147483648", "4294967295", "4294967296", "18446744073709551616", "0x", "1.5", "1e400", "-0"),
-    *("99999999999999999999999999", "0b1", "1_0", "08"),
-)
+_NUMBER_WORDS = """
+-1 0 1 2 3 7 15 63 64 65 255 256 4096 65535 65536 2147483648 4294967295 4294967296
+18446744073709551616 0x 1.5 1e400 -0 99999999999999999999999999 0b1 1_0 08
+"""
+_NUMBERS = tuple(_NUMBER_WORDS.split())
 
 
 def mutated(text: str, random: Random, changes: int) -> str:

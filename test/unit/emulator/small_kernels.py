@@ -60,6 +60,26 @@ def kernel(code: str, **options: object) -> Kernel:
     return parse_assembly(assembly(code, **options), "small.s")["k"]  # type: ignore[arg-type]
 
 
+def program_of(parsed: Kernel) -> Program:
+    """Returns the steps of a kernel, on the chip that it is for."""
+    return Program(BuildContext(parsed, target(parsed.arch)))
+
+
+def machine_of(
+    parsed: Kernel, workgroups: int = 1, memory: GlobalMemory | None = None, started: bool = True
+) -> Machine:
+    """Returns workgroups before their first instruction; if not `started`, without its registers.
+
+    The workgroups lie along x.
+    """
+    ids = np.stack([np.arange(workgroups), *[np.zeros(workgroups, np.int64)] * 2], axis=1)
+    machine = Machine(Dispatch.of(parsed, (workgroups, 1, 1)), ids, memory or GlobalMemory())
+    if started:
+        machine.private_segment = machine.memory.allocate(machine.waves * 64 * parsed.private_bytes)
+        set_initial_state(machine, LaunchState(b"", 0))
+    return machine
+
+
 def run(
     code: str,
     arch: str = "gfx942",
@@ -81,10 +101,7 @@ def run(
     """
     private = f"\t\t.amdhsa_private_segment_fixed_size {private_bytes}"
     parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes, directives=private)
-    ids = np.stack([np.arange(workgroups), *[np.zeros(workgroups, np.int64)] * 2], axis=1)
-    machine = Machine(Dispatch.of(parsed, (workgroups, 1, 1)), ids, memory or GlobalMemory())
-    machine.private_segment = machine.memory.allocate(machine.waves * 64 * private_bytes)
-    set_initial_state(machine, LaunchState(b"", 0))
+    machine = machine_of(parsed, workgroups, memory)
     for index, values in (vectors or {}).items():
         words = np.broadcast_to(np.asarray(values).astype(np.uint32), (machine.waves, 64))
         machine.define_vector(index, words)
@@ -95,7 +112,7 @@ def run(
         for half in (0, 1):
             word = np.full(machine.waves, active >> 32 * half & 0xFFFFFFFF, np.uint32)
             machine.define_scalar(EXEC.index + half, word)
-    Program(BuildContext(parsed, target(arch))).run(machine, max_steps=100_000)
+    program_of(parsed).run(machine, max_steps=100_000)
     return machine
 
 

@@ -142,8 +142,8 @@ def test_truncated_and_foreign_files(remove: str, message: str) -> None:
 
 
 def test_a_branch_to_nowhere() -> None:
-    with pytest.raises(AssemblyError, match=r"no label '\.LBB9'"):
-        parse_assembly(assembly("\ts_branch .LBB9"))
+    with pytest.raises(AssemblyError, match=r"^k\.s:3: no label '\.LBB9'"):
+        parse_assembly(assembly("\ts_branch .LBB9"), "k.s")
 
 
 def test_preloaded_arguments_skip_their_loads() -> None:

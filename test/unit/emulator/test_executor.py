@@ -9,18 +9,9 @@ import re
 import numpy as np
 import pytest
 
-from bankwise.bank_model.targets import target
-from bankwise.emulator.assembly import parse_assembly
-from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError, StepLimitError
-from bankwise.emulator.executor import Program
-from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.initial_state import LaunchState, set_initial_state
-from bankwise.emulator.instruction_text import AssemblyError
-from bankwise.emulator.machine import Machine
-from bankwise.emulator.step import BuildContext
 
-from .small_kernels import LANES, assembly, kernel, run
+from .small_kernels import LANES, kernel, machine_of, program_of, run
 
 THREE_ARMS = """\ts_cmp_lt_u32 s9, 2
 \ts_cbranch_scc1 .LBB0_1
@@ -46,9 +37,7 @@ def test_waves_part_and_join():
 
 def test_joined_waves_run_together():
     parsed = kernel(THREE_ARMS, threads=256)
-    program = Program(BuildContext(parsed, target("gfx942")))
-    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
-    set_initial_state(machine, LaunchState(b"", 0))
+    program, machine = program_of(parsed), machine_of(parsed)
     machine.define_scalar(9, np.arange(4, dtype=np.uint32))
     groups: list[int] = []
     program.steps[9] = lambda group: groups.append(group.count)
@@ -165,12 +154,9 @@ def test_a_branch_to_itself_that_nobody_takes_is_passed():
 )
 def test_an_endless_loop_comes_to_an_end(code: str):
     parsed = kernel(f".LBB0_1:\n{code}", threads=128)
-    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
-    set_initial_state(machine, LaunchState(b"", 0))
-    program = Program(BuildContext(parsed, target("gfx942")))
     seen: list[int] = []
     with pytest.raises(StepLimitError) as error:
-        program.run(machine, 5000, lambda steps, last: seen.append(steps))
+        program_of(parsed).run(machine_of(parsed), 5000, lambda steps, last: seen.append(steps))
     first, second = str(error.value).splitlines()
     assert re.match(
         r"small\.s:\d+: the kernel has not ended after 5,000 steps: .*--max-steps=N", first
@@ -183,13 +169,8 @@ def test_an_endless_loop_comes_to_an_end(code: str):
 def test_a_run_may_take_as_many_steps_as_allowed():
     parsed = kernel("\ts_nop 0\n" * 9)
     for limit, allowed in ((10, True), (9, False)):
-        machine = Machine(
-            Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory()
-        )
-        set_initial_state(machine, LaunchState(b"", 0))
-        program = Program(BuildContext(parsed, target("gfx942")))
         with contextlib.nullcontext() if allowed else pytest.raises(StepLimitError):
-            program.run(machine, limit)
+            program_of(parsed).run(machine_of(parsed), limit)
 
 
 @pytest.mark.parametrize(
@@ -224,22 +205,3 @@ def test_operands_that_cannot_be_are_located(code: str, reason: str):
     with pytest.raises(EmulationError) as error:
         run(f"\tv_mov_b32 v2, v9\n\t{code}")
     assert str(error.value).splitlines() == [f"small.s:4: {reason}", f"  in kernel 'k': {code}"]
-
-
-@pytest.mark.parametrize(
-    ("keep", "reason"),
-    [
-        (0, "not AMD GPU assembly"),
-        (4, "no .amdgpu_metadata block: the file is truncated"),
-        (8, "no .amdgpu_metadata block: the file is truncated"),
-    ],
-)
-def test_a_truncated_file_is_refused(keep: int, reason: str):
-    lines = assembly("\ts_nop 0").splitlines()
-    with pytest.raises(AssemblyError, match=reason):
-        parse_assembly("\n".join(lines[:keep]), "cut.s")
-
-
-def test_a_label_that_is_nowhere():
-    with pytest.raises(AssemblyError, match=r"small.s:3: no label '.LBB0_9'"):
-        run("\ts_branch .LBB0_9")

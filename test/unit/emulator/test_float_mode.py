@@ -6,17 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.bank_model.targets import target
-from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError
-from bankwise.emulator.executor import Program
-from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.initial_state import LaunchState, set_initial_state
-from bankwise.emulator.machine import Machine
-from bankwise.emulator.step import BuildContext
 
 from .lane_programs import FLUSH_F32, run_lanes
-from .small_kernels import kernel, run
+from .small_kernels import kernel, machine_of, program_of, run
 
 FLUSH = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0"
 KEEP = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3"
@@ -49,9 +42,7 @@ def test_waves_that_take_another_path_keep_their_mode() -> None:
 def test_waves_of_one_mode_run_together_again() -> None:
     code = f"\ts_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s9\n\t{DOUBLE}\n\t{KEEP}\n\t{DOUBLE}"
     parsed = kernel(code, threads=256)
-    program = Program(BuildContext(parsed, target("gfx942")))
-    machine = Machine(Dispatch.of(parsed, (1, 1, 1)), np.zeros((1, 3), np.int64), GlobalMemory())
-    set_initial_state(machine, LaunchState(b"", 0))
+    program, machine = program_of(parsed), machine_of(parsed)
     machine.define_scalar(9, np.array([15, 12, 15, 12], np.uint32))
     sizes: dict[int, list[int]] = {1: [], 3: []}
     for place, groups in sizes.items():

@@ -16,22 +16,17 @@ import numpy.typing as npt
 import pytest
 from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 
-from bankwise.bank_model.targets import target
 from bankwise.emulator import vector_alu
-from bankwise.emulator.dispatch import Dispatch
-from bankwise.emulator.executor import Program
-from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import EXEC, VCC
 from bankwise.emulator.lane_ops import LANE_OPS
-from bankwise.emulator.machine import SCC, Machine, WaveGroup
+from bankwise.emulator.machine import SCC, WaveGroup
 from bankwise.emulator.operands import bits_of
 from bankwise.emulator.packed_math import DOT_PRODUCTS, PACKED_OPS
 from bankwise.emulator.scalar_alu import CONDITIONAL_MOVES, EXEC_OPS, SCALAR_OPS, SIMM16, UIMM16
-from bankwise.emulator.step import BuildContext
 from bankwise.emulator.vector_alu import COMPARE_MNEMONICS
 
 from .amd_pseudocode import BUILTINS, Pseudocode, Value, real
-from .small_kernels import kernel
+from .small_kernels import kernel, machine_of, program_of
 
 VECTOR_SPECIAL = frozenset(vector_alu._SPECIAL)
 """Vector instructions with a step of their own."""
@@ -193,13 +188,11 @@ class Registers:
     """A machine on which one instruction runs, on all lanes or all waves at once."""
 
     def __init__(self, code: str, waves: int) -> None:
-        arch = "gfx950"
-        parsed = kernel(f"\t{code}", arch=arch)
-        ids = np.stack([np.arange(waves), *[np.zeros(waves, np.int64)] * 2], axis=1)
-        self.machine = Machine(Dispatch.of(parsed, (1, 1, 1)), ids, GlobalMemory())
+        parsed = kernel(f"\t{code}", arch="gfx950")
+        self.machine = machine_of(parsed, waves, started=False)
         for half in (0, 1):
             self.machine.define_scalar(EXEC.index + half, np.full(waves, 0xFFFFFFFF, np.uint32))
-        self.program = Program(BuildContext(parsed, target(arch)))
+        self.program = program_of(parsed)
 
     def set_vector(self, index: int, words: U64) -> None:
         """Writes a pair of registers in every lane."""
