@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,22 @@ from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext
 
 LANES = np.arange(64)
+NARROW_LOADS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
+    "u8": lambda old, byte, half: byte,
+    "i8": lambda old, byte, half: (byte ^ 0x80) - 0x80 & 0xFFFFFFFF,
+    "u16": lambda old, byte, half: half,
+    "i16": lambda old, byte, half: (half ^ 0x8000) - 0x8000 & 0xFFFFFFFF,
+    "u8_d16": lambda old, byte, half: old & 0xFFFF0000 | byte,
+    "u8_d16_hi": lambda old, byte, half: old & 0xFFFF | byte << 16,
+    "i8_d16": lambda old, byte, half: old & 0xFFFF0000 | (byte ^ 0x80) - 0x80 & 0xFFFF,
+    "i8_d16_hi": lambda old, byte, half: old & 0xFFFF | ((byte ^ 0x80) - 0x80 & 0xFFFF) << 16,
+    "u16_d16": lambda old, byte, half: old & 0xFFFF0000 | half,
+    "u16_d16_hi": lambda old, byte, half: old & 0xFFFF | half << 16,
+}
+"""What a load of less than a word makes of a register that held `old`, by the LDS load's name.
+
+`byte` and `half` are the 8 and 16 bits at the address.
+"""
 
 
 def assembly(

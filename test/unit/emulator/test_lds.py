@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,15 +12,22 @@ from hypothesis import strategies as st
 from bankwise.emulator.errors import EmulationError, LdsAddressError
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.lds_instructions import swizzle_lanes
+from bankwise.emulator.machine import Machine
 
-from .small_kernels import LANES, run
+from .small_kernels import LANES, NARROW_LOADS, run
 
 RANDOM = np.random.default_rng(0)
 BYTES = RANDOM.integers(0, 256, 2048).astype(np.uint8)
-FILL = "\tds_write_b32 v1, v2\n\tds_write_b32 v1, v3 offset:256\n"
 WORDS = BYTES.view(np.uint32)
-FILLED = {1: 4 * LANES, 2: WORDS[:64], 3: WORDS[64:128]}
-"""Puts BYTES[:512] into the LDS."""
+
+
+def run_filled(
+    instruction: str, vectors: dict[int, npt.ArrayLike], arch: str = "gfx942", lds_bytes: int = 512
+) -> Machine:
+    """Runs an instruction on LDS that holds BYTES[:512]."""
+    fill = "\tds_write_b32 v1, v2\n\tds_write_b32 v1, v3 offset:256\n\t"
+    filled = {1: 4 * LANES, 2: WORDS[:64], 3: WORDS[64:128], **vectors}
+    return run(fill + instruction, arch=arch, vectors=filled, lds_bytes=lds_bytes)
 
 
 def at(addresses: np.ndarray, width: int) -> np.ndarray:
@@ -32,40 +40,18 @@ def at(addresses: np.ndarray, width: int) -> np.ndarray:
 def test_loads_of_words(width: int, offset: int):
     last = width // 4 - 1
     data = f"v[10:{10 + last}]" if last else "v10"
-    machine = run(
-        f"{FILL}\tds_read_b{8 * width} {data}, v4 offset:{offset}",
-        vectors=FILLED | {4: 4 * LANES},
-        lds_bytes=512,
-    )
+    machine = run_filled(f"ds_read_b{8 * width} {data}, v4 offset:{offset}", {4: 4 * LANES})
     for k in range(width // 4):
         assert (machine.vgpr[10 + k][0] == at(4 * LANES + offset + 4 * k, 4)).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("u8", lambda old, byte, half: byte),
-        ("i8", lambda old, byte, half: (byte ^ 0x80) - 0x80 & 0xFFFFFFFF),
-        ("u16", lambda old, byte, half: half),
-        ("i16", lambda old, byte, half: (half ^ 0x8000) - 0x8000 & 0xFFFFFFFF),
-        ("u8_d16", lambda old, byte, half: old & 0xFFFF0000 | byte),
-        ("u8_d16_hi", lambda old, byte, half: old & 0xFFFF | byte << 16),
-        ("i8_d16", lambda old, byte, half: old & 0xFFFF0000 | (byte ^ 0x80) - 0x80 & 0xFFFF),
-        ("i8_d16_hi", lambda o, b, h: o & 0xFFFF | ((b ^ 0x80) - 0x80 & 0xFFFF) << 16),
-        ("u16_d16", lambda old, byte, half: old & 0xFFFF0000 | half),
-        ("u16_d16_hi", lambda old, byte, half: old & 0xFFFF | half << 16),
-    ],
-)
-def test_narrow_loads(name: str, expected):
+@pytest.mark.parametrize("name", NARROW_LOADS)
+def test_narrow_loads(name: str):
     """Odd addresses too: a 16-bit value may lie anywhere."""
     old = RANDOM.integers(0, 2**32, 64)
-    addresses = 3 * LANES
-    machine = run(
-        f"{FILL}\tds_read_{name} v10, v4",
-        vectors=FILLED | {4: addresses, 10: old},
-        lds_bytes=512,
-    )
-    assert (machine.vgpr[10][0] == expected(old, at(addresses, 1), at(addresses, 2))).all()
+    byte, half = (at(3 * LANES, width) for width in (1, 2))
+    machine = run_filled(f"ds_read_{name} v10, v4", {4: 3 * LANES, 10: old})
+    assert (machine.vgpr[10][0] == NARROW_LOADS[name](old, byte, half)).all()
 
 
 @pytest.mark.parametrize(
@@ -83,11 +69,8 @@ def test_narrow_loads(name: str, expected):
 )
 def test_stores(instruction: str, width: int, shift: int):
     data = RANDOM.integers(0, 2**32, (4, 64)).astype(np.uint32)
-    machine = run(
-        f"{FILL}\t{instruction} offset:2",
-        vectors=FILLED | {4: 17 * LANES % 400, **{5 + k: data[k] for k in range(4)}},
-        lds_bytes=512,
-    )
+    vectors = {4: 17 * LANES % 400, **{5 + k: data[k] for k in range(4)}}
+    machine = run_filled(f"{instruction} offset:2", vectors)
     expected = BYTES[:512].copy()
     values = (data >> np.uint32(shift)).T.copy().view(np.uint8)
     for lane, start in enumerate(17 * LANES % 400 + 2):
@@ -127,12 +110,7 @@ def test_pairs_of_64_bits():
 @pytest.mark.parametrize(("bits", "elements"), [(16, 4), (8, 8), (4, 16)])
 def test_transposed_load_gives_each_lane_a_column(bits: int, elements: int):
     """16 columns, `elements` rows, row-major at 128 bytes for each 16 lanes."""
-    machine = run(
-        f"{FILL}\tds_read_b64_tr_b{bits} v[10:11], v4",
-        arch="gfx950",
-        vectors=FILLED | {4: 8 * LANES},
-        lds_bytes=512,
-    )
+    machine = run_filled(f"ds_read_b64_tr_b{bits} v[10:11], v4", {4: 8 * LANES}, "gfx950")
     stored = np.unpackbits(BYTES[:512], bitorder="little").reshape(4, elements, 16, bits)
     words = machine.vgpr[10:12, 0].T.copy()
     got = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
@@ -195,11 +173,7 @@ def test_atomics_take_turns(name: str):
     data[::5] %= 40
     where = 4 * (LANES % 3)
     stem, kind = name.rsplit("_", 1)
-    machine = run(
-        f"{FILL}\tds_{stem}_rtn_{kind} v10, v4, v5",
-        vectors=FILLED | {4: where, 5: data},
-        lds_bytes=512,
-    )
+    machine = run_filled(f"ds_{stem}_rtn_{kind} v10, v4, v5", {4: where, 5: data})
     memory = {word: int(WORDS[word]) for word in range(3)}
     for lane in range(64):
         word = lane % 3
@@ -229,19 +203,12 @@ def test_other_atomics():
     assert words[5] == one + 63 and machine.vgpr[11][0, :3].tolist() == [0, one, one + 1]
 
 
-def test_an_atomic_needs_its_alignment():
+def test_atomics_and_transposing_loads_need_their_alignment():
     with pytest.raises(EmulationError, match="not aligned"):
-        run(f"{FILL}\tds_add_u64 v4, v[2:3]", vectors=FILLED | {4: 4}, lds_bytes=512)
-
-
-def test_a_transposing_load_needs_its_alignment():
+        run_filled("ds_add_u64 v4, v[2:3]", {4: 4})
+    code = "ds_read_b64_tr_b16 v[10:11], v4 offset:4"
     with pytest.raises(EmulationError, match="transposing load of 8 bytes is not aligned"):
-        run(
-            f"{FILL}\tds_read_b64_tr_b16 v[10:11], v4 offset:4",
-            arch="gfx950",
-            vectors=FILLED | {4: 8 * LANES},
-            lds_bytes=1024,
-        )
+        run_filled(code, {4: 8 * LANES}, "gfx950", lds_bytes=1024)
 
 
 def test_backward_permute_reads_the_named_lane():
