@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy.typing as npt
 
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import Kernel, parse_assembly
+from bankwise.emulator.counters import Counters
 from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.executor import Program
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.initial_state import LaunchState, set_initial_state
 from bankwise.emulator.instruction_text import EXEC
+from bankwise.emulator.kernel_launch import launch
+from bankwise.emulator.kernel_metadata import Size
 from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext
 
@@ -131,6 +135,26 @@ def run(
             machine.define_scalar(EXEC.index + half, word)
     program_of(parsed).run(machine, max_steps=100_000)
     return machine
+
+
+def launched(
+    source: str | Kernel,
+    words: int,
+    more: bytes = b"",
+    grid: Size = (1, 1, 1),
+    memory: GlobalMemory | None = None,
+    **options: Any,
+) -> tuple[npt.NDArray[np.uint32], Counters]:
+    """Launches a kernel whose first argument is a buffer of so many `words`, and `more` follow.
+
+    Returns the words, and what was counted. Options are those of `launch`.
+    """
+    parsed = source if isinstance(source, Kernel) else parse_assembly(source)["k"]
+    memory = memory or GlobalMemory()
+    output = memory.allocate(4 * words)
+    arguments = struct.pack("<Q", output) + more
+    counters = launch(Dispatch.of(parsed, grid), target(parsed.arch), arguments, memory, **options)
+    return memory.read(output, 4 * words).view(np.uint32), counters
 
 
 def undefined_bits(machine: Machine, name: str) -> npt.NDArray[np.uint32]:

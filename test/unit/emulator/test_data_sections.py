@@ -9,16 +9,13 @@ import struct
 import numpy as np
 import pytest
 
-from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.data_sections import DataError, DataImage, DataReader
-from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import AssemblyError
-from bankwise.emulator.kernel_launch import launch
 
-from .small_kernels import assembly
+from .small_kernels import assembly, launched
 
 
 def read(text: str) -> DataImage:
@@ -138,12 +135,6 @@ def parsed(code: str, before: int = 4) -> Kernel:
     return parse_assembly(text[:at] + data + text[at:], "small.s")["k"]
 
 
-def launched(kernel: Kernel, memory: GlobalMemory) -> np.ndarray:
-    output = memory.allocate(256)
-    launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), struct.pack("<Q", output), memory)
-    return memory.read(output, 256).view(np.uint32)
-
-
 @pytest.mark.parametrize(
     ("code", "first"),
     [
@@ -156,7 +147,7 @@ def launched(kernel: Kernel, memory: GlobalMemory) -> np.ndarray:
     ],
 )
 def test_code_reaches_a_constant(code: str, first: int):
-    result = launched(parsed(code + COPY), GlobalMemory())
+    result, _ = launched(parsed(code + COPY), 64)
     np.testing.assert_array_equal(result, first + np.arange(64))
 
 
@@ -165,17 +156,17 @@ def test_scalar_arithmetic_between_counts_its_bytes():
     code = NEAR.format(symbol="table", low=16, high=24).replace(
         "\ts_add_u32", "\ts_mov_b32 s8, 0x12345\n\ts_mov_b32 s9, 64\n\ts_add_u32"
     )
-    np.testing.assert_array_equal(launched(parsed(code + COPY), GlobalMemory())[:2], [100, 101])
+    assert launched(parsed(code + COPY), 64)[0][:2].tolist() == [100, 101]
 
 
 def test_the_data_are_placed_once_and_cannot_be_stored_to():
     memory = GlobalMemory()
     kernel = parsed(NEAR.format(symbol="table", low=4, high=12) + COPY)
-    launched(kernel, memory)
+    launched(kernel, 64, memory=memory)
     assert memory.place(kernel.data) == memory.place(kernel.data)
     overwrite = COPY.replace("v1, v2, s[2:3]", "v1, v2, s[4:5]")
     with pytest.raises(EmulationError, match="a store to the kernel's read-only data"):
-        launched(parsed(NEAR.format(symbol="table", low=4, high=12) + overwrite), memory)
+        launched(parsed(NEAR.format(symbol="table", low=4, high=12) + overwrite), 64, memory=memory)
 
 
 @pytest.mark.parametrize(
@@ -195,4 +186,4 @@ def test_an_address_relative_to_an_unknown_place_is_refused():
         "\ts_add_u32", "\tv_mov_b32_e32 v9, v0\n\ts_add_u32"
     )
     with pytest.raises(LaunchError, match=r"small\.s:7: 's_add_u32 s4.*no s_getpc_b64 stands"):
-        launched(parsed(code + COPY), GlobalMemory())
+        launched(parsed(code + COPY), 64)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from bankwise.bank_model.targets import target
@@ -20,7 +19,7 @@ from bankwise.emulator.kernel_arguments import argument_block
 from bankwise.emulator.kernel_launch import launch
 from bankwise.emulator.kernel_metadata import KernelArgument
 
-from .small_kernels import assembly, kernel
+from .small_kernels import assembly, kernel, launched
 
 # The hidden arguments of code object version 5 as clang lays them out behind 8 bytes.
 HIDDEN = {
@@ -130,11 +129,8 @@ def test_a_kernel_reads_its_dispatch_packet():
 \tv_mov_b32_e32 v2, s4
 \tglobal_store_dword v1, v2, s[6:7]"""
     directives = "\t\t.amdhsa_user_sgpr_dispatch_ptr 1\n\t\t.amdhsa_user_sgpr_count 4"
-    parsed = parse_kernel(assembly(code, kernarg_bytes=8, directives=directives))
-    memory = GlobalMemory()
-    output = memory.allocate(256)
-    launch(Dispatch.of(parsed, (1, 1, 1)), target("gfx942"), struct.pack("<Q", output), memory)
-    assert (memory.read(output, 256).view(np.uint32) == 64).all()
+    stored, _ = launched(assembly(code, kernarg_bytes=8, directives=directives), 64)
+    assert (stored == 64).all()
 
 
 @pytest.mark.parametrize(

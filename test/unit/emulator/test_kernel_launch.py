@@ -15,7 +15,7 @@ from bankwise.emulator.errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch, launch_each
 
-from .small_kernels import assembly
+from .small_kernels import assembly, launched
 
 PRELOADED = """\ts_load_dwordx2 s[2:3], s[0:1], 0x0
 \ts_load_dword s4, s[0:1], 0x8
@@ -44,18 +44,14 @@ def text(code: str, preload: int = 0, **options: object) -> str:
 @pytest.mark.parametrize("max_waves", [256, 2])
 def test_arguments_and_ids_reach_the_waves(preload: int, max_waves: int):
     """Workgroups of one and a half waves; the second argument goes to all elements."""
-    memory = GlobalMemory()
-    output = memory.allocate(4 * 96 * 3)
     loads = PRELOADED if preload else PRELOADED.replace("\ts_branch .LBB0_0\n.LBB0_0:\n", "")
     if not preload:
         loads = "\ts_mov_b32 s9, s2\n" + loads
     code = loads + STORE.format(x=2 + preload if preload else 9, value=4)
-    kernel = parse_assembly(text(code, preload))["k"]
-    counters = launch(
-        Dispatch.of(kernel, (3, 1, 1)), target("gfx942"), struct.pack("<QI", output, 77), memory,
-        max_waves=max_waves,
-    )  # fmt: skip
-    assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == 77).all()
+    stored, counters = launched(
+        text(code, preload), 96 * 3, struct.pack("<I", 77), (3, 1, 1), max_waves=max_waves
+    )
+    assert (stored == 77).all()
     assert counters.executions[-1] == 6
     # Where arguments are preloaded, the loads for older firmware are skipped.
     assert counters.executions[0] == (0 if preload else 6)
@@ -63,8 +59,6 @@ def test_arguments_and_ids_reach_the_waves(preload: int, max_waves: int):
 
 def test_preloading_may_begin_later():
     """Two words from the second argument on; the kernel loads the first itself."""
-    memory = GlobalMemory()
-    output = memory.allocate(4 * 96)
     directives = """\t\t.amdhsa_user_sgpr_kernarg_preload_length 1
 \t\t.amdhsa_user_sgpr_kernarg_preload_offset 2
 \t\t.amdhsa_user_sgpr_count 3"""
@@ -74,28 +68,20 @@ def test_preloading_may_begin_later():
 \tv_mov_b32_e32 v2, s2
 \tglobal_store_dword v1, v2, s[6:7]"""
     source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
-    arguments = struct.pack("<QI", output, 77)
-    launch(Dispatch.of(parse_assembly(source)["k"], (1, 1, 1)), target("gfx942"), arguments, memory)
-    assert (memory.read(output, 4 * 96).view(np.uint32) == 77).all()
+    assert (launched(source, 96, struct.pack("<I", 77))[0] == 77).all()
 
 
 def test_lanes_beyond_the_last_work_item_are_off():
-    memory = GlobalMemory()
-    count = memory.allocate(4)
     code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
 \ts_waitcnt lgkmcnt(0)
 \tv_mov_b32_e32 v1, 0
 \tv_mov_b32_e32 v2, 1
 \tglobal_atomic_add v1, v2, s[6:7]"""
     source = assembly(code, threads=96, kernarg_bytes=8)
-    arguments = struct.pack("<Q", count)
-    launch(Dispatch.of(parse_assembly(source)["k"], (2, 1, 1)), target("gfx942"), arguments, memory)
-    assert memory.read(count, 4).view(np.uint32)[0] == 2 * 96
+    assert launched(source, 1, grid=(2, 1, 1))[0] == 2 * 96
 
 
 def test_chosen_workgroups_run_alone():
-    memory = GlobalMemory()
-    output = memory.allocate(4 * 96 * 6)
     code = """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
 \ts_waitcnt lgkmcnt(0)
 \ts_mul_i32 s20, s3, 3
@@ -107,11 +93,9 @@ def test_chosen_workgroups_run_alone():
 \tglobal_store_dword v1, v2, s[10:11]"""
     directives = "\t\t.amdhsa_system_sgpr_workgroup_id_y 1"
     source = assembly(code, threads=96, kernarg_bytes=12, directives=directives)
-    launch(
-        Dispatch.of(parse_assembly(source)["k"], (3, 2, 1)), target("gfx942"),
-        struct.pack("<QI", output, 0), memory, [(2, 0, 0), (1, 1, 0)],
-    )  # fmt: skip
-    stored = memory.read(output, 4 * 96 * 6).view(np.uint32).reshape(6, 96)
+    chosen = [(2, 0, 0), (1, 1, 0)]
+    stored, _ = launched(source, 96 * 6, bytes(4), (3, 2, 1), workgroups=chosen)
+    stored = stored.reshape(6, 96)
     assert stored.any(axis=1).tolist() == [False, False, True, False, True, False]
     assert stored[[2, 4]].all()
 
@@ -137,8 +121,6 @@ def test_workgroups_are_counted_apart(max_waves: int):
 
 @pytest.mark.parametrize("dimensions", [0, 1, 2])
 def test_work_item_ids_are_packed(dimensions: int):
-    memory = GlobalMemory()
-    output = memory.allocate(4 * 64)
     source = assembly(
         """\ts_load_dwordx2 s[10:11], s[0:1], 0x0
 \ts_waitcnt lgkmcnt(0)
@@ -149,16 +131,10 @@ def test_work_item_ids_are_packed(dimensions: int):
         kernarg_bytes=8,
         directives=f"\t\t.amdhsa_system_vgpr_workitem_id {dimensions}",
     ).replace("[64, 1, 1]", "[4, 8, 2]")
-    launch(
-        Dispatch.of(parse_assembly(source)["k"], (1, 1, 1)),
-        target("gfx942"),
-        struct.pack("<Q", output),
-        memory,
-    )
     item = np.arange(64)
     ids = [item % 4, item // 4 % 8 << 10, item // 32 << 20]
     expected = sum(ids[: dimensions + 1])
-    assert (memory.read(output, 256).view(np.uint32) == expected).all()
+    assert (launched(source, 64)[0] == expected).all()
 
 
 @pytest.mark.parametrize(
@@ -190,8 +166,6 @@ def test_arguments_of_the_wrong_size():
 @pytest.mark.parametrize("max_waves", [256, 2])
 def test_private_memory(max_waves: int):
     """Each work item finds there what it has put there, by constant and by computed addresses."""
-    memory = GlobalMemory()
-    output = memory.allocate(4 * 96 * 3)
     directives = """\t\t.amdhsa_enable_private_segment 1
 \t\t.amdhsa_private_segment_fixed_size 24"""
     code = """\ts_load_dwordx2 s[6:7], s[0:1], 0x0
@@ -209,14 +183,10 @@ def test_private_memory(max_waves: int):
 \tv_xor_b32_e32 v5, v5, v6
 \tglobal_store_dword v4, v5, s[6:7]"""
     source = assembly(code, threads=96, kernarg_bytes=8, directives=directives)
-    arguments = struct.pack("<Q", output)
-    kernel = parse_assembly(source)["k"]
-    counters = launch(
-        Dispatch.of(kernel, (3, 1, 1)), target("gfx942"), arguments, memory, max_waves=max_waves
-    )
+    stored, counters = launched(source, 96 * 3, grid=(3, 1, 1), max_waves=max_waves)
     # The byte that was stored last is the low one of v1, inverted.
     item = np.arange(96 * 3, dtype=np.uint32)
-    assert (memory.read(output, 4 * 96 * 3).view(np.uint32) == (~item ^ item ^ 0xFF)).all()
+    assert (stored == (~item ^ item ^ 0xFF)).all()
     # Only the stores to the output count as traffic.
     assert counters.global_useful_bytes.sum() == 4 * 96 * 3
 

@@ -235,23 +235,13 @@ def quotient(a: float, b: float, width: int) -> Value:
     return real(Fraction(a) / Fraction(b), width)
 
 
-def operands_of_divisions() -> tuple[list[int], list[int]]:
-    """Returns all pairs of numbers of all sizes."""
+def numbers_of_all_sizes(width: int) -> list[int]:
+    if width == 64:
+        exponents = [0, 1, 54, 200, 512, 1022, 1023, 1024, 1500, 2000, 2045, 2046]
+        return [e << 52 | low for e in exponents for low in (0, 1, 0x123456789ABCD)] + [0x7FF << 52]
     exponents = [0, 1, 2, 24, 25, 64, 100, 126, 127, 128, 150, 190, 252, 253, 254]
     words = [exponent << 23 | low for exponent in exponents for low in (0, 1, 0x2AAAAA, 0x7FFFFF)]
-    words += [0x7F800000, 0xBF9E0652, 0xFF800000, 0x80000000]
-    return [a for a in words for _ in words], [b for _ in words for b in words]
-
-
-def test_division_is_correctly_rounded() -> None:
-    a, b = operands_of_divisions()
-    for start in range(0, len(a), 64):
-        x, y = (np.resize(np.array(part[start : start + 64]), 64) for part in (a, b))
-        ours = lanes(run_lanes(DIVISION, {0: x, 1: y}), 9).tolist()
-        for numerator, denominator, result in zip(x.tolist(), y.tolist(), ours, strict=True):
-            theirs = quotient(Value(numerator, 32, "f").real, Value(denominator, 32, "f").real, 32)
-            both_nan = Value(result, 32, "f").is_nan and theirs.is_nan
-            assert result == theirs.bits or both_nan, (hex(numerator), hex(denominator))
+    return [*words, 0x7F800000, 0xBF9E0652, 0xFF800000, 0x80000000]
 
 
 DIVISION_F64 = """
@@ -269,41 +259,37 @@ v_div_fixup_f64 v[8:9], v[10:11], v[2:3], v[0:1]
 """
 
 
-def test_division_in_f64_is_correctly_rounded() -> None:
-    exponents = [0, 1, 54, 200, 512, 1022, 1023, 1024, 1500, 2000, 2045, 2046]
-    words = [e << 52 | low for e in exponents for low in (0, 1, 0x123456789ABCD)] + [0x7FF << 52]
+@pytest.mark.parametrize(("width", "code"), [(32, DIVISION), (64, DIVISION_F64)])
+def test_division_is_correctly_rounded(width: int, code: str) -> None:
+    words = numbers_of_all_sizes(width)
     pairs = [(a, b) for a in words for b in words]
+    count = width // 32
     for start in range(0, len(pairs), 64):
         part = np.resize(np.array(pairs[start : start + 64], np.uint64), (64, 2))
-        vectors = {2 * i + h: part[:, i] >> np.uint64(32 * h) for i in (0, 1) for h in (0, 1)}
-        machine = run_lanes(DIVISION_F64, vectors)  # type: ignore[arg-type]
-        ours = lanes(machine, 8).astype(np.uint64) | lanes(machine, 9).astype(
-            np.uint64
-        ) << np.uint64(32)
+        vectors = {
+            count * i + h: part[:, i] >> np.uint64(32 * h) for i in (0, 1) for h in range(count)
+        }
+        machine = run_lanes(code, vectors)  # type: ignore[arg-type]
+        ours = lanes(machine, 9).astype(np.uint64)
+        if width == 64:
+            ours = ours << np.uint64(32) | lanes(machine, 8)
         for (a, b), result in zip(part.tolist(), ours.tolist(), strict=True):
-            theirs = quotient(Value(a, 64, "f").real, Value(b, 64, "f").real, 64)
-            both_nan = Value(result, 64, "f").is_nan and theirs.is_nan
+            theirs = quotient(Value(a, width, "f").real, Value(b, width, "f").real, width)
+            both_nan = Value(result, width, "f").is_nan and theirs.is_nan
             assert result == theirs.bits or both_nan, (hex(a), hex(b))
 
 
-@settings(deadline=None, max_examples=200)
-@given(ANY_FLOAT, st.integers(-400, 400))
-def test_ldexp_rounds_once(word: int, power: int) -> None:
-    value = Value(word, 32, "f")
+@pytest.mark.parametrize(("width", "largest"), [(16, 60), (32, 400)])
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_ldexp_rounds_once(width: int, largest: int, data: st.DataObject) -> None:
+    value = Value(data.draw(st.integers(0, 2**width - 1)), width, "f")
+    power = data.draw(st.integers(-largest, largest))
     if not math.isfinite(value.real):
         return
-    expected = real(Fraction(value.real) * Fraction(2) ** power, 32) if value.real else value
-    assert first("v_ldexp_f32 v9, v0, v1", {0: word, 1: power}) == expected.bits
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.integers(0, 2**16 - 1), st.integers(-60, 60))
-def test_ldexp_f16_rounds_once(word: int, power: int) -> None:
-    value = Value(word, 16, "f")
-    if not math.isfinite(value.real):
-        return
-    expected = real(Fraction(value.real) * Fraction(2) ** power, 16) if value.real else value
-    assert first("v_ldexp_f16_e32 v9, v0, v1", {0: word, 1: power & 0xFFFF}) == expected.bits
+    expected = real(Fraction(value.real) * Fraction(2) ** power, width) if value.real else value
+    vectors = {0: value.bits, 1: power & 0xFFFF if width == 16 else power}
+    assert first(f"v_ldexp_f{width} v9, v0, v1", vectors) == expected.bits
 
 
 @settings(deadline=None, max_examples=100)
