@@ -172,21 +172,3 @@ def test_a_table_that_cannot_be_written_is_known_before_the_first_kernel(
     error = f"bankwise-sweep: error: cannot write '{table}': Is a directory\n"
     assert capsys.readouterr().err == error
     assert list(table.parent.iterdir()) == [table]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--dtypes=f8"], "--dtypes: 'f8'"),
-        (["--kernels=gone.json"], "cannot read 'gone.json'"),
-        (["--every=60", "-o", "/proc/nowhere"], "'/proc/nowhere'"),
-        (["--every=60", "-o", "/dev/null"], "'/dev/null': File exists"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-):
-    assert main(arguments) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("bankwise-sweep: error: ")
-    assert message in line
