@@ -19,6 +19,7 @@ from ..bank_model.targets import AMD, NVIDIA
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
+from .output_settings import OutputSettings
 
 if TYPE_CHECKING:
     from ..emulator.supervision import RunState
@@ -46,13 +47,12 @@ class RunError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class RunSettings:
-    """What `bankwise-run` was asked for.
+class RunSettings(OutputSettings):
+    """What `bankwise-run` was asked to do with a module.
 
-    `compile` says how a module that is MLIR is compiled. `workgroups` is the size of the sample to
-    emulate, None for whole grids. `list_devices` is the driver whose devices are listed, empty for
-    all, None where none are; `dump_devices` is so for devices that are described. `driver_flags`
-    are those that IREE's runtime reads. `max_steps` is None for the emulator's own limit.
+    `compile` says how a module that is MLIR is compiled. `list_devices` is the driver whose devices
+    are listed, empty for all, None where none are; `dump_devices` is so for devices that are
+    described. `driver_flags` are those that IREE's runtime reads.
     """
 
     module: str
@@ -69,15 +69,6 @@ class RunSettings:
     dump_devices: str | None
     statistics: bool
     trace: bool
-    max_steps: int | None
-    counters: bool
-    counters_json: str | None
-    annotate: bool
-    workgroups: int | None
-    max_elements: int
-    thresholds: dict[str, float]
-    relative: float
-    exact: bool
     compile: CompileSettings
 
     @property

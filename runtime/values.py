@@ -13,7 +13,7 @@ import math
 import os
 import re
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -288,7 +288,7 @@ class Tolerances:
     With `exact`, only equal bits are equal.
     """
 
-    absolute: dict[str, float]
+    absolute: Mapping[str, float]
     relative: float
     exact: bool = False
 

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bank_model.shown_text import shown_text
-from ..iree_plugin.atomic_file import OutputError, check_output
+from ..iree_plugin.atomic_file import OutputError
 from ..runtime.module_run import PROGRAM
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
-from .run_output import Array, compare, show_array, show_records
+from .run_output import Array, check_files, compare, show_arrays, show_records
 from .run_progress import emulation_progress
 
 if TYPE_CHECKING:
@@ -30,14 +29,10 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
     from ..runtime.dtypes import ElementTypeError
     from ..runtime.triton_cache import TritonCacheError
-    from ..runtime.values import ValueTextError, array_path, parse_values
+    from ..runtime.values import ValueTextError, parse_values
 
     try:
-        for _, where in settings.outputs:
-            if where not in ("-", ""):
-                check_output(array_path(where))
-        if settings.counters_json is not None:
-            check_output(settings.counters_json)
+        check_files(settings, (where for _, where in settings.outputs))
         expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
         file = read_kernel(_path(settings), settings.kernel, settings.target)
         kernel = file.kernel
@@ -51,15 +46,12 @@ def run_assembly_file(settings: AssemblySettings) -> int:
             run = run_kernel(file, arguments, options)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")
-        show_records(
-            [run.record],
-            {kernel.name: run.assembly},
-            counters=settings.counters,
-            counters_json=settings.counters_json,
-            annotated=settings.annotate,
-        )
-        _show(settings, run, outputs)
-        return _compare(settings, run, pairs) if pairs else 0
+        show_records(settings, [run.record], {kernel.name: run.assembly})
+        # Buffers that were asked for, or else all that were stored to.
+        shown = outputs or [(number, "-") for number in run.stored]
+        show_arrays(settings, ((*_labelled(run, number), where) for number, where in shown))
+        compared = [(*_labelled(run, number), value) for number, value in pairs]
+        return compare(settings, compared) if compared else 0
     except (
         *(ArgumentError, AssemblyError, ElementTypeError, EmulationError, OutputError),
         *(TritonCacheError, ValueTextError),
@@ -113,35 +105,11 @@ def _buffer(kernel: Kernel, name: str) -> int:
     return number
 
 
-def _contents(run: AssemblyRun, number: int) -> Array:
+def _labelled(run: AssemblyRun, number: int) -> tuple[str, Array]:
+    """Returns the label and the contents of the buffer that an argument is."""
     from ..runtime.argument_values import ArgumentError
 
     contents = run.buffers[number]
     if contents is None:
         raise ArgumentError(f"argument {number} of kernel '{run.record.kernel.name}' is null")
-    return contents
-
-
-def _show(settings: AssemblySettings, run: AssemblyRun, outputs: Sequence[tuple[int, str]]) -> None:
-    """Prints and writes buffers: those that were asked for, or else all that were stored to."""
-    if settings.workgroups is not None and not outputs:
-        print("(the outputs of a sample are incomplete and not shown)")
-        return
-    for number, where in outputs or [(number, "-") for number in run.stored]:
-        show_array(_label(number), _contents(run, number), where, settings.max_elements)
-
-
-def _compare(
-    settings: AssemblySettings,
-    run: AssemblyRun,
-    pairs: Sequence[tuple[int, Array | int | float]],
-) -> int:
-    from ..runtime.values import Tolerances
-
-    tolerances = Tolerances(dict(settings.thresholds), settings.relative, settings.exact)
-    labelled = [(_label(number), _contents(run, number), value) for number, value in pairs]
-    return compare(labelled, tolerances)
-
-
-def _label(number: int) -> str:
-    return f"argument[{number}]"
+    return f"argument[{number}]", contents

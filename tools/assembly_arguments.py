@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..emulator.chips import EMULATED_CHIPS
+from ..runtime.output_settings import OutputSettings
 from .argument_parser import ArgumentParser
 from .usage import UsageError, check_choice, flag_of
 
@@ -18,7 +20,7 @@ Size = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class AssemblySettings:
+class AssemblySettings(OutputSettings):
     """What `bankwise-run` was asked to do with a kernel's assembly.
 
     Attributes:
@@ -31,11 +33,6 @@ class AssemblySettings:
         target: the chip; empty for the one that the file names.
         outputs: for each output the argument, as its number or name, and where it goes.
         expected: for each value to compare with the argument, and the value's text.
-        workgroups: the size of the sample to emulate; None for the whole grid.
-        max_steps: the most steps that workgroups take; None for the emulator's limit.
-        thresholds: absolute tolerances by element type.
-        relative: the relative tolerance.
-        exact: whether only equal bits are equal.
     """
 
     assembly: str
@@ -47,15 +44,6 @@ class AssemblySettings:
     target: str
     outputs: tuple[tuple[str, str], ...]
     expected: tuple[tuple[str, str], ...]
-    counters: bool
-    counters_json: str | None
-    annotate: bool
-    workgroups: int | None
-    max_steps: int | None
-    max_elements: int
-    thresholds: Mapping[str, float]
-    relative: float
-    exact: bool
     triton_cache: str = ""
 
 
@@ -96,12 +84,13 @@ def assembly_settings(
     parser: ArgumentParser,
     known: argparse.Namespace,
     rest: Sequence[str],
-    thresholds: Mapping[str, float],
+    shown: Mapping[str, Any],
 ) -> AssemblySettings:
     """Returns the settings that a command line asks for.
 
     Args:
         parser: it has read `known`, and left `rest`.
+        shown: the attributes of `OutputSettings`.
 
     Raises:
         UsageError: a flag that cannot be used; the message names it.
@@ -115,12 +104,7 @@ def assembly_settings(
         raise UsageError("no --grid: say how many workgroups run, as --grid=64 or --grid=8,16")
     if known.shared is not None and known.shared < 0:
         raise UsageError(f"--shared={known.shared}: expects a number of bytes")
-    if known.max_steps is not None and known.max_steps < 1:
-        raise UsageError(f"--max-steps={known.max_steps}: expects a number from 1")
-    if known.workgroups is not None and known.workgroups < 1:
-        raise UsageError(f"--workgroups={known.workgroups}: expects a number from 1")
-    if known.workgroups is not None and known.expected_output:
-        raise UsageError("--workgroups: a sample has no complete output to compare with")
+    check_limits(known)
     return AssemblySettings(
         assembly=path,
         kernel=known.kernel or "",
@@ -131,17 +115,22 @@ def assembly_settings(
         target=_target(known),
         outputs=tuple(_of_argument("--output", text) for text in known.output),
         expected=tuple(_of_argument("--expected_output", text) for text in known.expected_output),
-        counters=known.counters,
-        counters_json=known.counters_json,
-        annotate=known.annotate,
-        workgroups=known.workgroups,
-        max_steps=known.max_steps,
-        max_elements=known.output_max_element_count,
-        thresholds=thresholds,
-        relative=known.expected_rtol,
-        exact=known.equality_mode == "exact",
         triton_cache=known.triton_cache or "",
+        **shown,
     )
+
+
+def check_limits(known: argparse.Namespace) -> None:
+    """Refuses limits of the emulator that are none, and a sample whose outputs are expected.
+
+    Raises:
+        UsageError: there is such a flag; the message names it.
+    """
+    for flag, limit in (("--max-steps", known.max_steps), ("--workgroups", known.workgroups)):
+        if limit is not None and limit < 1:
+            raise UsageError(f"{flag}={limit}: expects a number from 1")
+    if known.workgroups is not None and known.expected_output:
+        raise UsageError("--workgroups: a sample has no complete output to compare with")
 
 
 _MEANINGLESS = (

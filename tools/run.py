@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy.typing as npt
 
 from ..bank_model.shown_text import shown_text
-from ..iree_plugin.atomic_file import OutputError, check_output
+from ..iree_plugin.atomic_file import OutputError
 from ..runtime.module_run import (
     EMULATED,
     PROGRAM,
@@ -27,7 +28,7 @@ from .assembly import run_assembly_file
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
 from .run_arguments import check_device, parse_arguments
-from .run_output import compare, show_array, show_records
+from .run_output import check_files, compare, show_arrays, show_records
 from .run_progress import emulation_progress
 from .usage import UsageError
 
@@ -49,18 +50,14 @@ def _run(settings: RunSettings) -> int:
     from ..runtime.dtypes import ElementTypeError
     from ..runtime.parameters import ParameterError
     from ..runtime.runtime_device import RuntimeDeviceError, set_driver_flags
-    from ..runtime.values import ValueTextError, array_path, parse_values
+    from ..runtime.values import ValueTextError, parse_values
 
     try:
         set_driver_flags(settings.driver_flags)
         if (settings.list_devices, settings.dump_devices) != (None, None) or settings.list_drivers:
             return _list(settings)
         check_module(settings)
-        for where in settings.outputs:
-            if where not in ("-", ""):
-                check_output(array_path(where))
-        if settings.counters_json is not None:
-            check_output(settings.counters_json)
+        check_files(settings, settings.outputs)
         inputs = [value for text in settings.inputs for value in parse_values(text)]
         expected = [
             value
@@ -73,17 +70,18 @@ def _run(settings: RunSettings) -> int:
         with emulation_progress() as watch:
             run = run_module(settings, device, inputs, watch)
         print(f"EXEC @{shown_text(run.function)}")
-        show_records(
-            run.records,
-            run.assembly,
-            counters=settings.counters,
-            counters_json=settings.counters_json,
-            annotated=settings.annotate,
-        )
-        _show(settings, run.outputs)
+        show_records(settings, run.records, run.assembly)
+        labels = [f"result[{number}]" for number in range(len(run.outputs))]
+        where = chain(settings.outputs, repeat("-"))
+        show_arrays(settings, zip(labels, run.outputs, where, strict=False))
         if settings.statistics:
             print(run.statistics, end="", file=sys.stderr)
-        return _compare(settings, run.outputs, expected) if expected else 0
+        if not expected:
+            return 0
+        if len(expected) != len(run.outputs):
+            given, has = len(expected), len(run.outputs)
+            return fail(PROGRAM, f"{given} expected outputs are given, the function has {has}")
+        return compare(settings, zip(labels, run.outputs, expected, strict=True))
     except RunError as error:
         return fail(PROGRAM, str(error)) if str(error) else 1
     except (
@@ -108,29 +106,6 @@ def _list(settings: RunSettings) -> int:
     if settings.dump_devices is not None:
         print(device_descriptions(settings.dump_devices))
     return 0
-
-
-def _show(settings: RunSettings, outputs: Sequence[Array]) -> None:
-    if settings.workgroups is not None and not settings.outputs:
-        print("(the outputs of a sample are incomplete and not shown)")
-        return
-    for number, value in enumerate(outputs):
-        where = settings.outputs[number] if number < len(settings.outputs) else "-"
-        show_array(f"result[{number}]", value, where, settings.max_elements)
-
-
-def _compare(
-    settings: RunSettings, outputs: Sequence[Array], expected: Sequence[Array | int | float | None]
-) -> int:
-    from ..runtime.values import Tolerances
-
-    if len(expected) != len(outputs):
-        return fail(
-            PROGRAM, f"{len(expected)} expected outputs are given, the function has {len(outputs)}"
-        )
-    tolerances = Tolerances(settings.thresholds, settings.relative, settings.exact)
-    pairs = zip(outputs, expected, strict=True)
-    return compare([(f"result[{n}]", *pair) for n, pair in enumerate(pairs)], tolerances)
 
 
 if __name__ == "__main__":

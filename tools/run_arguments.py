@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
@@ -17,6 +18,7 @@ from .assembly_arguments import (
     AssemblySettings,
     add_assembly_flags,
     assembly_settings,
+    check_limits,
     is_assembly,
 )
 from .compile_arguments import flags_of_compile, unhonoured_flags
@@ -47,12 +49,20 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
     if is_assembly(known, plain):
         for flag in drivers:
             raise UsageError(f"{flag_of(flag)} has no meaning for assembly")
-        return assembly_settings(parser, known, rest, _thresholds(known))
+        return assembly_settings(parser, known, rest, _shown(known))
     return _module_settings(known, rest, plain, drivers)
 
 
-def _thresholds(known: argparse.Namespace) -> dict[str, float]:
-    return {name: getattr(known, f"expected_{name}_threshold") for name in _THRESHOLDS}
+def _shown(known: argparse.Namespace) -> dict[str, Any]:
+    """Returns the attributes of `OutputSettings`."""
+    names = ("counters", "counters_json", "annotate", "workgroups", "max_steps")
+    return {
+        **{name: getattr(known, name) for name in names},
+        "max_elements": known.output_max_element_count,
+        "thresholds": {x: getattr(known, f"expected_{x}_threshold") for x in _THRESHOLDS},
+        "relative": known.expected_rtol,
+        "exact": known.equality_mode == "exact",
+    }
 
 
 def _module_settings(
@@ -83,18 +93,10 @@ def _module_settings(
         dump_devices=known.dump_devices,
         statistics=known.print_statistics,
         trace=known.trace_execution,
-        max_steps=known.max_steps,
-        counters=known.counters,
-        counters_json=known.counters_json,
-        annotate=known.annotate,
-        workgroups=known.workgroups,
-        max_elements=known.output_max_element_count,
-        thresholds=_thresholds(known),
-        relative=known.expected_rtol,
-        exact=known.equality_mode == "exact",
         compile=compiled,
+        **_shown(known),
     )
-    _check(settings)
+    _check(settings, known)
     return settings
 
 
@@ -172,16 +174,11 @@ def check_device(settings: RunSettings, device: str) -> None:
         )
 
 
-def _check(settings: RunSettings) -> None:
+def _check(settings: RunSettings, known: argparse.Namespace) -> None:
     if settings.allocators and settings.device.startswith("emulated-"):
         raise UsageError("--device_allocator: an emulated device has one allocator of its own")
     check_device(settings, settings.device)
-    if settings.max_steps is not None and settings.max_steps < 1:
-        raise UsageError(f"--max-steps={settings.max_steps}: expects a number from 1")
-    if settings.workgroups is not None and settings.workgroups < 1:
-        raise UsageError(f"--workgroups={settings.workgroups}: expects a number from 1")
-    if settings.workgroups is not None and settings.expected:
-        raise UsageError("--workgroups: a sample has no complete output to compare with")
+    check_limits(known)
     flags = [
         *unhonoured_flags(settings.compile, ("input", "process_flags")),
         *settings.compile_flags,

@@ -5,41 +5,52 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from ..bank_model.shown_text import shown_text
-from ..iree_plugin.atomic_file import write_output
-from ..runtime.module_run import counters_document
+from ..iree_plugin.atomic_file import check_output, write_output
+from ..runtime.module_run import RunSettings, counters_document
+from .assembly_arguments import AssemblySettings
 
 if TYPE_CHECKING:
     from ..runtime.dispatch_record import DispatchRecord
-    from ..runtime.values import Tolerances
 
 Array = npt.NDArray[Any]
+Settings = RunSettings | AssemblySettings
+
+
+def check_files(settings: Settings, outputs: Iterable[str]) -> None:
+    """Refuses files that cannot be written: where `outputs` and the counters go.
+
+    Raises:
+        OutputError: there is one.
+    """
+    from ..runtime.values import array_path
+
+    for where in outputs:
+        if where not in ("-", ""):
+            check_output(array_path(where))
+    if settings.counters_json is not None:
+        check_output(settings.counters_json)
 
 
 def show_records(
-    records: Sequence[DispatchRecord],
-    assembly: Mapping[str, str],
-    *,
-    counters: bool,
-    counters_json: str | None,
-    annotated: bool,
+    settings: Settings, records: Sequence[DispatchRecord], assembly: Mapping[str, str]
 ) -> None:
     """Prints and writes what the emulator has counted, as asked for.
 
     Args:
         assembly: the text of each kernel's file, by the kernel's name.
     """
-    if counters:
+    if settings.counters:
         _print_counters(records)
-    if counters_json is not None:
+    if settings.counters_json is not None:
         text = json.dumps(counters_document(records), indent=2) + "\n"
-        write_output(counters_json, text.encode())
-    if annotated:
+        write_output(settings.counters_json, text.encode())
+    if settings.annotate:
         from ..emulator.annotate import annotate
 
         for record in records:
@@ -72,23 +83,33 @@ def _print_counters(records: Sequence[DispatchRecord]) -> None:
         console.print(table)
 
 
-def show_array(label: str, value: Array, where: str, max_elements: int) -> None:
-    """Prints an array where that is `-`, or writes it to a file; an empty `where` ignores it."""
+def show_arrays(settings: Settings, arrays: Iterable[tuple[str, Array, str]]) -> None:
+    """Shows arrays, each with its label and where it goes, except those of a sample.
+
+    One is printed where that is `-`, or written to a file; an empty text ignores it.
+    """
     from ..runtime.values import save_array, value_text
 
-    if where == "-":
-        print(f"{label}: {value_text(value, max_elements)}")
-    elif where:
-        save_array(where, value)
+    if settings.workgroups is not None and not settings.outputs:
+        print("(the outputs of a sample are incomplete and not shown)")
+        return
+    for label, value, where in arrays:
+        if where == "-":
+            print(f"{label}: {value_text(value, settings.max_elements)}")
+        elif where:
+            save_array(where, value)
 
 
 def compare(
-    pairs: Sequence[tuple[str, Array, Array | int | float | None]], tolerances: Tolerances
+    settings: Settings, pairs: Iterable[tuple[str, Array, Array | int | float | None]]
 ) -> int:
     """Compares arrays with what is expected, None for anything; returns the exit code.
 
     Each array comes with its label.
     """
+    from ..runtime.values import Tolerances
+
+    tolerances = Tolerances(settings.thresholds, settings.relative, settings.exact)
     failed = False
     for label, actual, wanted in pairs:
         mismatch = "" if wanted is None else tolerances.mismatch(actual, wanted)

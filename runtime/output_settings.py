@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `bankwise-run` shows and compares of a run, be it of a module or of a kernel's assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSettings:
+    """What is emulated and shown of a run, and how its outputs are compared.
+
+    Attributes:
+        counters: whether the emulator's counters are printed.
+        counters_json: where they are written to; None if nowhere.
+        annotate: whether the assembly is printed with the counters of each line.
+        workgroups: the size of the sample to emulate; None for whole grids.
+        max_steps: the most steps that a dispatch takes; None for the emulator's limit.
+        max_elements: the most elements of an output to print.
+        thresholds: absolute tolerances by element type.
+        relative: the relative tolerance.
+        exact: whether only equal bits are equal.
+    """
+
+    counters: bool
+    counters_json: str | None
+    annotate: bool
+    workgroups: int | None
+    max_steps: int | None
+    max_elements: int
+    thresholds: Mapping[str, float]
+    relative: float
+    exact: bool
