@@ -60,9 +60,9 @@ class AccessGroup:
     elements_per_lane: int
     weight: int
     issues: int
-    """Executions that `weight` multiplies: one per wave, and per trip where trips differ."""
+    """Executions that `weight` multiplies: one per wave, and per iteration where these differ."""
     issue_name: str
-    """What an issue is: "wave", or "issue" where trips are told apart."""
+    """What an issue is: "wave", or "issue" where iterations are told apart."""
     accesses: tuple[LdsAccess, ...]
     members: tuple[int, ...]
     locations: tuple[str, ...]

@@ -63,8 +63,8 @@ def test_other_chips_are_not_suspected() -> None:
     assert suspected(*older, arch="gfx942") == []
 
 
-def test_the_trips_of_a_loop_are_in_a_row() -> None:
-    """The only matrix instruction of a loop shares its own operands in the next trip."""
+def test_the_iterations_of_a_loop_are_in_a_row() -> None:
+    """The only matrix instruction of a loop shares its own operands in the next iteration."""
     loop = ("again:", FIRST, ODD, "s_cbranch_scc1 again")
     assert suspected(*loop) == [(1, 0, 0)]
     assert suspected(FIRST, ODD, "s_branch done", SAME_A, "done:", OTHER) == []

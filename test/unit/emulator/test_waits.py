@@ -149,7 +149,7 @@ def test_the_worst_path_counts() -> None:
     assert missing(code) == [(6, "v1", 1, "vmcnt(0)")]
 
 
-def test_a_load_of_the_last_trip_of_a_loop() -> None:
+def test_a_load_of_the_last_iteration_of_a_loop() -> None:
     code = """v_mov_b32_e32 v1, 0
               .Lloop:
               v_add_f32_e32 v4, v4, v1
@@ -294,13 +294,13 @@ def test_straight_code(ops: list[Op]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(OPS, OPS, OPS, st.booleans())
 def test_branches_and_loops(first: list[Op], second: list[Op], last: list[Op], loop: bool) -> None:
-    """A finding somewhere exactly if one of the paths has one: each arm, or some trips."""
+    """A finding somewhere exactly if one of the paths has one: each arm, or some iterations."""
 
     def lines(ops: list[Op]) -> str:
         return "".join(f"\t{op.text()}\n" for op in ops)
 
     if loop:
-        paths = [first + second * trips + last for trips in range(1, 5)]
+        paths = [first + second * iterations + last for iterations in range(1, 5)]
         code = f"{lines(first)}.Lloop:\n{lines(second)}\ts_cbranch_scc1 .Lloop\n{lines(last)}"
     else:
         paths = [first + second + last, first + last]
