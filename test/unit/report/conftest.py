@@ -6,37 +6,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.report.conflict_report import functions_in, report_function
-from bankwise.report.contents import Contents, number_report
+from bankwise.report.contents import Contents
 
-INFO = (
-    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
-    "workgroup_size = [64, 1, 1] subgroup_size = 64>"
-)
-TILE = "memref<64x32xf32, #gpu.address_space<workgroup>>"
+from .small_reports import TILE, contents_of, kernel, report_of
+
 EVIL = '<script>alert(1)</script>|`\\"&'
 
 
-def source(name: str) -> str:
-    return f"""func.func @{name}() attributes {{translation_info = {INFO}}} {{
-      %c0 = arith.constant 0 : index
-      %x = gpu.thread_id x
-      %m = memref.alloc() : {TILE}
+KERNEL = kernel(f"""%m = memref.alloc() : {TILE}
       %n = memref.alloc() : {TILE}
       %v = memref.load %m[%x, %c0] : {TILE}
       memref.store %v, %n[%x, %c0] : {TILE}
-      %u = memref.load %n[%c0, %c0] : {TILE}
-      return
-    }}"""
+      %u = memref.load %n[%c0, %c0] : {TILE}""")
 
 
 @pytest.fixture
 def kernel_text() -> str:
     """Returns the kernel of the report."""
-    return source("kernel")
+    return KERNEL
 
 
 @pytest.fixture
@@ -47,11 +35,7 @@ def evil_text() -> str:
 
 @pytest.fixture(scope="module")
 def contents() -> Contents:
-    with Session().context, ir.Location.unknown():
-        module = ir.Module.parse(source("kernel"))
-        reports = [report_function(f, "gfx942") for f in functions_in(module.operation)]
-    functions = number_report([("dir/a.mlir", report) for report in reports], ["dir/a.mlir"])
-    return Contents(("dir/a.mlir",), ("bankwise-report", "dir/a.mlir"), "", functions, True)
+    return contents_of(report_of(KERNEL), file="dir/a.mlir", maps=True)
 
 
 @pytest.fixture

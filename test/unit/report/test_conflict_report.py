@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
@@ -17,61 +13,21 @@ from bankwise.dialect_utils.memory.allocation_layout import standing_layout
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.passes.base import PassContext
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from bankwise.report.conflict_report import (
-    AllocationReport,
-    FunctionReport,
-    functions_in,
-    report_function,
-)
+from bankwise.report.conflict_report import AllocationReport, functions_in
 
-WS = "#gpu.address_space<workgroup>"
-INFO = (
-    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
-    "workgroup_size = [128, 1, 1] subgroup_size = 64>"
-)
-TILE = f"memref<64x32xf32, {WS}>"
+from .small_reports import TILE, WS, kernel, module_of, report_of
+
 LOAD = f"%v = memref.load %m[%x, %c0] : {TILE}"
 HINT = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {TILE}"
 
 
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    session = Session()
-    yield session.context
+def text_of(body: str, tile: str = TILE, attributes: str = "") -> str:
+    alloc = f"%m = memref.alloc() {attributes} : {tile}\n" if tile else ""
+    return kernel(alloc + body, threads=128)
 
 
-def module_of(context: ir.Context, body: str, tile: str = TILE, attributes: str = "") -> ir.Module:
-    alloc = f"%m = memref.alloc() {attributes} : {tile}" if tile else ""
-    with context, ir.Location.unknown():
-        return ir.Module.parse(
-            f"""func.func @f() attributes {{translation_info = {INFO}}} {{
-              %c0 = arith.constant 0 : index
-              %c1 = arith.constant 1 : index
-              %t = gpu.thread_id x
-              %x = affine.apply affine_map<(d0) -> (d0 mod 64)>(%t)
-              {alloc}
-              {body}
-              return
-            }}"""
-        )
-
-
-def report_of(
-    context: ir.Context,
-    body: str,
-    arch: str | None = "gfx942",
-    decided: bool = False,
-    **options: str,
-) -> FunctionReport:
-    module = module_of(context, body, **options)
-    (function,) = functions_in(module.operation)
-    return report_function(function, arch, decided=decided)
-
-
-def allocation_of(
-    context: ir.Context, body: str, tile: str = TILE, attributes: str = ""
-) -> AllocationReport:
-    (allocation,) = report_of(context, body, tile=tile, attributes=attributes).allocations
+def allocation_of(body: str, tile: str = TILE, attributes: str = "") -> AllocationReport:
+    (allocation,) = report_of(text_of(body, tile, attributes)).allocations
     return allocation
 
 
@@ -81,8 +37,8 @@ def cycles(allocation: AllocationReport) -> list[int | None]:
     return [None if count is None else count.conflict_cycles for count in counts]
 
 
-def test_undecided_ir_gets_a_proposal(context: ir.Context) -> None:
-    found = allocation_of(context, LOAD)
+def test_undecided_ir_gets_a_proposal() -> None:
+    found = allocation_of(LOAD)
     # Two waves of two phases, 32 words on one bank; 8 bytes behind a row leave pairs of lanes.
     assert cycles(found) == [124, 4, 124, 0]
     assert found.is_proposed
@@ -107,12 +63,10 @@ scf.for %i = %c0 to %c10 step %c1 {
         (_JOINED, f"memref<1280xi64, {WS}>", False),
     ],
 )
-def test_a_proposal_is_what_a_compile_chooses(
-    context: ir.Context, body: str, tile: str, proposed: bool
-) -> None:
+def test_a_proposal_is_what_a_compile_chooses(body: str, tile: str, proposed: bool) -> None:
     body = "%c10 = arith.constant 10 : index\n" + body.replace("TILE", tile)
-    found = allocation_of(context, body, tile)
-    module = module_of(context, body, tile)
+    found = allocation_of(body, tile)
+    module = module_of(text_of(body, tile))
     (function,) = functions_in(module.operation)
     pass_context = PassContext(DiagnosticSink(consume=lambda _: None), test_target="gfx942")
     SwizzleLdsAllocs().run(function, pass_context)
@@ -121,10 +75,9 @@ def test_a_proposal_is_what_a_compile_chooses(
     assert decision.detail == (str(found.proposal.layout) if found.proposal else "")
 
 
-def test_a_swizzle_that_a_compile_refuses_is_not_proposed(context: ir.Context) -> None:
+def test_a_swizzle_that_a_compile_refuses_is_not_proposed() -> None:
     transposed = f"memref<32x64xf32, strided<[1, 32]>, {WS}>"
     found = allocation_of(
-        context,
         f"""%p = memref.transpose %m (i, j) -> (j, i) : {TILE} to {transposed}
         %v = memref.load %p[%c0, %x] : {transposed}""",
     )
@@ -135,8 +88,8 @@ def test_a_swizzle_that_a_compile_refuses_is_not_proposed(context: ir.Context) -
     assert "not swizzled: memref.transpose addresses its memory in another order" in found.decision
 
 
-def test_a_decided_plain_layout_stays_chosen(context: ir.Context) -> None:
-    (found,) = report_of(context, LOAD, decided=True).allocations
+def test_a_decided_plain_layout_stays_chosen() -> None:
+    (found,) = report_of(text_of(LOAD), decided=True).allocations
     assert cycles(found) == [124, 4, 124, 124]
     assert not found.is_proposed
     assert found.decision.startswith("plain; proposed: ")
@@ -145,31 +98,31 @@ def test_a_decided_plain_layout_stays_chosen(context: ir.Context) -> None:
 @pytest.mark.parametrize(
     "attributes", ["", "{iree_codegen.swizzle = #iree_codegen.xor_shuffle<32, 1>}"]
 )
-def test_hints_and_stowed_hints_stand(context: ir.Context, attributes: str) -> None:
+def test_hints_and_stowed_hints_stand(attributes: str) -> None:
     body = LOAD if attributes else f"{HINT}\n{LOAD.replace('%m', '%h')}"
-    found = allocation_of(context, body, attributes=attributes)
+    found = allocation_of(body, attributes=attributes)
     assert cycles(found) == [124, 4, 0, 0]
     assert not found.has_conflicts
     assert found.standing is not None
     assert found.standing.layout == SwizzledLayout((XorShuffle(32, 1),))
 
 
-def test_a_hint_that_is_no_permutation_counts_as_dropped(context: ir.Context) -> None:
+def test_a_hint_that_is_no_permutation_counts_as_dropped() -> None:
     tile = f"memref<64x33xf32, {WS}>"
     body = f"""%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {tile}
                %v = memref.load %h[%x, %c0] : {tile}
                %u = memref.load %h[%c0, %c0] : {tile}"""
-    found = allocation_of(context, body.replace("<32, 1>", "<48, 1>"), tile=tile)
+    found = allocation_of(body.replace("<32, 1>", "<48, 1>"), tile=tile)
     assert found.standing is not None
     assert isinstance(found.standing.layout, PlainLayout)
     assert "cannot be resolved and count as dropped" in found.decision
 
 
-def test_padding_is_measured_against_the_rows_without_it(context: ir.Context) -> None:
+def test_padding_is_measured_against_the_rows_without_it() -> None:
     wide, row = f"memref<64x33xf32, {WS}>", f"memref<64x32xf32, strided<[33, 1]>, {WS}>"
     body = f"""%r = memref.subview %m[0, 0] [64, 32] [1, 1] : {wide} to {row}
                %v = memref.load %r[%x, %c1] : {row}"""
-    found = allocation_of(context, body, tile=wide)
+    found = allocation_of(body, tile=wide)
     assert cycles(found) == [124, 4, 0, 0]
     assert found.tile is not None
     assert found.tile.shape == (64, 32)
@@ -180,30 +133,30 @@ def test_padding_is_measured_against_the_rows_without_it(context: ir.Context) ->
     assert str(group.pattern) == "row = lane, column = 1"
 
 
-def test_stock_pads_nothing_beyond_the_limit(context: ir.Context) -> None:
+def test_stock_pads_nothing_beyond_the_limit() -> None:
     tile = f"memref<512x32xf32, {WS}>"
-    found = allocation_of(context, LOAD.replace(TILE, tile), tile=tile)
+    found = allocation_of(LOAD.replace(TILE, tile), tile=tile)
     assert found.padded is found.before
     # The same bytes fit with padding where more LDS may be used.
-    (roomy,) = report_of(context, LOAD.replace(TILE, tile), arch="gfx950", tile=tile).allocations
+    (roomy,) = report_of(text_of(LOAD.replace(TILE, tile), tile), "gfx950").allocations
     assert roomy.padded is not None
     assert roomy.padded.lds_bytes == 512 * 34 * 4
 
 
-def test_stock_leaves_joined_rows_alone(context: ir.Context) -> None:
+def test_stock_leaves_joined_rows_alone() -> None:
     flat = f"memref<2048xf32, {WS}>"
     body = f"""%r = memref.collapse_shape %m [[0, 1]] : {TILE} into {flat}
                %v = memref.load %r[%x] : {flat}"""
-    found = allocation_of(context, body)
+    found = allocation_of(body)
     assert found.padded is found.before
 
 
-def test_accesses_of_one_pattern_are_a_group(context: ir.Context) -> None:
+def test_accesses_of_one_pattern_are_a_group() -> None:
     body = f"""%v = memref.load %m[%x, %c1] : {TILE}
                %u = memref.load %m[%x, %c0] : {TILE}
                memref.store %u, %m[%x, %c0] : {TILE}
                %w = memref.load %m[%c0, %c0] : {TILE}"""
-    found = allocation_of(context, body)
+    found = allocation_of(body)
     shown = {(g.kind, len(g.members), str(g.pattern), g.runs) for g in found.groups}
     assert shown == {
         (AccessKind.READ, 2, "row = lane, column = i; i = 0..1", 2),
@@ -215,18 +168,18 @@ def test_accesses_of_one_pattern_are_a_group(context: ir.Context) -> None:
     assert sum(g.conflict_cycles(before) for g in found.groups) == before.conflict_cycles
 
 
-def test_loops_multiply(context: ir.Context) -> None:
+def test_loops_multiply() -> None:
     body = f"""%c5 = arith.constant 5 : index
                scf.for %i = %c0 to %c5 step %c1 {{ {LOAD} }}"""
-    found = allocation_of(context, body)
+    found = allocation_of(body)
     (group,) = found.groups
     assert (group.weight, group.issues, group.runs) == (5, 2, 10)
     assert found.before is not None
     assert group.conflict_cycles(found.before) == found.before.conflict_cycles == 5 * 124
 
 
-def test_the_worst_phase_is_drawn(context: ir.Context) -> None:
-    found = allocation_of(context, LOAD)
+def test_the_worst_phase_is_drawn() -> None:
+    found = allocation_of(LOAD)
     (group,) = found.groups
     assert found.before is not None
     assert found.chosen is not None
@@ -238,18 +191,18 @@ def test_the_worst_phase_is_drawn(context: ir.Context) -> None:
     assert (after.shown.cycles, after.shown.conflicting_banks) == (1, ())
 
 
-def test_neighbours_that_the_backend_may_join_are_remarked(context: ir.Context) -> None:
+def test_neighbours_that_the_backend_may_join_are_remarked() -> None:
     body = f"""%z = arith.constant dense<0.0> : vector<2xf32>
                %c2 = arith.constant 2 : index
                vector.store %z, %m[%x, %c0] : {TILE}, vector<2xf32>
                vector.store %z, %m[%x, %c2] : {TILE}, vector<2xf32>"""
-    assert "neighbouring writes count one by one" in allocation_of(context, body).remarks[0]
+    assert "neighbouring writes count one by one" in allocation_of(body).remarks[0]
     apart = body.replace("constant 2 : index", "constant 4 : index")
-    assert allocation_of(context, apart).remarks == ()
+    assert allocation_of(apart).remarks == ()
 
 
-def test_a_function_without_a_target_is_listed_with_the_reason(context: ir.Context) -> None:
-    report = report_of(context, LOAD, arch=None)
+def test_a_function_without_a_target_is_listed_with_the_reason() -> None:
+    report = report_of(text_of(LOAD), None)
     (found,) = report.allocations
     assert cycles(found) == [None] * 4
     assert found.lds_bytes == 8192
@@ -257,12 +210,12 @@ def test_a_function_without_a_target_is_listed_with_the_reason(context: ir.Conte
     assert report.has_conflicts
 
 
-def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Context) -> None:
+def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed() -> None:
     body = f"""{LOAD}
                %o = memref.alloc() : {TILE}
                %p = memref.extract_aligned_pointer_as_index %m : {TILE} -> index
                %q = memref.extract_aligned_pointer_as_index %o : {TILE} -> index"""
-    first, second = report_of(context, body).allocations
+    first, second = report_of(text_of(body)).allocations
     assert cycles(second) == [0, 0, 0, 0]
     assert second.has_conflicts
     assert [use.reason for use in first.unknown] == [
@@ -285,8 +238,8 @@ def test_what_cannot_be_followed_is_kept_and_nothing_is_proposed(context: ir.Con
         ),
     ],
 )
-def test_layouts_that_the_ir_does_not_say(context: ir.Context, body: str, message: str) -> None:
-    module = module_of(context, body)
+def test_layouts_that_the_ir_does_not_say(body: str, message: str) -> None:
+    module = module_of(text_of(body))
     (allocation,) = lds_allocations(module.body.operations[0].operation)
     with pytest.raises(Refusal, match=message):
         standing_layout(allocation)

@@ -6,49 +6,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.report.conflict_report import FunctionReport, functions_in, report_function
-from bankwise.report.contents import Contents, number_report
+from bankwise.report.conflict_report import FunctionReport
+from bankwise.report.contents import number_report
 from bankwise.report.headline import Headline
 
-INFO = (
-    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
-    "workgroup_size = [128, 1, 1] subgroup_size = 64>"
-)
-TILE = "memref<64x32xf32, #gpu.address_space<workgroup>>"
-KERNEL = f"""func.func @NAME(%p: index) attributes {{translation_info = {INFO}}} {{
-  %c0 = arith.constant 0 : index
-  %t = gpu.thread_id x
-  %x = affine.apply affine_map<(d0) -> (d0 mod 64)>(%t)
-  %m = memref.alloc() : {TILE}
-  HINT
+from .small_reports import TILE, contents_of, kernel, report_of
+
+BODY = f"""%m = memref.alloc() : {TILE}
+  VIEW
   %n = memref.alloc() : {TILE}
   %v = memref.load %h[%x, %c0] : {TILE}
   memref.store %v, %n[%x, %c0] : {TILE}
-  %u = memref.load %n[INDEX, %c0] : {TILE}
-  return
-}}"""
+  %u = memref.load %n[INDEX, %c0] : {TILE}"""
 HINT = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {TILE}"
 VIEW = f"%h = memref.cast %m : {TILE} to {TILE}"
 
 
 def report(name: str, *, hinted: bool = False, index: str = "%x") -> FunctionReport:
-    text = KERNEL.replace("NAME", name).replace("INDEX", index)
-    with Session().context, ir.Location.unknown():
-        module = ir.Module.parse(text.replace("HINT", HINT if hinted else VIEW))
-        (function,) = functions_in(module.operation)
-        return report_function(function, "gfx942")
-
-
-def contents(*reports: FunctionReport) -> Contents:
-    functions = number_report([("a.mlir", each) for each in reports], ["a.mlir"])
-    return Contents(("a.mlir",), ("bankwise-report",), "", functions, False)
+    body = BODY.replace("VIEW", HINT if hinted else VIEW).replace("INDEX", index)
+    return report_of(kernel(body, name, threads=128))
 
 
 def test_the_headline_is_the_sum_of_the_rows() -> None:
-    shown = contents(report("plain"), report("hinted", hinted=True))
+    shown = contents_of(report("plain"), report("hinted", hinted=True))
     found = Headline.of(shown)
     assert found is not None
     rows = [access for allocation in shown.allocations for access in allocation.accesses]
@@ -73,7 +54,7 @@ def test_the_headline_is_the_sum_of_the_rows() -> None:
 def test_allocations_that_are_left_out_do_not_count() -> None:
     one = report("f", hinted=True)
     functions = number_report([("a.mlir", one)], [], frozenset({1}))
-    found = Headline.of(replace(contents(), functions=functions))
+    found = Headline.of(replace(contents_of(), functions=functions))
     assert found is not None
     assert (found.before, found.number, found.word) == (124, "0", "chosen")
     assert found.what == "conflict cycles of a workgroup in the chosen layout"
@@ -84,17 +65,17 @@ def test_allocations_that_are_left_out_do_not_count() -> None:
 
 
 def test_what_is_not_known_is_no_zero() -> None:
-    partly = Headline.of(contents(report("f", hinted=True, index="%p")))
+    partly = Headline.of(contents_of(report("f", hinted=True, index="%unknown")))
     assert partly is not None
     assert not partly.is_clean
     assert partly.number == "at least 124"
     assert str(partly).startswith("at least 248 conflict cycles in the plain layout, at least ")
     unread = FunctionReport("g", "", note="left to the stock compiler", unread=True)
-    nothing = Headline.of(contents(unread))
+    nothing = Headline.of(contents_of(unread))
     assert nothing is not None
     assert (nothing.number, nothing.is_clean) == ("not known", False)
     assert str(nothing) == "the conflict cycles are not known"
-    beside = Headline.of(contents(report("f", hinted=True), unread))
+    beside = Headline.of(contents_of(report("f", hinted=True), unread))
     assert beside is not None
     assert beside.number == "at least 248"
     assert not beside.is_clean
@@ -102,4 +83,4 @@ def test_what_is_not_known_is_no_zero() -> None:
 
 @pytest.mark.parametrize("reports", [(), (FunctionReport("host", ""),)])
 def test_without_lds_there_is_no_headline(reports: tuple[FunctionReport, ...]) -> None:
-    assert Headline.of(contents(*reports)) is None
+    assert Headline.of(contents_of(*reports)) is None

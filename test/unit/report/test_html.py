@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.report.contents import Contents, number_report
+from bankwise.report.contents import Contents
 from bankwise.report.headline import Headline
 from bankwise.report.html import html_report
 from bankwise.report.html_page import COLOURS
@@ -22,6 +22,8 @@ from bankwise.report.lane_colours import contrast
 from bankwise.report.markdown import markdown_report
 from bankwise.report.shown_maps import all_phase_choices, shown_maps
 from bankwise.report.sources import report_files
+
+from .small_reports import contents_of
 
 
 class Page(HTMLParser):
@@ -150,8 +152,8 @@ def test_source_lines_are_shown_and_escaped(
 ) -> None:
     path = tmp_path / "a<b>&.mlir"
     path.write_text("".join(f"{line} // {evil_text}\n" for line in kernel_text.splitlines()))
-    functions = number_report(report_files([str(path)], "gfx942"), [str(path)])
-    contents = Contents((str(path),), ("bankwise-report",), "", functions, False)
+    ((file, report),) = report_files([str(path)], "gfx942")
+    contents = contents_of(report, file=file)
     text = html_report(contents)
     page = Page(text)
     assert page.tags.count("script") == text.count("<script") == 1

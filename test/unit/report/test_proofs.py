@@ -10,33 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.report.conflict_report import (
-    AllocationReport,
-    FunctionReport,
-    functions_in,
-    report_function,
-)
-from bankwise.report.contents import Contents, number_report
+from bankwise.report.conflict_report import AllocationReport, FunctionReport
 from bankwise.report.html import html_report
 from bankwise.report.json_document import json_report
 from bankwise.report.markdown import markdown_report
 from bankwise.report.proofs import why_not_proven, with_checked_proofs
 from bankwise.report.text import text_report
 
-TILE = "memref<64x32xf32, #gpu.address_space<workgroup>>"
-KERNEL = f"""func.func @kernel() attributes {{translation_info = #iree_codegen.translation_info<
-    pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1]
-    subgroup_size = 64>}} {{
-  %c0 = arith.constant 0 : index
-  %x = gpu.thread_id x
-  %m = memref.alloc() : {TILE}
+from .small_reports import TILE, contents_of, kernel, report_of
+
+KERNEL = kernel(f"""%m = memref.alloc() : {TILE}
   %v = memref.load %m[%x, %c0] : {TILE}
-  memref.store %v, %m[%c0, %c0] : {TILE}
-  return
-}}"""
+  memref.store %v, %m[%c0, %c0] : {TILE}""")
 HOLDS = (
     "the proof of its layout holds: the 2 accesses, counted again lane by lane, have 62 conflict "
     "cycles in the plain layout and 0 in this one; no layout can have fewer"
@@ -45,15 +31,7 @@ HOLDS = (
 
 @pytest.fixture(scope="module")
 def report() -> FunctionReport:
-    with Session().context, ir.Location.unknown():
-        module = ir.Module.parse(KERNEL)
-        (function,) = functions_in(module.operation)
-        return report_function(function, "gfx942")
-
-
-def shown(report: FunctionReport) -> Contents:
-    functions = number_report([("a.mlir", report)], ["a.mlir"])
-    return Contents(("a.mlir",), ("bankwise-report", "a.mlir"), "", functions, False)
+    return report_of(KERNEL)
 
 
 def changed(report: FunctionReport, **fields: object) -> AllocationReport:
@@ -65,7 +43,7 @@ def changed(report: FunctionReport, **fields: object) -> AllocationReport:
 
 
 def test_every_format_says_that_a_proof_holds(report: FunctionReport) -> None:
-    contents = shown(with_checked_proofs(report))
+    contents = contents_of(with_checked_proofs(report))
     for text in (text_report(contents), markdown_report(contents), html_report(contents)):
         assert HOLDS in " ".join(text.split())
     (function,) = json.loads(json_report(contents))["functions"]
@@ -73,8 +51,8 @@ def test_every_format_says_that_a_proof_holds(report: FunctionReport) -> None:
 
 
 def test_nothing_is_said_without_a_check(report: FunctionReport) -> None:
-    assert "proof of" not in text_report(shown(report))
-    (function,) = json.loads(json_report(shown(report)))["functions"]
+    assert "proof of" not in text_report(contents_of(report))
+    (function,) = json.loads(json_report(contents_of(report)))["functions"]
     assert function["allocations"][0]["proof"] is None
 
 
@@ -89,7 +67,7 @@ def test_a_wrong_count_is_found(report: FunctionReport) -> None:
     assert found.proof.text == reason
     failed = replace(report, allocations=(allocation, found, found))
     assert why_not_proven([failed]) == f"allocation 2 (and 1 more): {reason}"
-    assert reason in " ".join(text_report(shown(failed)).split())
+    assert reason in " ".join(text_report(contents_of(failed)).split())
 
 
 def test_a_layout_that_nobody_chose_may_be_bad(report: FunctionReport) -> None:

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.report.unread_lds import unread_lds
 
-LDS = "#gpu.address_space<workgroup>"
+from .small_reports import WS, module_of
 
 
 def reason(text: str) -> str:
-    with Session().context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        *_, function = (op for op in module.body.operations if "function_type" in op.attributes)
-        found = unread_lds(function.operation)
+    module = module_of(text)
+    *_, function = (op for op in module.body.operations if "function_type" in op.attributes)
+    found = unread_lds(function.operation)
     return found.reason if found else ""
 
 
@@ -27,7 +24,7 @@ def reason(text: str) -> str:
         "memref<64xf32, 3 : i32>",
         "memref<64xf32, strided<[2]>, 3>",
         "memref<64xf32, #spirv.storage_class<Workgroup>>",
-        f"memref<*xf32, {LDS}>",
+        f"memref<*xf32, {WS}>",
     ],
 )
 def test_memrefs_in_other_memory_spaces(kind: str):
@@ -46,12 +43,12 @@ def test_memory_of_the_llvm_dialect_in_a_loop():
 
 
 def test_memory_of_the_caller():
-    assert "argument" in reason(f"func.func @k(%m: memref<64xf32, {LDS}>) {{ return }}")
+    assert "argument" in reason(f"func.func @k(%m: memref<64xf32, {WS}>) {{ return }}")
 
 
 def test_memory_that_is_no_lds_or_is_listed():
     text = f"""func.func @k(%a: memref<64xf32, 1>, %b: memref<3xf32>, %c: !llvm.ptr<1>) {{
-      %m = memref.alloc() : memref<64xf32, {LDS}>
+      %m = memref.alloc() : memref<64xf32, {WS}>
       return
     }}"""
     assert not reason(text)
