@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,30 +20,41 @@ from bankwise.emulator.small_floats import FP4, SmallFloat, fp8_formats
 
 from .small_kernels import LANES, run, undefined_bits
 
+Matrix = npt.NDArray[Any]
+Places = tuple[Matrix, Matrix]
+
 RANDOM = np.random.default_rng(0)
 CASES = [(arch, name) for arch in ("gfx942", "gfx950") for name in mfma_shapes(arch)]
 
 
-def factor_place(shape: MatrixShape, rows: int, row: int, k: int, block: int) -> tuple[int, int]:
+def factor_place(shape: MatrixShape, rows: int, row: Matrix, k: Matrix, block: Matrix) -> Places:
     """Returns the lane and the element of A[row, k] or B[k, row] (CDNA3 ISA, 7.1.4)."""
     per_lane = rows * shape.k * shape.blocks // 64
     if shape.source == "f8f6f4":
         # Two runs of 16 consecutive k, half of K apart.
-        run_number, inside = divmod(k, shape.k // 2)
+        run_number, inside = np.divmod(k, shape.k // 2)
         return row + rows * (inside // 16), 16 * run_number + inside % 16
     return row + rows * (block + shape.blocks * (k // per_lane)), k % per_lane
 
 
-def result_place(shape: MatrixShape, i: int, j: int, block: int) -> tuple[int, int]:
-    """Returns the lane and the element of D[i, j]."""
+def result_places(shape: MatrixShape) -> Places:
+    """Returns the lane and the element of each D[i, j] of each block."""
+    block, i, j = np.indices((shape.blocks, shape.m, shape.n), sparse=True)
     height = 1 if shape.result == "f64" else 4
     if (shape.m, shape.result) == (4, "f64"):
-        return j + 4 * block + 16 * i, 0
+        return j + 4 * block + 16 * i, 0 * i
     if shape.m == 4:
         return j + 4 * block, i
     if shape.m == 16:
         return j + 16 * (i // height % 4), i % height + height * (i // (4 * height) + block)
     return j + 32 * (i // 4 % 2), i % 4 + 4 * (i // 8 + 4 * block)
+
+
+def in_lanes(places: Places, matrix: Matrix) -> Matrix:
+    """Returns elements as [lane, element]."""
+    held = np.zeros((64, matrix.size // 64), matrix.dtype)
+    held[places] = matrix
+    return held
 
 
 def encode(values: npt.NDArray[np.float64], kind: str) -> npt.NDArray[np.unsignedinteger]:
@@ -74,6 +88,25 @@ def registers(name: str, first: int, count: int) -> str:
     return f"{name}{first}" if count == 1 else f"{name}[{first}:{first + count - 1}]"
 
 
+def result_of(
+    arch: str, code: str, a: Matrix, b: Matrix, c: Matrix, others: Mapping[int, Matrix]
+) -> Matrix:
+    """Returns what lanes hold after an instruction that writes its result over `c`.
+
+    `code` names the matrices `{a}`, `{b}` and `{c}`; `others` are further registers.
+    """
+    words = [np.ascontiguousarray(x).view(np.uint32) for x in (a, b, c)]
+    ends = np.cumsum([x.shape[1] for x in words]).tolist()
+    at = [registers("v", e - x.shape[1], x.shape[1]) for e, x in zip(ends, words, strict=True)]
+    machine = run(
+        "\t" + code.format(a=at[0], b=at[1], c=at[2]),
+        arch=arch,
+        vectors={**dict(enumerate(np.hstack(words).T)), **others},
+        active=3,
+    )
+    return machine.vgpr[ends[1] : ends[2], 0].T.copy().view(c.dtype)
+
+
 @pytest.mark.parametrize(("arch", "name"), CASES, ids=lambda x: str(x))
 def test_products_by_the_tables_of_the_isa(arch: str, name: str):
     shape = mfma_shapes(arch)[name]
@@ -82,41 +115,14 @@ def test_products_by_the_tables_of_the_isa(arch: str, name: str):
     b_codes, b = random_factor(arch, b_kind, (shape.blocks, shape.k, shape.n))
     dtype = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[shape.result]
     c = RANDOM.integers(-99, 99, (shape.blocks, shape.m, shape.n)).astype(dtype)
-    held = [
-        np.zeros((64, rows * shape.k * shape.blocks // 64), codes.dtype)
-        for rows, codes in ((shape.m, a_codes), (shape.n, b_codes))
-    ]
-    for block in range(shape.blocks):
-        for k in range(shape.k):
-            for i in range(shape.m):
-                held[0][factor_place(shape, shape.m, i, k, block)] = a_codes[block, i, k]
-            for j in range(shape.n):
-                held[1][factor_place(shape, shape.n, j, k, block)] = b_codes[block, k, j]
-    lanes_c = np.zeros((64, shape.m * shape.n * shape.blocks // 64), dtype)
-    places = {
-        (block, i, j): result_place(shape, i, j, block)
-        for block in range(shape.blocks)
-        for i in range(shape.m)
-        for j in range(shape.n)
-    }
-    for (block, i, j), place in places.items():
-        lanes_c[place] = c[block, i, j]
-    words = [x.view(np.uint32) for x in (*held, lanes_c)]
-    starts = np.cumsum([0, *(x.shape[1] for x in words)])
-    vectors = {
-        int(start) + k: x[:, k]
-        for start, x in zip(starts, words, strict=False)
-        for k in range(x.shape[1])
-    }
-    at = [registers("v", int(s), x.shape[1]) for s, x in zip(starts, words, strict=False)]
-    machine = run(
-        f"\t{name} {at[2]}, {at[0]}, {at[1]}, {at[2]}", arch=arch, vectors=vectors, active=3
-    )
-    count = words[2].shape[1]
-    result = machine.vgpr[starts[2] : starts[2] + count, 0].T.copy().view(dtype)
-    expected = (a @ b + c).astype(dtype)
-    for (block, i, j), place in places.items():
-        assert result[place] == expected[block, i, j], (block, i, j)
+    block, i, k = np.indices((shape.blocks, shape.m, shape.k), sparse=True)
+    held_a = in_lanes(factor_place(shape, shape.m, i, k, block), a_codes)
+    block, k, j = np.indices((shape.blocks, shape.k, shape.n), sparse=True)
+    held_b = in_lanes(factor_place(shape, shape.n, j, k, block), b_codes)
+    places = result_places(shape)
+    code = f"{name} {{c}}, {{a}}, {{b}}, {{c}}"
+    result = result_of(arch, code, held_a, held_b, in_lanes(places, c), {})
+    np.testing.assert_array_equal(result[places], (a @ b + c).astype(dtype))
 
 
 SPARSE = [(arch, name) for arch in ("gfx942", "gfx950") for name in smfmac_shapes(arch)]
@@ -143,33 +149,18 @@ def test_sparse_products(arch: str, name: str):
     held_b = held_b.swapaxes(0, 1).reshape(64, -1)
     fields = places.reshape(shape.m, -1, per_lane).swapaxes(0, 1).reshape(64, per_lane)
     index = (fields << 2 * np.arange(per_lane)).sum(axis=1)
-    lanes_c = np.zeros((64, shape.m * shape.n // 64), dtype)
-    at = {(i, j): result_place(shape, i, j, 0) for i in range(shape.m) for j in range(shape.n)}
-    for (i, j), place in at.items():
-        lanes_c[place] = c[i, j]
-    words = [np.ascontiguousarray(x).view(np.uint32) for x in (held_a, held_b, lanes_c)]
-    starts = np.cumsum([0, *(x.shape[1] for x in words)])
-    vectors = {
-        int(start) + k: x[:, k]
-        for start, x in zip(starts, words, strict=False)
-        for k in range(x.shape[1])
-    }
-    at_a, at_b, at_c = (
-        registers("v", int(s), x.shape[1]) for s, x in zip(starts, words, strict=False)
-    )
+    where = result_places(shape)
+    held = held_a, held_b, in_lanes(where, c)
+    expected = (dense @ b + c).astype(dtype)
+    code = f"{name} {{c}}, {{a}}, {{b}}, v63"
     sets = 16 // per_lane
     for chosen in range(sets):
-        vectors[63] = index << 2 * per_lane * chosen
         modifier = f" abid:{chosen}" if chosen else ""
-        code = f"\t{name} {at_c}, {at_a}, {at_b}, v63{modifier}"
-        machine = run(code, arch=arch, vectors=vectors, active=3)
-        count = words[2].shape[1]
-        result = machine.vgpr[starts[2] : starts[2] + count, 0].T.copy().view(dtype)
-        expected = (dense @ b + c).astype(dtype)
-        for (i, j), place in at.items():
-            assert result[place] == expected[i, j], (chosen, i, j)
+        indices = {63: index << 2 * per_lane * chosen}
+        result = result_of(arch, code + modifier, *held, indices)
+        np.testing.assert_array_equal(result[where][0], expected)
     with pytest.raises(EmulationError, match=f"abid:{sets} where the index register has {sets}"):
-        run(f"\t{name} {at_c}, {at_a}, {at_b}, v63 abid:{sets}", arch=arch, vectors=vectors)
+        result_of(arch, f"{code} abid:{sets}", *held, {63: index})
 
 
 def test_sparse_products_take_only_what_the_indices_name():
