@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bank maps as data for JSON, for reports on kernels and for answers on single tiles."""
+"""Layouts and bank maps as data for JSON, for reports on kernels and for answers on tiles."""
 
 from __future__ import annotations
 
 from ..bank_model.bank_map import BankMap
+from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
+
+
+def layout_data(layout: Layout) -> dict[str, object]:
+    """Returns the swizzles and the padding of a layout by keys."""
+    in_rows = isinstance(layout, PlainLayout | PaddedLayout)
+    return {
+        "swizzles": [] if in_rows else [str(each) for each in layout.swizzles],
+        "padding_elements": 0 if isinstance(layout, PlainLayout) else layout.padding_elements,
+    }
 
 
 def bank_map_data(found: BankMap | None, issue_key: str) -> dict[str, object] | None:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..bank_model.layout_counts import LayoutCount
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..bank_model.map_folding import FoldedMap
 from . import columns
-from .bank_map_data import bank_map_data
+from .bank_map_data import bank_map_data, layout_data
 from .bank_map_text import folding_caption
 from .columns import Column, Row
 from .conflict_report import AccessGroup, AllocationReport
@@ -100,20 +99,11 @@ def _layout(report: AllocationReport, count: LayoutCount | None) -> dict[str, ob
         return None
     return {
         "layout": str(count.layout),
-        **_layout_data(count.layout),
+        **layout_data(count.layout),
         "lds_bytes": count.lds_bytes,
         "conflict_cycles": count.conflict_cycles,
         "lds_cycles": report.lds_cycles(count),
     }
-
-
-def _layout_data(layout: Layout) -> dict[str, object]:
-    if isinstance(layout, PlainLayout):
-        return {"swizzles": [], "padding_elements": 0}
-    if isinstance(layout, PaddedLayout):
-        return {"swizzles": [], "padding_elements": layout.padding_elements}
-    swizzles = [str(each) for each in layout.swizzles]
-    return {"swizzles": swizzles, "padding_elements": layout.padding_elements}
 
 
 def _access(row: AccessRow, bank_maps: bool, sources: SourceLines) -> dict[str, object]:

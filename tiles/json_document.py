@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import json
 
-from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
-from ..report.bank_map_data import bank_map_data
+from ..report.bank_map_data import bank_map_data, layout_data
 from .answers import Answer, TileSolution
 from .contents import notes
 from .counts import AccessCount, CountedLayout, Question
@@ -55,7 +54,7 @@ def _count(count: CountedLayout, maps: bool) -> dict[str, object]:
     code = count.code
     return {
         "layout": str(count.layout),
-        **_layout(count.layout),
+        **layout_data(count.layout),
         "conflict_cycles": count.conflict_cycles,
         "cycles": count.cycles,
         "instructions": count.instructions,
@@ -69,13 +68,6 @@ def _count(count: CountedLayout, maps: bool) -> dict[str, object]:
             "function": code.function(),
         },
     }
-
-
-def _layout(layout: Layout) -> dict[str, object]:
-    padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
-    in_rows = isinstance(layout, PlainLayout | PaddedLayout)
-    swizzles = () if in_rows else layout.swizzles
-    return {"swizzles": [str(each) for each in swizzles], "padding_elements": padding}
 
 
 def _access(access: AccessCount, maps: bool) -> dict[str, object]:
