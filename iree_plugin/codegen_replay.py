@@ -7,7 +7,6 @@ in, and the function is marked `#iree_codegen.no_pipeline`, so that stock does n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,58 +15,51 @@ from iree.compiler import ir
 from ..dialect_utils.diagnostics import PassFailure
 from ..passes.base import FunctionPass
 from ..passes.swizzles.hint_ownership import has_hints
-from .compile_settings import CompileSettings, joined_flags
+from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions
 from .mitigation import mitigation_edits, verifying_edits
-from .pipeline_edit import PipelineEdit, PipelineEditError, PipelineStep, installed_plugins
-from .recording import Recording, RecordingError, RecordingStore
+from .pipeline_edit import PipelineEdit, PipelineStep, splice
+from .plugins import installed_plugins
+from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 
-# Flags that cannot change which passes a device function goes through.
-_HARMLESS_FLAG = re.compile(
-    r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
-    r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
-    r"iree-gpu-test-target)"
-)
 
+@dataclass(frozen=True)
+class _Spliced:
+    """The pipeline of one function, with edits made.
 
-def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """Returns the flags among `flags` on which a codegen pipeline may depend, sorted.
-
-    A value that follows its flag as a word of its own is joined to it.
+    Attributes:
+        codegen: what stock runs on the function before it lowers it to LLVM.
+        lowering: the first part of that.
+        optional: the passes that the function can do without.
     """
-    joined = joined_flags(flags)
-    return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
 
+    codegen: Sequence[PipelineStep]
+    lowering: Sequence[PipelineStep]
+    optional: Sequence[FunctionPass]
 
-def splice(
-    recording: Recording, edits: Iterable[PipelineEdit], pipeline: str
-) -> tuple[list[PipelineStep], list[PipelineStep]]:
-    """Returns the codegen and lowering stages of `recording` with the edits made in order.
+    @staticmethod
+    def of(
+        function: DeviceFunction, recording: Recording, edits: Iterable[PipelineEdit]
+    ) -> _Spliced:
+        """Makes the edits that are for a function.
 
-    Only edits for `pipeline` count. An edit goes to the stage that holds its anchor; an anchor in
-    both needs an `occurrence`, which then counts within the codegen stage.
+        Raises:
+            PipelineEditError: an anchor is ambiguous, or missing though required.
+        """
+        holds = {only: only(function.op) for only in {edit.only for edit in edits} if only}
+        made = [edit for edit in edits if edit.only is None or holds[edit.only]]
+        codegen, lowering = splice(recording.stages, made, function.pipeline)
+        steps = (step for edit in made if edit.optional for step in edit.passes)
+        return _Spliced(codegen, lowering, [s for s in steps if isinstance(s, FunctionPass)])
 
-    Raises:
-        PipelineEditError: an anchor is ambiguous, or missing though required.
-    """
-    stages: list[list[PipelineStep]] = [
-        list(recording.codegen_steps),
-        list(recording.lowering_steps),
-    ]
-    for edit in edits:
-        if pipeline not in edit.pipelines or not edit.fits(stages):
-            continue
-        holders = [s for s in stages if any(step.name == edit.anchor for step in s)]
-        if len(holders) == 2 and edit.occurrence is None:
-            raise PipelineEditError(
-                f"anchor '{edit.anchor}' occurs in codegen and in the LLVM lowering; "
-                "name a pass that occurs once, or set `occurrence`"
-            )
-        stage = holders[0] if holders else stages[0]
-        stage[:] = edit.apply(stage)
-    return stages[0], stages[1]
+    def lowers_early(self, function: ir.Operation) -> bool:
+        """Returns whether the first part of the LLVM lowering runs here rather than in stock.
+
+        It does when a spliced pass has work there.
+        """
+        return any(isinstance(s, FunctionPass) and s.has_work(function) for s in self.lowering)
 
 
 @dataclass
@@ -131,13 +123,14 @@ class CodegenReplay:
         The second pipeline is the same for the function without its swizzle hints, if it came with
         any; else it is stock's with the edits that are not optional.
         """
-        if not any(edit.optional for edit in edits):
-            self._run_edited(function, recording, edits)
+        pipeline = _Spliced.of(function, recording, edits)
+        if not pipeline.optional:
+            self._run(function, pipeline)
             return
         before = FunctionCopy.of(function.op)
         try:
             with taken_back_on_failure(self.runner.context):
-                self._run_edited(function, recording, edits)
+                self._run(function, pipeline)
         except RecoverableFailure as failed:
             before.restore(function.op)
             self._given_up.append(before)
@@ -173,36 +166,20 @@ class CodegenReplay:
             raise ReplayError(str(failed)) from None
         return f"the swizzle hints of function @{function.name} are dropped", edits
 
-    def _run_edited(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
-    ) -> None:
-        holds = {only: only(function.op) for only in {edit.only for edit in edits} if only}
-        made = [edit for edit in edits if edit.only is None or holds[edit.only]]
-        codegen, lowering = splice(recording, made, function.pipeline)
-        optional = [
-            step
-            for edit in made
-            if edit.optional
-            for step in edit.passes
-            if isinstance(step, FunctionPass)
-        ]
-        self.runner.run(function.op, codegen, optional)
-        if _lowers_early(function.op, lowering):
-            self.runner.run(function.op, lowering, optional)
-        self._check_assumptions(function, optional)
-
-    def _check_assumptions(
-        self, function: DeviceFunction, optional: Sequence[FunctionPass]
-    ) -> None:
-        """Checks what the passes that the function can do without have assumed of later ones.
+    def _run(self, function: DeviceFunction, pipeline: _Spliced) -> None:
+        """Runs a pipeline, and checks what its passes have assumed of later ones.
 
         Raises:
-            RecoverableFailure: one has assumed what does not hold.
+            RecoverableFailure: a pass that the function can do without has failed, or has assumed
+                what does not hold.
         """
+        self.runner.run(function.op, pipeline.codegen, pipeline.optional)
+        if pipeline.lowers_early(function.op):
+            self.runner.run(function.op, pipeline.lowering, pipeline.optional)
         assumptions = self.runner.context.assumptions
         try:
             for step, check in assumptions:
-                if step in optional:
+                if step in pipeline.optional:
                     try:
                         check(function.op)
                     except PassFailure as failure:
@@ -214,11 +191,3 @@ class CodegenReplay:
         self.runner.context.sink.warning(
             function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
         )
-
-
-def _lowers_early(function: ir.Operation, lowering: Sequence[PipelineStep]) -> bool:
-    """Returns whether the first part of the LLVM lowering runs here rather than in stock.
-
-    It does when a spliced pass has work there.
-    """
-    return any(isinstance(step, FunctionPass) and step.has_work(function) for step in lowering)

@@ -4,23 +4,17 @@
 An anchor is the name of a pass in the pipeline. Passes go before it, after it, or in its place:
 
     PipelineEdit.after("iree-codegen-gpu-vector-alloc", CountTransferReads())
-
-Distributions can contribute edits through the entry-point group `bankwise.plugins`: each entry
-point names a callable without arguments that returns an iterable of `PipelineEdit`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from iree.compiler import ir
 
 from ..passes.base import FunctionPass
-from .plugin_search import may_be_installed
-
-PLUGIN_GROUP = "bankwise.plugins"
 
 
 @dataclass(frozen=True)
@@ -139,26 +133,27 @@ class PipelineEdit:
         return [*steps[:start], *self.passes, *steps[stop:]]
 
 
-def installed_plugins() -> list[PipelineEdit]:
-    """Returns the edits of every installed distribution's `bankwise.plugins` entry points.
+def splice(
+    stages: Sequence[Sequence[PipelineStep]], edits: Iterable[PipelineEdit], pipeline: str
+) -> list[list[PipelineStep]]:
+    """Returns the codegen and lowering stages of a pipeline with the edits made in order.
+
+    Only edits for `pipeline` count. An edit goes to the stage that holds its anchor; an anchor in
+    both needs an `occurrence`, which then counts within the codegen stage.
 
     Raises:
-        PipelineEditError: a plugin cannot be loaded or yields something else than edits.
+        PipelineEditError: an anchor is ambiguous, or missing though required.
     """
-    if not may_be_installed(PLUGIN_GROUP):
-        return []
-    from importlib.metadata import entry_points
-
-    edits: list[PipelineEdit] = []
-    for entry in entry_points(group=PLUGIN_GROUP):
-        try:
-            contributed = list(entry.load()())
-        except Exception as error:
-            raise PipelineEditError(f"plugin '{entry.name}' failed to load: {error}") from error
-        for edit in contributed:
-            if not isinstance(edit, PipelineEdit):
-                raise PipelineEditError(
-                    f"plugin '{entry.name}' yields {type(edit).__name__}, expected PipelineEdit"
-                )
-            edits.append(edit)
-    return edits
+    edited = [[*stage] for stage in stages]
+    for edit in edits:
+        if pipeline not in edit.pipelines or not edit.fits(edited):
+            continue
+        holders = [s for s in edited if any(step.name == edit.anchor for step in s)]
+        if len(holders) == 2 and edit.occurrence is None:
+            raise PipelineEditError(
+                f"anchor '{edit.anchor}' occurs in codegen and in the LLVM lowering; "
+                "name a pass that occurs once, or set `occurrence`"
+            )
+        stage = holders[0] if holders else edited[0]
+        stage[:] = edit.apply(stage)
+    return edited

@@ -18,14 +18,14 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
 from .atomic_file import OutputError, write_output
-from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN
+from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version
 from .pipeline_edit import LOWERED, NativePass
 from .temporary_files import temporary_directory
@@ -83,14 +83,30 @@ class Recording:
         return bool(self.lowering) and bool(self.codegen or self.key.pipeline == LOWERED)
 
     @cached_property
-    def codegen_steps(self) -> tuple[NativePass, ...]:
-        """Returns the passes of `codegen` as pipeline steps."""
-        return tuple(NativePass.parse(text) for text in self.codegen)
+    def stages(self) -> tuple[tuple[NativePass, ...], tuple[NativePass, ...]]:
+        """Returns the passes of `codegen` and of `lowering` as pipeline steps."""
+        codegen, lowering = (
+            tuple(NativePass.parse(text) for text in stage)
+            for stage in (self.codegen, self.lowering)
+        )
+        return codegen, lowering
 
-    @cached_property
-    def lowering_steps(self) -> tuple[NativePass, ...]:
-        """Returns the passes of `lowering` as pipeline steps."""
-        return tuple(NativePass.parse(text) for text in self.lowering)
+
+# Flags that cannot change which passes a device function goes through.
+_HARMLESS_FLAG = re.compile(
+    r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
+    r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
+    r"iree-gpu-test-target)"
+)
+
+
+def codegen_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """Returns the flags among `flags` on which a codegen pipeline may depend, sorted.
+
+    A value that follows its flag as a word of its own is joined to it.
+    """
+    joined = joined_flags(flags)
+    return tuple(sorted(flag for flag in joined if not _HARMLESS_FLAG.match(flag)))
 
 
 def dump_recordings(version: str, recordings: Iterable[Recording]) -> str:

@@ -10,11 +10,10 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.iree_plugin.codegen_replay import splice
 from bankwise.iree_plugin.compile_settings import LEVELS, MITIGATIONS, Mode
 from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.mitigation import STEPS, mitigation_edits
-from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit
+from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit, splice
 from bankwise.iree_plugin.recording import Recording, load_recordings
 from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.fragments.reload_operands import ReloadOperands
@@ -54,7 +53,7 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
     for recording in recordings:
         if matrices and recording.key.pipeline == LOWERED:
             continue
-        steps, more = splice(recording, edits, recording.key.pipeline)
+        steps, more = splice(recording.stages, edits, recording.key.pipeline)
         passes = [step for step in (*steps, *more) if isinstance(step, SwizzlingPass)]
         # What vector distribution allocates is swizzled by a pass of its own, where operands of
         # products are swizzled early.
@@ -72,7 +71,7 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
 def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     kinds = set[str]()
     for recording in recordings:
-        stages = splice(recording, mitigation_edits(Mode("pad")), recording.key.pipeline)
+        stages = splice(recording.stages, mitigation_edits(Mode("pad")), recording.key.pipeline)
         if any(isinstance(step, PadUnhintedAllocs) for stage in stages for step in stage):
             kinds.add(recording.key.pipeline)
     assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}

@@ -16,6 +16,7 @@ from bankwise.iree_plugin.recording import (
     RecordingStore,
     _passes_over_function,
     _split_at_stages,
+    codegen_flags,
     dump_recordings,
     load_recordings,
     pipeline_options,
@@ -192,3 +193,23 @@ def test_the_packaged_data_is_for_the_installed_compiler() -> None:
     assert RecordingStore().find(RecordingKey("rocm", "VectorDistribute")) is not None, (
         f"no recordings for {compiler_version()}: run python -m bankwise.tools.record_pipelines"
     )
+
+
+def test_targets_and_dumps_do_not_change_a_pipeline() -> None:
+    flags = [
+        "--iree-hal-target-device=hip",
+        "--iree-rocm-target=gfx942",
+        "-iree-hal-dump-executable-files-to=x",
+        "--mlir-print-ir-after-all",
+    ]
+    assert codegen_flags(flags) == ()
+
+
+def test_codegen_flags_may() -> None:
+    flags = ["--iree-llvmgpu-b", "--iree-hal-target-device=hip", "--iree-codegen-a=1"]
+    assert codegen_flags(flags) == ("--iree-codegen-a=1", "--iree-llvmgpu-b")
+
+
+def test_a_value_of_its_own_belongs_to_its_flag() -> None:
+    flags = ["--iree-hal-target-device", "hip", "--iree-codegen-a", "1", "--iree-rocm-target=x"]
+    assert codegen_flags(flags) == ("--iree-codegen-a=1",)

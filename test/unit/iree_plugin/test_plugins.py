@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a plugin may be installed, beside what `importlib.metadata` finds."""
+"""Edits of plugins, and whether one may be installed, beside what `importlib.metadata` finds."""
 
 from __future__ import annotations
 
 import sys
 import zipfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from bankwise.iree_plugin.pipeline_edit import PLUGIN_GROUP
-from bankwise.iree_plugin.plugin_search import may_be_installed
+from bankwise.iree_plugin import plugins
+from bankwise.iree_plugin.pipeline_edit import NativePass, PipelineEdit, PipelineEditError
+from bankwise.iree_plugin.plugins import PLUGIN_GROUP, installed_plugins, may_be_installed
 
 ENTRY = f"[console_scripts]\na = b:c\n[{PLUGIN_GROUP}]\nexample = some_module:edits\n"
 
@@ -86,3 +89,30 @@ def test_other_finders_of_distributions_are_asked(monkeypatch: pytest.MonkeyPatc
 def is_standard(finder: object) -> bool:
     """Returns whether a finder is Python's own, or finds no distributions."""
     return not hasattr(finder, "find_distributions") or isinstance(finder, type)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, load: Callable[[], object]) -> None:
+    entry = SimpleNamespace(name="example", load=load)
+    monkeypatch.setattr(plugins, "may_be_installed", lambda group: True)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
+
+
+def test_installed_plugins_contribute_edits(monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = PipelineEdit.after("a", NativePass("new"))
+    install(monkeypatch, lambda: lambda: [edit])
+    assert installed_plugins() == [edit]
+
+
+def test_a_broken_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> object:
+        raise ImportError("no such module")
+
+    install(monkeypatch, load)
+    with pytest.raises(PipelineEditError, match="plugin 'example' failed to load: no such module"):
+        installed_plugins()
+
+
+def test_a_plugin_that_yields_no_edit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda: lambda: ["canonicalize"])
+    with pytest.raises(PipelineEditError, match="plugin 'example' yields str"):
+        installed_plugins()
