@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finding the GPU functions of a configured module, and what their codegen depends on."""
+"""Finding the GPU functions of a module: before codegen, and what is left of them behind it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from iree.compiler import ir
 
 from ..bank_model.targets import FAMILIES
 from ..dialect_utils.memory.flow import lds_allocations
-from ..dialect_utils.operations import children
+from ..dialect_utils.operations import children, operations_in
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 
@@ -22,6 +22,7 @@ CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
 
 _PIPELINE = re.compile(r"pipeline = #iree_gpu\.pipeline<(\w+)>")
+_LDS_ADDRESS_SPACE = 3
 _NO_PIPELINE = "pipeline = #iree_codegen.no_pipeline"
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
@@ -85,3 +86,40 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
 
 def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
     return [op for op in children(parent) if op.name == name]
+
+
+def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bool:
+    """Emits an error for each GPU kernel that uses LDS and is none of the `verified` functions.
+
+    Args:
+        module: after phase `executable-targets`.
+
+    Returns:
+        whether there was none.
+    """
+    clean = True
+    for variant in operations_in(module, "hal.executable.variant"):
+        if backend_of(variant) not in GPU_BACKENDS:
+            continue
+        names = [
+            ir.StringAttr(function.attributes["sym_name"]).value
+            for function in operations_in(variant, "llvm.func")
+            if len(function.regions[0].blocks)
+        ]
+        unseen = [name for name in names if name not in verified]
+        if unseen and lds_arrays(variant):
+            variant.location.emit_error(
+                f"LDS accesses of @{unseen[0]} cannot be verified: its pipeline is left to the "
+                "stock compiler"
+            )
+            clean = False
+    return clean
+
+
+def lds_arrays(variant: ir.Operation) -> int:
+    """Returns how many LDS arrays the LLVM dialect of a variant declares."""
+    return sum(
+        "addr_space" in each.attributes
+        and ir.IntegerAttr(each.attributes["addr_space"]).value == _LDS_ADDRESS_SPACE
+        for each in operations_in(variant, "llvm.mlir.global")
+    )

@@ -7,12 +7,11 @@ C functions of the same library, reached here by ctypes (`embedding_api.h` docum
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import mmap
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from pathlib import Path
@@ -255,6 +254,14 @@ class SteppedInvocation:
         """Runs a textual list of passes on the op, under the process's pass manager flags."""
         return self._heard(self.invocation.execute_text_pass_pipeline(pipeline))
 
+    def run_on(self, op: ir.Operation, pipeline: str) -> bool:
+        """Runs a textual list of passes on `op` alone, and ends the invocation."""
+        try:
+            self.import_op(op)
+            return self.run_passes(pipeline)
+        finally:
+            self.close()
+
     def write(
         self, output: Output, form: OutputFormat, *, bytecode_version: int | None = None
     ) -> None:
@@ -274,17 +281,6 @@ class SteppedInvocation:
             name = "HALExecutable" if form is OutputFormat.HAL_EXECUTABLE else "VMCSource"
             function = getattr(_library, f"ireeCompilerInvocationOutput{name}")
             ctypes_dl._handle_error(function(self._pointer, output._output_p))
-
-
-@contextlib.contextmanager
-def function_passes(session: Session, function: ir.Operation) -> Iterator[SteppedInvocation]:
-    """Opens an invocation on one function, to run native passes on it alone."""
-    invocation = SteppedInvocation(session)
-    try:
-        invocation.import_op(function)
-        yield invocation
-    finally:
-        invocation.close()
 
 
 def output_bytes(output: Output) -> bytes:

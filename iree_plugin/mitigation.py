@@ -39,7 +39,7 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.transpose_products import TransposeProducts
-from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
+from .compile_settings import LEVELLED, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
@@ -92,7 +92,7 @@ class Setting:
     @property
     def is_fast(self) -> bool:
         """Returns whether outputs need only be right to rounding."""
-        return self.mode.level == "fast"
+        return self.mode.reaches("fast")
 
 
 Options = Callable[[Setting], Mapping[str, Any] | None]
@@ -281,14 +281,10 @@ def _steps_of(mode: Mode) -> list[Step]:
     Raises:
         KeyError: a part of the mode does not exist.
     """
-    ranks = {level: rank for rank, level in enumerate(LEVELS)}
     if mode.mitigation not in MITIGATIONS:
         raise KeyError(mode.mitigation)
-    reached = ranks[mode.level]
     return [
-        step
-        for step in STEPS
-        if mode.mitigation in step.mitigations and ranks[step.since] <= reached
+        step for step in STEPS if mode.mitigation in step.mitigations and mode.reaches(step.since)
     ]
 
 

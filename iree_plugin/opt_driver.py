@@ -278,14 +278,10 @@ class _Run:
         return True
 
     def _run_native(self, root: ir.Operation, text: str) -> bool:
-        invocation = self._invocation()
         try:
-            invocation.import_op(root)
-            return invocation.run_passes(text)
+            return self._invocation().run_on(root, text)
         except RuntimeError:  # The op does not verify, which has been reported.
             return False
-        finally:
-            invocation.close()
 
     def print_timing(self) -> None:
         """Prints the seconds that each of our passes took, if asked for."""

@@ -18,7 +18,7 @@ from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
-from .embedding import function_passes
+from .embedding import SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
 from .pipeline_edit import NativePass, PipelineStep
 
@@ -148,22 +148,19 @@ class PassRunner:
             raise ReplayError(f"{passes[0].name} failed") from error
 
     def _run_natively(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
-        with function_passes(self.session, function) as invocation:
-            if not invocation.run_passes(",".join(map(str, passes))):
-                raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+        if not SteppedInvocation(self.session).run_on(function, ",".join(map(str, passes))):
+            raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
 
     def _run_refusable(
         self, function: ir.Operation, passes: Sequence[NativePass], blamed: FunctionPass
     ) -> None:
         """Runs passes of the compiler, and prints no error of theirs if one fails."""
         said: list[Diagnostic] = []
-        invocation = CapturedInvocation(self.session)
         try:
-            invocation.import_op(function)
             with captured_diagnostics(function.context, said.append):
-                passed = invocation.run_passes(",".join(map(str, passes)))
+                text = ",".join(map(str, passes))
+                passed = CapturedInvocation(self.session).run_on(function, text)
         finally:
-            invocation.close()
             function.context.enable_multithreading(True)
         if not passed:
             reason = next((each.message for each in said), "the compiler gives no reason")

@@ -262,7 +262,7 @@ class SteppedCompile:
 
     def _verified(self, lowered: SteppedInvocation) -> ir.Operation:
         """Returns the module after phase `AFTER_LLVM`, in which our passes have seen all LDS."""
-        from .unverified_lds import report_unverified_lds
+        from .device_functions import report_unverified_lds
 
         module = self._module_of(lowered)
         self._check(report_unverified_lds(module, self._replays[-1].replayed))

@@ -21,10 +21,9 @@ from iree.compiler.api import Session
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from ..dialect_utils.operations import operations_in, parents_of, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
-from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of
+from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
-from ..iree_plugin.unverified_lds import lds_arrays
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix

@@ -10,16 +10,20 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.iree_plugin import mitigation, replay
 from bankwise.iree_plugin.compile_settings import LEVELS, MITIGATIONS, Mode
 from bankwise.iree_plugin.embedding import compiler_version
-from bankwise.iree_plugin.mitigation import STEPS, mitigation_edits
-from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit, splice
+from bankwise.iree_plugin.mitigation import STEPS, Place, Step, mitigation_edits
+from bankwise.iree_plugin.native_callbacks import AROUND_NATIVE_PASS
+from bankwise.iree_plugin.native_passes import is_native_pass
+from bankwise.iree_plugin.pipeline_edit import LOWERED, PipelineEdit, Position, splice
 from bankwise.iree_plugin.recording import Recording, load_recordings
 from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.fragments.reload_operands import ReloadOperands
 from bankwise.passes.numerics.native_exp2 import NativeExp2
 from bankwise.passes.overlap.overlap_copies import OverlapCopies
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.swizzle_plan import SwizzlingPass
 from bankwise.passes.tiles.retile import Retile
 
@@ -68,6 +72,13 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
     assert seen == ({True, False} if mitigation == "auto" else {False})
 
 
+def test_every_recorded_pass_has_a_text_or_stands_for_patterns(recordings: list[Recording]) -> None:
+    passes = {step for recording in recordings for stage in recording.stages for step in stage}
+    unnamed = {each.name for each in passes if not is_native_pass(each.name)}
+    assert unnamed == {*replay._PATTERN_SETS}
+    assert {*AROUND_NATIVE_PASS} <= {each.name for each in passes}
+
+
 def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     kinds = set[str]()
     for recording in recordings:
@@ -82,6 +93,18 @@ def test_every_mode_and_level_says_what_it_is_for() -> None:
     assert {step.since for step in STEPS} == {*LEVELS}
     with pytest.raises(KeyError, match="unknown"):
         mitigation_edits(Mode("unknown"))
+
+
+def test_a_new_level_is_an_entry_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(Position.BEFORE, "iree-codegen-gpu-vector-alloc")
+    monkeypatch.setattr(
+        mitigation, "STEPS", (*STEPS, Step(place, FlattenSwizzleHints, since="new"))
+    )
+    monkeypatch.setitem(LEVELS, "new", "more than the others")
+    fast, new = (mitigation_edits(Mode("auto", level)) for level in ("fast", "new"))
+    (added,) = (edit for edit in new if edit not in fast)
+    assert (added.anchor, added.passes) == (place.anchor, (FlattenSwizzleHints(),))
+    assert [edit for edit in new if edit != added] == fast
 
 
 @pytest.mark.parametrize("level", ["exact", "fast"])

@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.iree_plugin.unverified_lds import report_unverified_lds
+from bankwise.iree_plugin.device_functions import report_unverified_lds
 
 
 def module_text(space: int, backend: str = "rocm") -> str:
