@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
-_WORKGROUP_SIZE = re.compile(r"\bworkgroup_size\s*=\s*\[([\d,\s]*)\]")
-_SUBGROUP_SIZE = re.compile(r"\bsubgroup_size\s*=\s*(\d+)")
 
 
 DEFAULT_LDS_BYTES = 64 * 1024
@@ -101,14 +100,11 @@ def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
     attributes = function.operation.attributes
     if "translation_info" not in attributes:
         return None
-    text = str(attributes["translation_info"])
-    workgroup = _WORKGROUP_SIZE.search(text)
-    subgroup = _SUBGROUP_SIZE.search(text)
-    if workgroup is None or subgroup is None:
+    info = attributes["translation_info"]
+    if not isinstance(info, iree_codegen.TranslationInfoAttr):
         return None
-    sizes = _integers(workgroup[1])
-    launch = Launch(sizes, int(subgroup[1]))
-    if not sizes or launch.threads <= 0 or launch.subgroup_size <= 0:
+    launch = Launch(tuple(info.workgroup_size), info.subgroup_size)
+    if not launch.workgroup_size or launch.threads <= 0 or launch.subgroup_size <= 0:
         return None
     return launch if launch.waves * launch.subgroup_size <= _MOST_LANES else None
 
@@ -164,10 +160,6 @@ def lds_limit(function: ir.Operation, test_target: str | None) -> int:
     if chip is None:
         return DEFAULT_LDS_BYTES if said is None else said
     return chip.lds_bytes if said is None else min(said, chip.lds_bytes)
-
-
-def _integers(text: str) -> tuple[int, ...]:
-    return tuple(int(item) for item in text.split(",") if item.strip())
 
 
 def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:

@@ -203,11 +203,22 @@ class WarpLaunch:
         """Returns the `translation_info` for another number of warps, as it is otherwise."""
         info = iree_codegen.TranslationInfoAttr(self.attribute)
         sizes = [warps * self.warp_size, *list(info.workgroup_size)[1:]]
-        return iree_codegen.TranslationInfoAttr.get(
-            info.pass_pipeline,
-            info.codegen_spec,
-            sizes,
-            self.warp_size,
-            info.configuration,
-            ctx=self.attribute.context,
-        )
+        return changed_info(info, workgroup_size=sizes)
+
+
+def changed_info(
+    attribute: ir.Attribute,
+    *,
+    pipeline: ir.Attribute | None = None,
+    workgroup_size: Sequence[int] | None = None,
+) -> ir.Attribute:
+    """Returns a `translation_info` with another pipeline or other lanes of a workgroup."""
+    info = iree_codegen.TranslationInfoAttr(attribute)
+    return iree_codegen.TranslationInfoAttr.get(
+        info.pass_pipeline if pipeline is None else pipeline,
+        info.codegen_spec,
+        list(info.workgroup_size if workgroup_size is None else workgroup_size),
+        info.subgroup_size,
+        info.configuration,
+        ctx=attribute.context,
+    )

@@ -8,22 +8,21 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from ..bank_model.targets import FAMILIES
+from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import children, operations_in
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
 from .recording import RecordingKey, pipeline_options
 
-TRANSLATION_INFO = "translation_info"
 GPU_BACKENDS = tuple(family.backend for family in FAMILIES)
 """The backends whose pipelines are known here."""
 CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
 
-_PIPELINE = re.compile(r"pipeline = #iree_gpu\.pipeline<(\w+)>")
 _LDS_ADDRESS_SPACE = 3
-_NO_PIPELINE = "pipeline = #iree_codegen.no_pipeline"
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
@@ -38,15 +37,15 @@ class DeviceFunction:
 
     def recording_key(self, flags: tuple[str, ...]) -> RecordingKey:
         """Returns what the function's pipeline depends on, under the compile's codegen `flags`."""
-        text = str(self.op.attributes[TRANSLATION_INFO])
-        options = () if self.pipeline == LOWERED else pipeline_options(text)
+        info = self.op.attributes[TRANSLATION_INFO]
+        options = () if self.pipeline == LOWERED else pipeline_options(str(info))
         return RecordingKey(self.backend, self.pipeline, options, flags)
 
     def mark_done(self) -> None:
         """Tells the stock compiler that the function's pipeline has run."""
-        text = str(self.op.attributes[TRANSLATION_INFO])
-        done = _PIPELINE.sub("pipeline = #iree_codegen.no_pipeline", text, count=1)
-        self.op.attributes[TRANSLATION_INFO] = ir.Attribute.parse(done, self.op.context)
+        done = ir.Attribute.parse("#iree_codegen.no_pipeline", self.op.context)
+        info = self.op.attributes[TRANSLATION_INFO]
+        self.op.attributes[TRANSLATION_INFO] = changed_info(info, pipeline=done)
 
 
 def device_functions(module: ir.Operation) -> Iterator[DeviceFunction]:
@@ -76,12 +75,14 @@ def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:
 def _pipeline_kind(function: ir.Operation) -> str | None:
     if TRANSLATION_INFO not in function.attributes:
         return None
-    text = str(function.attributes[TRANSLATION_INFO])
-    pipeline = _PIPELINE.search(text)
-    if pipeline is not None:
-        return pipeline[1] if pipeline[1] in CODEGEN_PIPELINES else None
+    info = iree_codegen.TranslationInfoAttr(function.attributes[TRANSLATION_INFO])
+    pipeline = info.pass_pipeline
+    if isinstance(pipeline, iree_gpu.PipelineAttr):
+        kind = str(iree_gpu.LoweringPipeline(pipeline.raw_value))
+        return kind if kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
-    return LOWERED if _NO_PIPELINE in text and lds_allocations(function) else None
+    lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr) and lds_allocations(function)
+    return LOWERED if lowered else None
 
 
 def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:

@@ -12,8 +12,9 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..bank_model.targets import FAMILIES, target
+from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from .compile_settings import BEFORE_CODEGEN
-from .device_functions import TRANSLATION_INFO, DeviceFunction, device_functions
+from .device_functions import DeviceFunction, device_functions
 from .embedding import SteppedInvocation
 from .pipeline_edit import LOWERED
 from .recording import Recording, RecordingKey, pipeline_options, record
