@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 from iree.compiler import ir
@@ -116,8 +117,8 @@ class PassRunner:
                 self.run_python_pass(function, step, recoverable=step in optional)
                 if step.later_passes_may_refuse and step in optional:
                     blamed = step
-            elif isinstance(step, _PatternSet):
-                _apply_patterns(function, step.name)
+            elif step[0].name in _PATTERN_SETS:
+                _apply_patterns(function, step[0].name)
             else:
                 self.run_native_passes(function, step, blamed)
 
@@ -232,38 +233,22 @@ def _emit_again(diagnostic: ir.DiagnosticInfo) -> None:
     diagnostic.location.emit_error(diagnostic.message + "".join(notes))
 
 
-@dataclass(frozen=True)
-class _PatternSet:
-    name: str
+def _segments(steps: Sequence[PipelineStep]) -> Iterator[FunctionPass | list[NativePass]]:
+    """Groups adjacent native passes that are run by their text, so that each text is parsed once.
 
-
-def _segments(
-    steps: Sequence[PipelineStep],
-) -> Iterator[FunctionPass | _PatternSet | list[NativePass]]:
-    """Groups adjacent native passes, so that each group is parsed and run once.
-
-    A pass with callbacks is a group of its own.
+    A pass with callbacks, or without a text, is a group of its own.
     """
-    group: list[NativePass] = []
-    for step in steps:
-        if (
-            isinstance(step, NativePass)
-            and step.name not in _PATTERN_SETS
-            and step.name not in AROUND_NATIVE_PASS
-        ):
-            group.append(step)
+    for is_text, neighbours in groupby(steps, _is_text):
+        if is_text:
+            yield [step for step in neighbours if isinstance(step, NativePass)]
             continue
-        if group:
-            yield group
-            group = []
-        if isinstance(step, FunctionPass):
-            yield step
-        elif step.name in _PATTERN_SETS:
-            yield _PatternSet(step.name)
-        else:
-            yield [step]
-    if group:
-        yield group
+        for step in neighbours:
+            yield [step] if isinstance(step, NativePass) else step
+
+
+def _is_text(step: PipelineStep) -> bool:
+    special = step.name in _PATTERN_SETS or step.name in AROUND_NATIVE_PASS
+    return isinstance(step, NativePass) and not special
 
 
 def _apply_patterns(function: ir.Operation, name: str) -> None:
