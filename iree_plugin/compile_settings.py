@@ -158,11 +158,6 @@ class Mode:
             raise ValueError(f"{ignored.part} is {words[ignored.part]!r}: {ignored.reason}")
         return Mode(**words)
 
-    def reaches(self, level: str) -> bool:
-        """Returns whether the mode does what a level does; raises KeyError for no level."""
-        ranks = {name: rank for rank, name in enumerate(LEVELS)}
-        return ranks[self.level] >= ranks[level]
-
     def flags(self) -> list[str]:
         """Returns the flags of `bankwise-compile` that ask for the mode."""
         usual = Mode()

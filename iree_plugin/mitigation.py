@@ -39,7 +39,7 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.transpose_products import TransposeProducts
-from .compile_settings import LEVELLED, MITIGATIONS, Mode
+from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
@@ -92,7 +92,7 @@ class Setting:
     @property
     def is_fast(self) -> bool:
         """Returns whether outputs need only be right to rounding."""
-        return self.mode.reaches("fast")
+        return _reaches(self.mode, "fast")
 
 
 Options = Callable[[Setting], Mapping[str, Any] | None]
@@ -275,6 +275,12 @@ STEPS: tuple[Step, ...] = (
 """The steps of all modes. An earlier one stands before a later one of the same place."""
 
 
+def _reaches(mode: Mode, level: str) -> bool:
+    """Returns whether a mode does what a level does."""
+    ranks = {name: rank for rank, name in enumerate(LEVELS)}
+    return ranks[mode.level] >= ranks[level]
+
+
 def _steps_of(mode: Mode) -> list[Step]:
     """Returns the steps of a mode.
 
@@ -284,7 +290,7 @@ def _steps_of(mode: Mode) -> list[Step]:
     if mode.mitigation not in MITIGATIONS:
         raise KeyError(mode.mitigation)
     return [
-        step for step in STEPS if mode.mitigation in step.mitigations and mode.reaches(step.since)
+        step for step in STEPS if mode.mitigation in step.mitigations and _reaches(mode, step.since)
     ]
 
 
