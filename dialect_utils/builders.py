@@ -40,6 +40,15 @@ def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
     return build
 
 
+def _reshape(name: str) -> Callable[[Builder, ir.Value, Sequence[int]], ir.Value]:
+    """Returns the method for an operation that gives the elements of a vector another shape."""
+
+    def build(self: Builder, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
+        return self._reshaped(name, vector, shape)
+
+    return build
+
+
 @dataclass(frozen=True)
 class Builder:
     """Creates operations at an insertion point, all with one location."""
@@ -232,21 +241,16 @@ class Builder:
             value = ir.AffineMapAttr.get(computed)
         return self._value("affine.apply", operands, self._index_type(), map=value)
 
-    def linearize(
-        self, digits: Sequence[ir.Value], basis: Sequence[int], *, disjoint: bool = False
-    ) -> ir.Value:
+    def linearize(self, digits: Sequence[ir.Value], basis: Sequence[int]) -> ir.Value:
         """Creates the number with these digits.
 
         Args:
             basis: the sizes of the digits; that of the first may be left out.
-            disjoint: whether every digit is below its size.
         """
         attributes = {
             "static_basis": self._numbers(basis),
             "operandSegmentSizes": self._segments(len(digits), 0),
         }
-        if disjoint:
-            attributes["disjoint"] = ir.UnitAttr.get(self.context)
         return self._value("affine.linearize_index", digits, self._index_type(), **attributes)
 
     # gpu and scf.
@@ -272,6 +276,8 @@ class Builder:
         return operation
 
     # vector.
+
+    shape_cast, broadcast = _reshape("vector.shape_cast"), _reshape("vector.broadcast")
 
     def extract(self, vector: ir.Value, position: Sequence[int]) -> ir.Value:
         """Takes an element, or the vector of the dimensions that `position` leaves."""
@@ -303,10 +309,6 @@ class Builder:
         kind = self.vector_type(shape, elements[0].type)
         return self._value("vector.from_elements", elements, kind)
 
-    def shape_cast(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
-        """Returns the elements of a vector in another shape, by an operation in any case."""
-        return self._reshaped("vector.shape_cast", vector, shape)
-
     def shaped(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
         """Returns the elements of a vector in another shape, or itself if it has that shape."""
         same = list(ir.VectorType(vector.type).shape) == list(shape)
@@ -318,10 +320,6 @@ class Builder:
         shape = [old[dim] for dim in order]
         permutation = self._numbers(order)
         return self._reshaped("vector.transpose", vector, shape, permutation=permutation)
-
-    def broadcast(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
-        """Repeats a vector along new outer dimensions."""
-        return self._reshaped("vector.broadcast", vector, shape)
 
     def bitcast(self, vector: ir.Value, shape: Sequence[int], element: ir.Type) -> ir.Value:
         """Returns the bits of a vector as elements of another type."""
@@ -475,6 +473,9 @@ class Builder:
 
     # IREE's dialects.
 
+    to_simt = _reshape("iree_vector_ext.to_simt")
+    to_simd = _reshape("iree_vector_ext.to_simd")
+
     def swizzle_hint(self, buffer: ir.Value, swizzle: ir.Attribute) -> ir.Value:
         """Creates a view of a buffer whose elements lie where the swizzle puts them."""
         return self._value("iree_codegen.swizzle_hint", [buffer], buffer.type, swizzle=swizzle)
@@ -483,14 +484,6 @@ class Builder:
         """States how a vector lies in the lanes."""
         attribute = ir.Attribute.parse(str(layout), self.context)
         return self._reshaped("iree_vector_ext.to_layout", vector, layout.shape, layout=attribute)
-
-    def to_simt(self, vector: ir.Value, shape: Sequence[int]) -> ir.Value:
-        """Returns the part of a vector that a lane holds."""
-        return self._reshaped("iree_vector_ext.to_simt", vector, shape)
-
-    def to_simd(self, part: ir.Value, shape: Sequence[int]) -> ir.Value:
-        """Returns the vector of which each lane holds a part."""
-        return self._reshaped("iree_vector_ext.to_simd", part, shape)
 
     # llvm.
 

@@ -36,7 +36,7 @@ def _expands_flat(view: ir.Operation) -> bool:
 def _read_flat(operation: ir.Operation, view: ir.Operation) -> None:
     _, *indices = operation.operands
     at = Builder.before(operation)
-    index = at.linearize(indices, type_of(view).shape, disjoint=True)
+    index = at.linearize(indices, type_of(view).shape)
     new = at.like(operation, [view.operands[0], index])
     operation.results[0].replace_all_uses_with(new.results[0])
     operation.erase()
