@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from iree.compiler import ir
 
@@ -103,6 +103,17 @@ def point_behind(value: ir.Value) -> ir.InsertionPoint:
     if isinstance(owner, ir.Block):
         return ir.InsertionPoint.at_block_begin(owner)
     return ir.InsertionPoint.after(owner.operation)
+
+
+def operands_with(value: ir.Value) -> list[tuple[ir.Operation, int]]:
+    """Returns the users of a value, each with the number of the operand that it is."""
+    return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+
+def redirect(operands: Iterable[tuple[ir.Operation, int]], value: ir.Value) -> None:
+    """Lets operands of operations be another value, in the order in which they are listed."""
+    for user, number in operands:
+        user.operands[number] = value
 
 
 def mixed_operands(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:

@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..builders import Builder
-from ..operations import defining_operation
+from ..operations import defining_operation, operands_with, redirect
 from ..swizzle_hint import is_hint
 from .flow import joins_of_use
 from .lds_ops import ALLOC, ASSUME_ALIGNMENT, COLLAPSE_SHAPE, DEALLOC
@@ -53,7 +53,7 @@ def flatten_allocation(allocation: ir.Operation) -> ir.Operation:
             else:
                 rest.append((user, use.operand_number))
         if rest:
-            _redirect(rest, expand_shape(replacement.results[0], kind))
+            redirect(rest, expand_shape(replacement.results[0], kind))
     # Each hint was met after the one that it is on.
     for operation in reversed(obsolete):
         operation.erase()
@@ -111,21 +111,16 @@ def carry_flat(allocations: Sequence[ir.Value], joins: Sequence[ir.Value]) -> No
     if kind.rank == 1 or not joins:
         return
     for value in (*allocations, *joins):
-        uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+        uses = operands_with(value)
         carrying = [use for use in uses if joins_of_use(*use)]
         if value in allocations:
             if carrying:
-                _redirect(carrying, collapse_shape(value, flat_type(kind)))
+                redirect(carrying, collapse_shape(value, flat_type(kind)))
             continue
         value.set_type(flat_type(kind))
         rest = [use for use in uses if use not in carrying]
         if rest:
-            _redirect(rest, expand_shape(value, kind))
-
-
-def _redirect(uses: Sequence[tuple[ir.Operation, int]], value: ir.Value) -> None:
-    for user, number in uses:
-        user.operands[number] = value
+            redirect(rest, expand_shape(value, kind))
 
 
 def expand_shape(flat: ir.Value, kind: ir.MemRefType) -> ir.Value:

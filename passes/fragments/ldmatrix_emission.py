@@ -97,8 +97,8 @@ class LdmatrixEmitter:
     def _base(self, addresses: MatrixAddresses) -> tuple[_Base, Steps]:
         """Returns indices for the lanes, and the constants to be added to them.
 
-        In all lanes and trips, the rows of `addresses` start where those of the base do, plus the
-        constants.
+        In all lanes and iterations, the rows of `addresses` start where those of the base do, plus
+        the constants.
         """
         origin, parts = addresses.origin, (addresses.parity, addresses.low, addresses.high)
         bases = self._bases.setdefault((origin.block, addresses.transposed, *parts), [])
@@ -129,7 +129,7 @@ class LdmatrixEmitter:
         )
 
     def _check(self, base: _Base, matrices: int) -> None:
-        """Makes sure that each lane of a base has the indices of its row, in all warps and trips.
+        """Makes sure that each lane of a base has its row's indices, in all warps and iterations.
 
         Raises:
             Refusal: a lane has not.

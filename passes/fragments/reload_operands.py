@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads operands from the LDS in every trip of a loop whose values a lane's registers cannot hold.
+"""Reads operands from the LDS in every iteration of a loop that would need too many registers.
 
 IREE reads the Q of an attention from the LDS before the loop over K and V, and holds it in
-registers through all trips. A lane of an NVIDIA GPU has 255 registers; what they cannot hold ptxas
-spills to memory and reads again in every trip. Q is in the LDS anyway: where registers do not
-suffice, this pass lets each trip read it from there. `passes/fragments/reloaded_operands.py`
-tells what is moved, and why every product stays the same.
+registers through all iterations. A lane of an NVIDIA GPU has 255 registers; what they cannot hold
+ptxas spills to memory and reads again in every iteration. Q is in the LDS anyway: where registers
+do not suffice, this pass lets each iteration read it from there.
+`passes/fragments/reloaded_operands.py` tells what is moved, and why every product stays the same.
 
 **When.** Where registers suffice the reads cost time, so registers are estimated:
 `passes/fragments/live_registers.py` counts those of the loop's values and of the addresses in
 the LDS, and `UNCOUNTED` are added. The table compares the estimate with the registers and spilled
 words by which ptxas (`-arch=sm_90 -v`) compiles f16 attentions whose copies are overlapped, with Q
-in registers and with Q read in every trip:
+in registers and with Q read in every iteration:
 
 | head | rows x KV, warps | estimate | ptxas | estimate, read | ptxas, read |
 | --- | --- | --- | --- | --- | --- |

@@ -27,7 +27,7 @@ from ...bank_model.nested_layout import NestedLayout
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.vector_layouts import op_name
-from ...dialect_utils.operations import defining_operation
+from ...dialect_utils.operations import defining_operation, operands_with, redirect
 from .dimension_classes import Meeting
 from .register_moves import converted
 
@@ -44,10 +44,8 @@ def rename_transfer(
     op = meeting.op
     if meeting.kind is AccessKind.READ:
         vector = op.results[0]
-        uses = [(use.owner.operation, use.operand_number) for use in vector.uses]
-        new = converted(Builder.after(op), vector, physical, order, logical)
-        for user, number in uses:
-            user.operands[number] = new
+        users = operands_with(vector)
+        redirect(users, converted(Builder.after(op), vector, physical, order, logical))
     else:
         vector = op.operands[0]
         op.operands[0] = converted(Builder.before(op), vector, logical, order.inverse(), physical)

@@ -41,7 +41,13 @@ from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.loops import FOR, Carried, body_of, carried_values
 from ...dialect_utils.memory.vector_layouts import VectorLayouts, op_name
-from ...dialect_utils.operations import defining_operation, operations_in, terminator
+from ...dialect_utils.operations import (
+    defining_operation,
+    operands_with,
+    operations_in,
+    redirect,
+    terminator,
+)
 from .register_moves import converted
 
 
@@ -234,13 +240,11 @@ def defer(each: RunningSum) -> None:
     reduction.erase()
     if each.scaling is not None:
         each.scaling.erase()
-    uses = [(use.owner.operation, use.operand_number) for use in new.result.uses]
+    uses = operands_with(new.result)
     behind = Builder.after(new.loop).at(location)
     lanes = behind.to_layout(new.result, each.cut.own)
     row = behind.constant(behind.vector_type(each.cut.row.shape, element), 0)
-    whole = behind.to_layout(_summed(behind, kind, lanes, row), each.cut.row)
-    for user, number in uses:
-        user.operands[number] = whole
+    redirect(uses, behind.to_layout(_summed(behind, kind, lanes, row), each.cut.row))
 
 
 def _with_value(carried: Carried, initial: ir.Value) -> Carried:

@@ -29,8 +29,9 @@ the rest of c is again an addend. All other swizzles and mixed chains go link by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 from iree.compiler import ir
@@ -142,7 +143,7 @@ class SwizzledOffsets:
     builder: IndexBuilder
     bits: IndexBits
     splitter: OffsetSplitter
-    _shared: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
+    _shared: dict[tuple[object, ...], EmittedIndex] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._without_lanes = IndexBits(self.builder.function)
@@ -199,13 +200,11 @@ class SwizzledOffsets:
         A sum would be taken apart into `(sum >> n) & ...` and `sum & ...`, and LLVM does not see
         that only the first one differs, by a constant.
         """
-        row, place = ("row", register, length), ("place", register, length)
-        if row not in self._shared:
-            index = self.builder.index(register)
-            self._shared[row] = (index >> (length.bit_length() - 1)).value
-            self._shared[place] = (index & (length - 1)).value
-        moved = self.builder.add_constant_before(user, self._shared[row], behind, True)
-        return Builder.before(user).linearize([moved, self._shared[place]], [length])
+        index, shift = self.builder.index(register), length.bit_length() - 1
+        row = self._once(("row", register, length), lambda: index >> shift)
+        place = self._once(("place", register, length), lambda: index & (length - 1))
+        moved = self.builder.add_constant_before(user, row.value, behind, True)
+        return Builder.before(user).linearize([moved, place.value], [length])
 
     def _shown_bounded(self, base: ir.Value) -> ir.Value:
         """Returns the base, with a mask where LLVM would not see that it is small.
@@ -219,11 +218,8 @@ class SwizzledOffsets:
         facts = self.bits.of(base)
         if not facts.bounded or self._without_lanes.of(base).bounded:
             return base
-        key = ("bounded", base)
-        if key not in self._shared:
-            mask = (1 << facts.upper.bit_length()) - 1
-            self._shared[key] = (self.builder.index(base) & mask).value
-        return self._shared[key]
+        mask = (1 << facts.upper.bit_length()) - 1
+        return self._once(("bounded", base), lambda: self.builder.index(base) & mask).value
 
     def _made_disjoint(self, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
         """Moves constant bits into the base until the two have no bit in common."""
@@ -233,15 +229,10 @@ class SwizzledOffsets:
             return base, constant
         while overlap := (constant & ~inner) & add(facts, constant_bits(inner)).may:
             inner |= overlap
-        return self._plus(base, inner), constant & ~inner
+        return self._plus(base, inner).value, constant & ~inner
 
-    def _plus(self, base: ir.Value, constant: int) -> ir.Value:
-        if not constant:
-            return base
-        key = ("plus", base, constant)
-        if key not in self._shared:
-            self._shared[key] = (self.builder.index(base) + constant).value
-        return self._shared[key]
+    def _plus(self, base: ir.Value, constant: int) -> EmittedIndex:
+        return self._once(("plus", base, constant), lambda: self.builder.index(base) + constant)
 
     def _xored(
         self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
@@ -249,34 +240,20 @@ class SwizzledOffsets:
         """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         may = self.bits.of(base).may
         key = ("xor", chain, base)
-        if key not in self._shared:
-            self._shared[key] = _network(network, self.builder.index(base), may).value
+        swizzled_base = self._once(key, lambda: _network(network, self.builder.index(base), may))
         image = network.image(may)
         moved = network.apply(constant)
         inside = moved & image
-        xored = (*key, inside)
-        if xored not in self._shared:
-            self._shared[xored] = (self._behind(base, self._shared[key]) ^ inside).value
-        return self._shared[xored], moved & ~image
-
-    def _behind(self, base: ir.Value, value: ir.Value) -> EmittedIndex:
-        """Returns a value whose operators emit operations behind the base."""
-        return EmittedIndex(self.builder, base, value)
+        return self._once((*key, inside), lambda: swizzled_base ^ inside).value, moved & ~image
 
     def _rotated(self, step: FieldStep, base: ir.Value, constant: int) -> tuple[ir.Value, int]:
         """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         added = (constant + (constant >> step.distance & step.mask)) & step.mask
-        key = ("rotate", step, base)
-        if key not in self._shared:
-            index = self.builder.index(base)
-            self._shared[(*key, "sum")] = (index + ((index >> step.distance) & step.mask)).value
-            self._shared[key] = (index & ~step.mask).value
-        rotated = (*key, added)
-        if rotated not in self._shared:
-            total = self._behind(base, self._shared[(*key, "sum")]) + added
-            outside = self._behind(base, self._shared[key])
-            self._shared[rotated] = ((total & step.mask) | outside).value
-        return self._shared[rotated], constant & ~step.mask
+        key, index, mask = ("rotate", step, base), self.builder.index(base), step.mask
+        total = self._once((*key, "sum"), lambda: index + ((index >> step.distance) & mask))
+        outside = self._once((*key, "outside"), lambda: index & ~mask)
+        rotated = self._once((*key, added), lambda: ((total + added) & mask) | outside)
+        return rotated.value, constant & ~mask
 
     def _link_by_link(
         self,
@@ -293,16 +270,19 @@ class SwizzledOffsets:
         bounded = self.bits.of(base).bounded
         inside = constant % period if bounded else constant
         key = ("chain", chain, base, inside)
-        if key not in self._shared:
-            index = self._behind(base, self._plus(base, inside))
-            for swizzle in reversed(chain):
-                index = swizzled(swizzle, index)
-            self._shared[key] = index.value
+        start = self._plus(base, inside)
+        index = self._once(key, lambda: reduce(swizzled, reversed(chain), start))
         periods = constant - inside
-        return self.builder.add_constant_before(user, self._shared[key], periods, periods > 0)
+        return self.builder.add_constant_before(user, index.value, periods, periods > 0)
+
+    def _once(self, key: tuple[object, ...], emit: Callable[[], EmittedIndex]) -> EmittedIndex:
+        """Returns what `emit` has emitted for a key, now or earlier."""
+        if key not in self._shared:
+            self._shared[key] = emit()
+        return self._shared[key]
 
 
-def swizzled(swizzle: Swizzle, offset: EmittedIndex) -> EmittedIndex:
+def swizzled(offset: EmittedIndex, swizzle: Swizzle) -> EmittedIndex:
     """Emits one swizzle of an offset that is not negative, by its terms or by its formula."""
     terms = xor_terms(swizzle)
     if terms is None:
