@@ -91,6 +91,13 @@ def test_a_pass_imports_no_other_pass() -> None:
     assert not found
 
 
+def test_builders_alone_create_operations() -> None:
+    paths = [path for room in ("dialect_utils", "passes", "iree_plugin") for path in modules(room)]
+    assert [path.name for path in paths if "Operation.create(" in path.read_text()] == [
+        "builders.py"
+    ]
+
+
 def place(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the folder of a module that lies in a folder of its room, else the module itself."""
     return (parts[0], parts[1].removesuffix(".py"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stretches of blocks in which loads may move."""
+"""Segments of blocks in which loads may move."""
 
 from __future__ import annotations
 
