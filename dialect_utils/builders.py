@@ -14,7 +14,7 @@ and `iree_vector_ext`, and importing those of the other dialects takes 50 ms, ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -49,7 +49,7 @@ def _reshape(name: str) -> Callable[[Builder, ir.Value, Sequence[int]], ir.Value
     return build
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Builder:
     """Creates operations at an insertion point, all with one location."""
 
@@ -92,7 +92,7 @@ class Builder:
         name: str,
         operands: Sequence[ir.Value] = (),
         results: Sequence[ir.Type] = (),
-        attributes: Mapping[str, ir.Attribute] | None = None,
+        attributes: dict[str, ir.Attribute] | None = None,
         regions: int = 0,
     ) -> ir.Operation:
         """Creates an operation by its name; for the methods of builders alone."""
@@ -102,7 +102,7 @@ class Builder:
             name,
             results=results,
             operands=operands,
-            attributes=dict(attributes or {}),
+            attributes=attributes,
             regions=regions,
             loc=self.location,
             ip=self.point,
@@ -204,10 +204,9 @@ class Builder:
             value = ir.DenseElementsAttr.get_splat(kind, value)
         return self._value("arith.constant", [], kind, value=value)
 
-    def add_without_wrap(self, left: ir.Value, right: ir.Value, flags: str) -> ir.Value:
-        """Creates an `arith.addi` with overflow flags, such as `nsw`."""
-        promise = ir.Attribute.parse(f"#arith.overflow<{flags}>", self.context)
-        return self._value("arith.addi", [left, right], left.type, overflowFlags=promise)
+    def add_without_wrap(self, left: ir.Value, right: ir.Value, flags: ir.Attribute) -> ir.Value:
+        """Creates an `arith.addi` with overflow flags, such as `#arith.overflow<nsw>`."""
+        return self._value("arith.addi", [left, right], left.type, overflowFlags=flags)
 
     def cmpi(self, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
         """Creates a comparison of two integers or indices."""

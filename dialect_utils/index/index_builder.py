@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from iree.compiler import ir
 
@@ -68,11 +69,18 @@ class IndexBuilder:
         """
         if constant == 0:
             return value
-        flags = "nsw, nuw" if no_unsigned_wrap else "nsw"
-        return Builder.before(user).add_without_wrap(value, self.constant(constant), flags)
+        right, flags = self.constant(constant), self._no_wrap[no_unsigned_wrap]
+        return Builder.before(user).add_without_wrap(value, right, flags)
+
+    @cached_property
+    def _no_wrap(self) -> tuple[ir.Attribute, ir.Attribute]:
+        """Returns the flags of sums that do not wrap as signed numbers, and of any; parsed once."""
+        nsw, both = "#arith.overflow<nsw>", "#arith.overflow<nsw, nuw>"
+        context = self.function.context
+        return ir.Attribute.parse(nsw, context), ir.Attribute.parse(both, context)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class EmittedIndex:
     """A value that is not negative, whose operators emit operations behind `anchor`.
 
@@ -90,7 +98,7 @@ class EmittedIndex:
     ) -> EmittedIndex:
         other = self.builder.constant(right) if isinstance(right, int) else right.value
         value = method(self.builder.behind(self.anchor), self.value, other)
-        return replace(self, value=self.builder.emitted(self.anchor, value))
+        return EmittedIndex(self.builder, self.anchor, self.builder.emitted(self.anchor, value))
 
     def __add__(self, other: EmittedIndex | int) -> EmittedIndex:
         return self if other == 0 else self._binary(Builder.addi, other)

@@ -104,7 +104,7 @@ def renamed_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> Ren
     return RenamedTransfer(old, at.made, new)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Recorder(Builder):
     """A builder that remembers what it has created."""
 

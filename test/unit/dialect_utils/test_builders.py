@@ -68,7 +68,7 @@ def emitted(context: ir.Context, emit: Emit) -> list[str]:
 def every_operation(at: Builder, v: SimpleNamespace) -> None:
     at.addi(v.i, v.j)
     at.xori(v.w, v.w)
-    at.add_without_wrap(v.i, v.j, "nsw, nuw")
+    at.add_without_wrap(v.i, v.j, ir.Attribute.parse("#arith.overflow<nsw, nuw>"))
     at.index(7)
     at.constant(v.w.type, -1)
     at.constant(v.v.type, 0.5)
@@ -202,7 +202,9 @@ def test_elements_are_taken_apart_and_joined(context: ir.Context) -> None:
 
 def test_a_like_operation_keeps_the_attributes_that_are_asked_for(context: ir.Context) -> None:
     def alike(at: Builder, v: SimpleNamespace) -> None:
-        total = at.add_without_wrap(v.i, v.j, "nsw").owner.operation
+        total = at.add_without_wrap(
+            v.i, v.j, ir.Attribute.parse("#arith.overflow<nsw>")
+        ).owner.operation
         at.like(total, [v.j, v.i])
         at.like(total, [v.j, v.i], kept=(), name="arith.muli")
 
