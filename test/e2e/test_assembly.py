@@ -14,6 +14,7 @@ from bankwise.bench.transpose_ladder import measure
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 
 from .clang_assembly import COMPILER, rebuilt_as_committed
+from .exact_results import attention
 
 ASSEMBLY = LADDER.parent / "assembly"
 ROWS, COLUMNS = 1024, 256
@@ -96,9 +97,7 @@ def test_tritons_attention_on_gfx950():
         shared=20928,
         target="gfx950",
     )
-    scores = query.astype(np.float64) @ key.T.astype(np.float64) / 8
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    expected = weights / weights.sum(axis=1, keepdims=True) @ value.astype(np.float64)
+    expected = attention(*(each.astype(np.float64) for each in (query, key, value)))
     contents = run.buffers[3]
     assert contents is not None
     assert np.abs(contents - expected).max() < 1e-3

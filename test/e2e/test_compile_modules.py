@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bankwise.sweep.kernels import Attention
 
-Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+from .conftest import Tool
 
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ import pytest
 from bankwise.bench import program_families
 from bankwise.sweep.kernels import Attention
 
+from .conftest import Tool
+
 Result = subprocess.CompletedProcess[str]
-Tool = Callable[..., Result]
 
 SOURCES = Path(program_families.__file__).parent / "sources"
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`make demo` prints what the README quotes."""
 
-import subprocess
-from collections.abc import Callable
-
-Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+from .conftest import Tool
 
 
 def test_the_demo_prints_both_examples(tool: Tool) -> None:

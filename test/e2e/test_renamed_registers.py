@@ -18,30 +18,18 @@ from bankwise.passes.registers import renamed_transfers
 from bankwise.passes.registers.renaming_choice import RenamedMeeting, RenamingSearch
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, dtype_of
+from bankwise.sweep.kernels import Attention
 from bankwise.sweep.measure import SamplingDevice
+
+from .exact_results import exact_result, inputs_of
 
 Array = npt.NDArray[Any]
 
 
-def operands(attention: Attention) -> list[Array]:
-    random = np.random.default_rng(7)
-    shape = (attention.batch, attention.seq, attention.head_dim)
-    values = [random.standard_normal(shape) for _ in range(3)]
-    return [value.astype(dtype_of(attention.dtype)) for value in values]
-
-
 def run(attention: Attention, mode: str, target: str = "gfx942", **options: Any) -> EmulatedRun:
     return run_emulated(
-        attention.source(), target_flags(target), mode, operands(attention), **options
+        attention.source(), target_flags(target), mode, inputs_of(attention), **options
     )
-
-
-def exact_result(attention: Attention) -> Array:
-    q, k, v = (each.astype(np.float64) for each in operands(attention))
-    scores = q @ k.transpose(0, 2, 1) * attention.head_dim**-0.5
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return weights @ v / weights.sum(-1, keepdims=True)
 
 
 def error(run: EmulatedRun, attention: Attention) -> float:

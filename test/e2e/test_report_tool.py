@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bankwise.sweep.kernels import Attention, Matmul
 
-Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+from .conftest import Tool
 
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 PLAIN_BYTES = (64 * 128 + 16 * 128 + 64 * 16 + 16 * 64) * 4

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,9 +28,10 @@ from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_at
 from bankwise.passes.tiles.product_tiles import ProductTiling, warp_tiled_product
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul, dtype_of, random_operands
+from bankwise.sweep.kernels import Attention, Matmul
 
 from .conftest import BIN, Tool
+from .exact_results import inputs_of
 
 FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 
@@ -52,14 +52,8 @@ class GiveTile(FunctionPass):
 
 def run(kernel: Attention | Matmul, mode: str, tile: object = None, **more: Any) -> EmulatedRun:
     edits = [PipelineEdit.before(FIRST, GiveTile(tile))] if tile is not None else []
-    if isinstance(kernel, Matmul):
-        operands = random_operands(kernel)
-    else:
-        random = np.random.default_rng(7)
-        shape = (kernel.batch, kernel.seq, kernel.head_dim)
-        operands = [random.standard_normal(shape).astype(dtype_of(kernel.dtype)) for _ in range(3)]
     flags = target_flags("gfx942")
-    return run_emulated(kernel.source(), flags, mode, operands, edits=edits, **more)
+    return run_emulated(kernel.source(), flags, mode, inputs_of(kernel), edits=edits, **more)
 
 
 @cache

@@ -1,125 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bankwise-run: whole modules, on the emulator and on a GPU where one answers."""
+"""bankwise-run as a program: whole modules, on the emulator and on a GPU where one answers."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from iree.compiler import ir
 from iree.runtime import ParameterIndex
 
-from bankwise.emulator.errors import EmulationError
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
-from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.runtime.dtypes import dtype_of
-from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.runtime_device import device_answers
-from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
 
-Tool = Callable[..., "subprocess.CompletedProcess[str]"]
-Array = npt.NDArray[Any]
-Kernel = Attention | Matmul
-TOLERANCE = {"f32": 2e-6, "f16": 2e-3, "bf16": 2e-2}
-
-
-def inputs_of(kernel: Kernel) -> list[Array]:
-    random = np.random.default_rng(1)
-    if isinstance(kernel, Matmul):
-        shapes = [(kernel.m, kernel.k), (kernel.k, kernel.n)]
-    else:
-        shapes = [(kernel.batch, kernel.seq, kernel.head_dim)] * 3
-    return [random.standard_normal(shape).astype(dtype_of(kernel.dtype)) for shape in shapes]
-
-
-def reference(kernel: Kernel) -> Array:
-    values = [x.astype(np.float64) for x in inputs_of(kernel)]
-    if isinstance(kernel, Matmul):
-        return values[0] @ values[1]
-    query, key, value = values
-    scores = query @ key.swapaxes(1, 2) * kernel.head_dim**-0.5
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights @ value / weights.sum(axis=-1, keepdims=True)
-
-
-def emulate(
-    kernel: Kernel, arch: str, mitigation: str, edits: Sequence[PipelineEdit] = ()
-) -> tuple[Array, dict[str, int]]:
-    """Returns the output and the counters of all dispatches together."""
-    flags, inputs = target_flags(arch), inputs_of(kernel)
-    run = run_emulated(kernel.source(), flags, mitigation, inputs, edits=edits)
-    (output,) = run.outputs
-    return output, run.counters
-
-
-@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
-@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("kind", ["attention", "matmul"])
-def test_outputs_are_right_and_equal_under_all_mitigations(kind: str, dtype: str, arch: str):
-    kernel = Attention(1, 128, 64, dtype) if kind == "attention" else Matmul(128, 128, 64, dtype)
-    plain, before = emulate(kernel, arch, "none")
-    expected = reference(kernel)
-    scale = 1.0 if kind == "attention" else 16.0
-    assert np.abs(plain.astype(np.float64) - expected).max() < TOLERANCE[dtype] * scale
-    for mitigation in ("pad", "auto"):
-        output, counters = emulate(kernel, arch, mitigation)
-        assert output.tobytes() == plain.tobytes()
-        assert counters["SQ_LDS_BANK_CONFLICT"] <= before["SQ_LDS_BANK_CONFLICT"]
-        if kind == "attention" and mitigation == "auto":
-            assert before["SQ_LDS_BANK_CONFLICT"] > 0
-            assert counters["SQ_LDS_BANK_CONFLICT"] == 0
-
-
-@dataclass(frozen=True)
-class BreakOneAccess(FunctionPass):
-    """Takes the swizzle out of access number `skip` of a kind: its offset loses one XOR."""
-
-    name: ClassVar[str] = "break-one-access"
-    summary: ClassVar[str] = "break a swizzle on one side"
-    access: str = "vector.load"
-    skip: int = 0
-
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        found: list[tuple[ir.Operation, int, ir.Operation]] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            op = op.operation
-            if op.name == self.access:
-                for number, operand in enumerate(op.operands):
-                    owner = operand.owner
-                    # A block argument's owner is a block, not an operation.
-                    if not isinstance(owner, ir.Block) and owner.name == "arith.xori":
-                        found.append((op, number, owner))
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
-        assert len(found) > self.skip, f"{len(found)} {self.access} ops with a swizzled offset"
-        op, number, xor = found[self.skip]
-        op.operands[number] = xor.operands[0]
-
-
-@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
-@pytest.mark.parametrize("access", ["vector.load", "vector.store"])
-def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):
-    kernel = Attention(1, 128, 64, "f16")
-    plain, _ = emulate(kernel, arch, "none")
-    edit = PipelineEdit.after("bankwise-resolve-swizzle-hints", BreakOneAccess(access=access))
-    try:
-        broken, _ = emulate(kernel, arch, "auto", [edit])
-    except EmulationError:
-        return  # The output came from nothing, or two waves met in one word.
-    assert broken.tobytes() != plain.tobytes()
-
-
-# The command line.
+from .conftest import Tool
+from .exact_results import Kernel, exact_result, inputs_of
 
 
 @pytest.fixture
@@ -129,7 +25,7 @@ def attention(tmp_path: Path) -> Kernel:
     (tmp_path / "a.mlir").write_text(kernel.source())
     for name, value in zip("qkv", inputs_of(kernel), strict=True):
         np.save(tmp_path / f"{name}.npy", value)
-    np.save(tmp_path / "o.npy", reference(kernel).astype(np.float16))
+    np.save(tmp_path / "o.npy", exact_result(kernel).astype(np.float16))
     return kernel
 
 
