@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each LDS instruction moves."""
+"""Two waves of a workgroup on one LDS byte, at least one writing, with no barrier between."""
 
 from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,265 +14,397 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.errors import EmulationError, LdsAddressError
-from bankwise.emulator.instruction_text import AssemblyError
-from bankwise.emulator.lds_instructions import swizzle_lanes
+from bankwise.emulator.byte_access import words_of
+from bankwise.emulator.errors import LdsRaceError
+from bankwise.emulator.lds import LdsState
 from bankwise.emulator.machine import Machine
+from bankwise.emulator.undefined import Undefined
 
-from .small_kernels import LANES, NARROW_LOADS, run
+from .small_kernels import LANES, run, undefined_bits
 
-RANDOM = np.random.default_rng(0)
-BYTES = RANDOM.integers(0, 256, 2048).astype(np.uint8)
-WORDS = BYTES.view(np.uint32)
-
-
-def run_filled(
-    instruction: str, vectors: dict[int, npt.ArrayLike], arch: str = "gfx942", lds_bytes: int = 512
-) -> Machine:
-    """Runs an instruction on LDS that holds BYTES[:512]."""
-    fill = "\tds_write_b32 v1, v2\n\tds_write_b32 v1, v3 offset:256\n\t"
-    filled = {1: 4 * LANES, 2: WORDS[:64], 3: WORDS[64:128], **vectors}
-    return run(fill + instruction, arch=arch, vectors=filled, lds_bytes=lds_bytes)
+OWN = np.stack([4 * LANES, 256 + 4 * LANES])
+"""Addresses of two waves that share nothing."""
+SHARED = np.stack([4 * LANES, 4 * LANES])
+ONE = 1
+BARRIER = "\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n"
+run_two_waves = partial(run, threads=128, lds_bytes=1024)
 
 
-def at(addresses: np.ndarray, width: int) -> np.ndarray:
-    """Returns the little-endian numbers at `addresses` of BYTES."""
-    return np.array([int.from_bytes(BYTES[a : a + width].tobytes(), "little") for a in addresses])
+def test_waves_that_write_one_word_in_one_instruction_race():
+    with pytest.raises(LdsRaceError, match="wave 1 writes it") as error:
+        run_two_waves("\tds_write_b32 v1, v2", vectors={1: SHARED, 2: ONE})
+    assert "small.s:3" in str(error.value)
+    assert "before, wave 0 writes it at line 3: ds_write_b32 v1, v2" in str(error.value)
 
 
-@pytest.mark.parametrize("width", [4, 8, 12, 16])
-@pytest.mark.parametrize("offset", [0, 4, 3])
-def test_loads_of_words(width: int, offset: int):
-    last = width // 4 - 1
-    data = f"v[10:{10 + last}]" if last else "v10"
-    machine = run_filled(f"ds_read_b{8 * width} {data}, v4 offset:{offset}", {4: 4 * LANES})
-    for k in range(width // 4):
-        assert (machine.vgpr[10 + k][0] == at(4 * LANES + offset + 4 * k, 4)).all()
+def lds(equal_stores_race: bool = False) -> LdsState:
+    return LdsState(1, 1024, 2, equal_stores_race=equal_stores_race)
 
 
-@pytest.mark.parametrize("name", NARROW_LOADS)
-def test_narrow_loads(name: str):
-    """Odd addresses too: a 16-bit value may lie anywhere."""
-    old = RANDOM.integers(0, 2**32, 64)
-    byte, half = (at(3 * LANES, width) for width in (1, 2))
-    machine = run_filled(f"ds_read_{name} v10, v4", {4: 3 * LANES, 10: old})
-    assert (machine.vgpr[10][0] == NARROW_LOADS[name](old, byte, half)).all()
+def store(state: LdsState, addresses: np.ndarray, values: object, width: int = 4) -> None:
+    """Stores by both waves in one instruction: `values` broadcast to words [words, 2, 64]."""
+    waves = np.arange(2)
+    access = state.access(0, waves, addresses.astype(np.uint32), (0,), width, None)
+    words = np.broadcast_to(np.asarray(values), (words_of(width), 2, 64)).astype(np.uint32)
+    state.store(access, words)
+
+
+@pytest.mark.parametrize("width", [1, 4, 8])
+def test_waves_that_store_one_value_need_not_race(width: int):
+    addresses = np.stack([8 * LANES, 8 * LANES])
+    # Of narrow values the upper bits do not count.
+    upper = np.array([0, 0xAB00])[:, None] if width == 1 else 0
+    state = lds()
+    store(state, addresses, LANES + upper, width)
+    state.check_races()
+    state = lds(equal_stores_race=True)
+    store(state, addresses, LANES + upper, width)
+    with pytest.raises(LdsRaceError, match="wave 1 writes it"):
+        state.check_races()
+
+
+@pytest.mark.parametrize("word", [0, 1])
+def test_waves_that_store_two_values_race(word: int):
+    values = np.zeros((2, 2, 64), np.uint32)
+    values[word, 1, 63] = 1
+    state = lds()
+    store(state, np.stack([8 * LANES, 8 * LANES]), values, 8)
+    with pytest.raises(LdsRaceError, match="wave 1 writes it"):
+        state.check_races()
+
+
+def test_undefined_stores_race_even_if_equal():
+    state = lds()
+    waves = np.arange(2)
+    access = state.access(0, waves, SHARED.astype(np.uint32), (0,), 4, None)
+    words = np.zeros((1, 2, 64), np.uint32)
+    state.store(access, words, Undefined(words + np.uint32(1), np.ones_like(words, np.int32)))
+    with pytest.raises(LdsRaceError):
+        state.check_races()
+
+
+def test_equal_stores_race_with_what_others_do():
+    """Another wave's load races with the store, which counts for wave 0."""
+    state = lds()
+    store(state, SHARED, 7)
+    access = state.access(1, np.array([1]), SHARED[:1].astype(np.uint32), (0,), 4, None)
+    state.load(access, str)
+    with pytest.raises(LdsRaceError, match="wave 1 reads it") as error:
+        state.check_races()
+    assert error.value.other == "wave 0 writes it"
+
+
+def test_equal_stores_of_other_values_are_forgotten_at_a_barrier():
+    state = lds()
+    for value in (7, 8):
+        store(state, SHARED, value)
+        state.pass_barrier(np.array([True]))
+    store(state, SHARED, np.stack([LANES, LANES + 1]))
+    with pytest.raises(LdsRaceError):
+        state.check_races()
+
+
+def test_write_then_read_by_another_wave_races():
+    code = "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v4"
+    with pytest.raises(LdsRaceError, match="LDS byte 0 of workgroup 0: wave 1 reads it") as error:
+        run_two_waves(code, vectors={1: OWN, 2: ONE, 4: OWN[::-1]})
+    assert "before, wave 0 writes it at line 3" in str(error.value)
+
+
+def test_read_then_write_by_another_wave_races():
+    code = f"\tds_write_b32 v1, v2\n{BARRIER}\tds_read_b32 v3, v1\n\tds_write_b32 v4, v2"
+    with pytest.raises(LdsRaceError, match="wave 1 writes it") as error:
+        run_two_waves(code, vectors={1: OWN, 2: ONE, 4: OWN[::-1]})
+    assert "before, wave 0 reads it at line 6" in str(error.value)
+
+
+def test_the_second_of_two_readers_is_remembered():
+    """Wave 1 reads last what wave 0 read, and then writes it."""
+    code = """\tds_write_b32 v1, v2
+\ts_waitcnt lgkmcnt(0)
+\ts_barrier
+\tds_read_b32 v3, v5
+\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_1
+\tds_write_b32 v5, v2
+.LBB0_1:"""
+    with pytest.raises(LdsRaceError, match="wave 1 writes it") as error:
+        run_two_waves(code, vectors={1: OWN, 2: ONE, 5: 0}, scalars={9: [0, 1]})
+    assert "before, wave 0 reads it" in str(error.value)
+
+
+@pytest.mark.parametrize("first", ["ds_write_b32 v1, v2", "ds_read_b32 v3, v1"])
+def test_a_barrier_ends_the_race(first: str):
+    code = f"\tds_write_b32 v1, v2\n{BARRIER}\t{first}\n{BARRIER}\tds_write_b32 v4, v2"
+    run_two_waves(code, vectors={1: OWN, 2: ONE, 4: OWN[::-1]})
+
+
+def test_a_barrier_of_another_workgroup_ends_nothing():
+    """Workgroup 1 passes a barrier that workgroup 0 does not come to."""
+    code = """\tds_write_b32 v1, v2
+\ts_cmp_eq_u32 s2, 0
+\ts_cbranch_scc1 .LBB0_1
+\ts_waitcnt lgkmcnt(0)
+\ts_barrier
+.LBB0_1:
+\tds_read_b32 v3, v4"""
+    vectors = {1: np.tile(OWN, (2, 1)), 2: ONE, 4: np.tile(OWN[::-1], (2, 1))}
+    with pytest.raises(LdsRaceError, match="of workgroup 0"):
+        run_two_waves(code, vectors=vectors, workgroups=2)
+
+
+def test_a_wave_may_do_as_it_likes_alone():
+    code = (
+        "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v1\n\ts_waitcnt lgkmcnt(0)\n\tds_write_b32 v1, v3"
+    )
+    run_two_waves(code, vectors={1: OWN, 2: ONE})
+
+
+def test_workgroups_share_no_lds():
+    run(
+        "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v1",
+        vectors={1: 4 * LANES, 2: ONE},
+        workgroups=2,
+        lds_bytes=256,
+    )
+
+
+def test_a_race_in_one_of_several_workgroups():
+    """All write alike; in workgroup 1 wave 3 then reads what wave 2 wrote."""
+    reads = np.concatenate([OWN, OWN[:1], OWN[:1]])
+    with pytest.raises(LdsRaceError, match="of workgroup 1: wave 3 reads it") as error:
+        run_two_waves(
+            "\tds_write_b32 v1, v2\n\tds_read_b32 v3, v4",
+            workgroups=3,
+            vectors={1: np.tile(OWN, (3, 1)), 2: ONE, 4: np.concatenate([reads, OWN])},
+        )
+    assert "before, wave 2 writes it" in str(error.value)
+
+
+def run_one_each(first: str, second: str) -> Machine:
+    """Runs `first` in wave 0, then `second` in wave 1, from v4 on, 16 bytes apart.
+
+    Before, and behind a barrier, all bytes are 0. v5 holds 1 in wave 0 and 2 in wave 1, v6 is 0.
+    """
+    code = f"""\tds_write_b64 v1, v[2:3]
+\ts_waitcnt lgkmcnt(0)
+\ts_barrier
+\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc0 .LBB0_1
+\t{first}
+\ts_branch .LBB0_2
+.LBB0_1:
+\t{second}
+.LBB0_2:"""
+    own = np.array([[1], [2]])
+    vectors = {1: 2 * OWN, 2: 0, 3: 0, 4: 16 * LANES, 5: own, 6: 0}
+    return run_two_waves(code, vectors=vectors, scalars={9: [0, 1]})
 
 
 @pytest.mark.parametrize(
-    ("instruction", "width", "shift"),
+    ("one", "other"),
     [
-        ("ds_write_b8 v4, v5", 1, 0),
-        ("ds_write_b16 v4, v5", 2, 0),
-        ("ds_write_b8_d16_hi v4, v5", 1, 16),
-        ("ds_write_b16_d16_hi v4, v5", 2, 16),
-        ("ds_write_b32 v4, v5", 4, 0),
-        ("ds_write_b64 v4, v[5:6]", 8, 0),
-        ("ds_write_b96 v4, v[5:7]", 12, 0),
-        ("ds_write_b128 v4, v[5:8]", 16, 0),
+        ("ds_write_b16 v4, v5", "ds_write_b16 v4, v5 offset:2"),
+        ("ds_write_b8 v4, v5 offset:1", "ds_write_b8 v4, v5 offset:2"),
+        ("ds_write_b16 v4, v5", "ds_read_u16 v7, v4 offset:2"),
+        ("ds_write_b8 v4, v5 offset:1", "ds_read_u8 v7, v4"),
+        ("ds_write_b8 v4, v5 offset:7", "ds_add_u32 v4, v5 offset:8"),
+        # One of them stores a whole word too.
+        ("ds_write_b32 v4, v5\n\tds_write_b8 v4, v5 offset:4", "ds_write_b8 v4, v5 offset:5"),
+        # Unaligned.
+        ("ds_write_b16 v4, v5 offset:1", "ds_read_u8 v7, v4 offset:3"),
+        ("ds_write_b32 v4, v5 offset:2", "ds_read_u16 v7, v4"),
+        ("ds_write_b32 v4, v5 offset:2", "ds_write_b32 v4, v5 offset:6"),
+        ("ds_write_b64 v4, v[5:6] offset:3", "ds_write_b32 v4, v5 offset:11"),
     ],
 )
-def test_stores(instruction: str, width: int, shift: int):
-    data = RANDOM.integers(0, 2**32, (4, 64)).astype(np.uint32)
-    vectors = {4: 17 * LANES % 400, **{5 + k: data[k] for k in range(4)}}
-    machine = run_filled(f"{instruction} offset:2", vectors)
-    expected = BYTES[:512].copy()
-    values = (data >> np.uint32(shift)).T.copy().view(np.uint8)
-    for lane, start in enumerate(17 * LANES % 400 + 2):
-        expected[start : start + width] = values[lane, :width]
+def test_waves_on_neighbouring_bytes_do_not_race(one: str, other: str):
+    run_one_each(one, other)
+    run_one_each(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "byte"),
+    [
+        ("ds_write_b16 v4, v5 offset:2", "ds_write_b16 v4, v5 offset:2", 2),
+        ("ds_write_b16 v4, v5", "ds_write_b8 v4, v5 offset:1", 1),
+        ("ds_write_b8 v4, v5 offset:1", "ds_read_b32 v7, v4", 1),
+        ("ds_write_b8 v4, v5 offset:7", "ds_add_u32 v4, v5 offset:4", 7),
+        ("ds_write_b32 v4, v5", "ds_read_u8 v7, v4 offset:3", 3),
+        ("ds_add_u32 v4, v5", "ds_read_u8 v7, v4 offset:3", 3),
+        # Unaligned.
+        ("ds_write_b16 v4, v5 offset:1", "ds_read_u8 v7, v4 offset:2", 2),
+        ("ds_write_b32 v4, v5 offset:2", "ds_read_b32 v7, v4 offset:5", 5),
+        ("ds_write_b64 v4, v[5:6] offset:3", "ds_write_b32 v4, v5 offset:10", 10),
+    ],
+)
+def test_waves_on_one_byte_of_a_word_race(one: str, other: str, byte: int):
+    for first, second in ((one, other), (other, one)):
+        with pytest.raises(LdsRaceError, match=f"race on LDS byte {byte} of workgroup 0"):
+            run_one_each(first, second)
+
+
+def test_both_waves_store_their_half_of_a_word():
+    machine = run_one_each("ds_write_b16 v4, v5", "ds_write_b16 v4, v5 offset:2")
+    expected = np.zeros(512, np.uint16)
+    expected[0::8], expected[1::8] = 1, 2
+    assert (machine.lds.bytes.view(np.uint16) == expected).all()
+
+
+def test_waves_store_unaligned_words_side_by_side():
+    machine = run_one_each("ds_write_b32 v4, v5 offset:3", "ds_write_b32 v4, v5 offset:7")
+    expected = np.zeros(1024, np.uint8)
+    expected[3::16], expected[7::16] = 1, 2
     assert (machine.lds.bytes == expected).all()
 
 
-@pytest.mark.parametrize(("form", "scale"), [("2_b32", 4), ("2st64_b32", 256)])
-def test_two_offsets_count_elements(form: str, scale: int):
-    machine = run(
-        f"\tds_write{form} v1, v2, v3 offset0:1 offset1:2\n"
-        f"\tds_read{form} v[10:11], v1 offset0:2 offset1:1",
-        vectors={
-            1: scale * 0 + 8 * LANES * (scale == 4) + 4 * LANES * (scale != 4),
-            2: 7,
-            3: LANES,
-        },
-        lds_bytes=1024,
+def test_atomics_do_not_race_with_each_other():
+    start = "\tds_write_b32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_add_u32 v5, v2\n"
+    vectors = {1: OWN, 2: ONE, 5: 0}
+    machine = run_two_waves(
+        f"{start}\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v3, v5", vectors=vectors
     )
-    assert (machine.vgpr[10][0] == LANES).all()
-    assert (machine.vgpr[11][0] == 7).all() or scale == 4
-    start = 8 if scale == 4 else 4
-    words = machine.lds.bytes.view(np.uint32)
-    assert (words[(start * LANES + 2 * scale) // 4] == LANES).all()
+    assert (machine.vgpr[3] == 129).all()
+    with pytest.raises(LdsRaceError, match="updates it"):
+        run_two_waves(f"{start}\tds_read_b32 v3, v5", vectors=vectors)
+    with pytest.raises(LdsRaceError, match="updates it"):
+        run_two_waves(f"{start}\tds_write_b32 v1, v2", vectors=vectors)
 
 
-def test_pairs_of_64_bits():
+def test_a_read_of_nothing_races_with_no_write():
+    """Wave 1 reads bytes that only wave 0 writes, later: what it has is undefined anyway."""
+    code = """\ts_cmp_eq_u32 s9, 0
+\ts_cbranch_scc1 .LBB0_1
+\tds_read_b32 v3, v1
+\ts_branch .LBB0_2
+.LBB0_1:
+\tds_write_b32 v1, v2
+.LBB0_2:"""
     machine = run(
-        "\tds_write2st64_b64 v1, v[2:3], v[4:5] offset1:1\n"
-        "\tds_read2_b64 v[10:13], v1 offset1:64\n",
-        vectors={1: 8 * LANES, 2: 1, 3: 2, 4: 3, 5: LANES},
-        lds_bytes=1024,
-    )
-    assert [machine.vgpr[10 + k][0, 9] for k in range(4)] == [1, 2, 3, 9]
-
-
-@pytest.mark.parametrize(("bits", "elements"), [(16, 4), (8, 8), (4, 16)])
-def test_transposed_load_gives_each_lane_a_column(bits: int, elements: int):
-    """16 columns, `elements` rows, row-major at 128 bytes for each 16 lanes."""
-    machine = run_filled(f"ds_read_b64_tr_b{bits} v[10:11], v4", {4: 8 * LANES}, "gfx950")
-    stored = np.unpackbits(BYTES[:512], bitorder="little").reshape(4, elements, 16, bits)
-    words = machine.vgpr[10:12, 0].T.copy()
-    got = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    got = got.reshape(4, 16, elements, bits)
-    assert (got == stored.transpose(0, 2, 1, 3)).all()
-
-
-def test_transposed_load_is_not_on_gfx942():
-    with pytest.raises(EmulationError, match="gfx942 has no transposing load"):
-        run("\tds_read_b64_tr_b16 v[10:11], v4", lds_bytes=512)
-
-
-def test_inactive_lanes_neither_load_nor_store():
-    code = "\tds_write_b32 v1, v2\n\ts_mov_b64 exec, 3\n\tds_write_b32 v1, v3\n\tds_read_b32 v2, v4"
-    vectors = {1: 4 * LANES, 2: 5, 3: 6, 4: np.where(LANES < 2, 4 * LANES, 10**6)}
-    machine = run(code, vectors=vectors, lds_bytes=256)
-    assert (machine.lds.bytes.view(np.uint32) == np.where(LANES < 2, 6, 5)).all()
-    assert (machine.vgpr[2][0] == np.where(LANES < 2, 6, 5)).all()
-
-
-def test_the_offset_wraps_around_32_bits():
-    machine = run(
-        "\tds_write_b32 v1, v2 offset:512",
-        vectors={1: (4 * LANES - 512) % 2**32, 2: LANES},
+        code,
+        threads=128,
+        scalars={9: [0, 1]},
+        vectors={1: 4 * LANES, 2: ONE, 3: 0},
         lds_bytes=256,
     )
-    assert (machine.lds.bytes.view(np.uint32) == LANES).all()
+    assert undefined_bits(machine, "v3").min(axis=1).tolist() == [0, 0xFFFFFFFF]
 
 
-def test_an_address_beyond_the_workgroup_is_an_error():
-    with pytest.raises(LdsAddressError, match=r"4 bytes at LDS address 256 \(wave 1, lane 63\)"):
-        run(
-            "\tds_write_b32 v1, v2",
-            threads=128,
-            vectors={1: np.stack([4 * LANES, 4 * LANES + 4]), 2: 0},
-            lds_bytes=256,
-        )
+class Touch(NamedTuple):
+    """`width` bytes from `start` on that a wave loads, stores or updates."""
+
+    kind: str
+    wave: int
+    start: int
+    width: int
+    instruction: int
+
+    @property
+    def bytes(self) -> set[tuple[int, int]]:
+        """Returns bytes of LDS, each with its workgroup."""
+        return {(self.start + k, self.wave // 3) for k in range(self.width)}
 
 
-ATOMICS = {
-    "add_u32": lambda old, x: (old + x) % 2**32,
-    "sub_u32": lambda old, x: (old - x) % 2**32,
-    "rsub_u32": lambda old, x: (x - old) % 2**32,
-    "inc_u32": lambda old, x: 0 if old >= x else old + 1,
-    "dec_u32": lambda old, x: x if old == 0 or old > x else old - 1,
-    "min_u32": min,
-    "max_u32": max,
-    "min_i32": lambda old, x: min(old, x, key=lambda v: (v ^ 2**31) - 2**31),
-    "max_i32": lambda old, x: max(old, x, key=lambda v: (v ^ 2**31) - 2**31),
-    "and_b32": lambda old, x: old & x,
-    "or_b32": lambda old, x: old | x,
-    "xor_b32": lambda old, x: old ^ x,
-}
+def is_race(first: Touch, second: Touch) -> bool:
+    changed = first.kind != second.kind or first.kind == "store"
+    return first.wave != second.wave and changed and bool(first.bytes & second.bytes)
 
 
-@pytest.mark.parametrize("name", ATOMICS)
-def test_atomics_take_turns(name: str):
-    """All lanes on three words, in lane order; each gets what was there before its turn."""
-    data = RANDOM.integers(0, 2**32, 64)
-    data[::5] %= 40
-    where = 4 * (LANES % 3)
-    stem, kind = name.rsplit("_", 1)
-    machine = run_filled(f"ds_{stem}_rtn_{kind} v10, v4, v5", {4: where, 5: data})
-    memory = {word: int(WORDS[word]) for word in range(3)}
-    for lane in range(64):
-        word = lane % 3
-        assert machine.vgpr[10][0, lane] == memory[word]
-        memory[word] = ATOMICS[name](memory[word], int(data[lane]))
-    assert machine.lds.bytes.view(np.uint32)[:3].tolist() == list(memory.values())
+LDS_BYTES = 32
+EVERYWHERE = np.array([True, True])
 
 
-def test_other_atomics():
-    one = int(np.float32(1.5).view(np.uint32))
-    machine = run(
-        """\tds_write2_b32 v1, v2, v2 offset1:64
-\tds_add_f32 v3, v4
-\tds_max_f32 v3, v5 offset:4
-\tds_add_u64 v3, v[6:7] offset:8
-\tds_cmpst_rtn_b32 v10, v3, v2, v5 offset:16
-\tds_wrxchg_rtn_b32 v11, v3, v5 offset:20""",
-        vectors={1: 4 * LANES, 2: 0, 3: 0, 4: one, 5: LANES + one, 6: 0xFFFFFFFF, 7: 1},
-        lds_bytes=512,
-        active=0xFFFFFFFFFFFFFFFF,
+def filled_lds() -> LdsState:
+    """Returns the LDS of two workgroups of three waves, all of whose bytes are written."""
+    lds = LdsState(2, LDS_BYTES, waves_per_workgroup=3)
+    for wave in (0, 3):
+        perform(lds, Touch("store", wave, 0, LDS_BYTES, 999))
+    lds.pass_barrier(EVERYWHERE)
+    return lds
+
+
+def perform(lds: LdsState, touch: Touch) -> None:
+    """Performs an access by a single lane."""
+    base = np.full((1, 1), touch.start, np.uint32)
+    waves = np.array([touch.wave])
+    access = lds.access(touch.instruction, waves, base, (0,), touch.width, None)
+    if touch.kind == "load":
+        lds.load(access, str)
+    elif touch.kind == "store":
+        lds.store(access, np.zeros((words_of(touch.width), 1, 1, 1), np.uint32))
+    else:
+        lds.begin_update(access)
+
+
+def passes(lds: LdsState, passed: npt.NDArray[np.bool_], touched: list[Touch]) -> bool:
+    """Passes a barrier if the accesses before it do not race; else the error must name two."""
+    racing = [pair for pair in combinations(touched, 2) if is_race(*pair)]
+    if not racing:
+        lds.pass_barrier(passed)
+        return True
+    with pytest.raises(LdsRaceError) as error:
+        lds.pass_barrier(passed)
+    place = re.search(r"LDS byte (\d+) of workgroup (\d+)", str(error.value))
+    assert place is not None
+    byte = int(place[1]), int(place[2])
+    named = error.value.other_instruction, error.value.instruction
+    assert named in [(a.instruction, b.instruction) for a, b in racing if byte in a.bytes & b.bytes]
+    return False
+
+
+KINDS = ("load", "store", "update")
+
+
+def test_pairs_of_accesses_race_where_they_share_a_byte():
+    """Of any alignment, in and across words."""
+    places = [(start, width) for width in (1, 2, 4) for start in range(6)]
+    touches = [
+        [Touch(kind, wave, *place, instruction=wave) for kind in KINDS for place in places]
+        for wave in (0, 1)
+    ]
+    free = 0
+    for pair in product(*touches):
+        lds = filled_lds()
+        for touch in pair:
+            perform(lds, touch)
+        free += passes(lds, EVERYWHERE, list(pair))
+    assert 1000 < free < 2000
+
+
+def accesses(kind: str, unit: int) -> st.SearchStrategy[tuple]:
+    """Draws accesses of whole units: kind, wave, start and width."""
+    widths = [width for width in (1, 2, 4, 8, 12) if width % unit == 0]
+    starts = st.integers(0, LDS_BYTES // unit - 1).map(lambda n: n * unit)
+    return st.tuples(st.just(kind), st.integers(0, 5), starts, st.sampled_from(widths)).map(
+        lambda drawn: (*drawn[:2], min(drawn[2], LDS_BYTES - drawn[3]), drawn[3])
     )
-    words = machine.lds.bytes.view(np.uint32)
-    assert words[0] == np.float32(96).view(np.uint32)
-    assert words[1] == one + 63
-    assert words[2:4].view(np.uint64)[0] == 0x1FFFFFFFF * 64
-    assert words[4] == one and machine.vgpr[10][0, :3].tolist() == [0, one, one]
-    assert words[5] == one + 63 and machine.vgpr[11][0, :3].tolist() == [0, one, one + 1]
 
 
-def test_atomics_and_transposing_loads_need_their_alignment():
-    with pytest.raises(EmulationError, match="not aligned"):
-        run_filled("ds_add_u64 v4, v[2:3]", {4: 4})
-    code = "ds_read_b64_tr_b16 v[10:11], v4 offset:4"
-    with pytest.raises(EmulationError, match="transposing load of 8 bytes is not aligned"):
-        run_filled(code, {4: 8 * LANES}, "gfx950", lds_bytes=1024)
+@st.composite
+def event_lists(draw: st.DrawFn) -> list[tuple]:
+    """Returns barriers and some kinds of access, each of whole words, halves or any bytes."""
+    events = [st.tuples(st.just("barrier"), st.sampled_from([1, 2, 3]))]
+    for kind in sorted(draw(st.sets(st.sampled_from(KINDS), min_size=1))):
+        events.append(accesses(kind, draw(st.sampled_from([1, 2, 4]))))
+    return draw(st.lists(st.one_of(events), max_size=16))
 
 
-def test_backward_permute_reads_the_named_lane():
-    source = RANDOM.integers(0, 200, 64)
-    machine = run(
-        "\tds_bpermute_b32 v10, v1, v2 offset:4",
-        vectors={1: 4 * source, 2: LANES + 100, 10: 7},
-        active=0x0FFFFFFFFFFFFFFF,
-    )
-    lane = (source + 1) % 64
-    expected = np.where(lane < 60, lane + 100, 0)
-    assert (machine.vgpr[10][0] == np.where(LANES < 60, expected, 7)).all()
+@settings(deadline=None, max_examples=400)
+@given(event_lists())
+def test_races_are_those_of_the_definition(events: list[tuple]):
+    """Single lanes of two workgroups of three waves, against all pairs since the last barrier.
 
-
-def test_forward_permute_lets_the_highest_sender_win():
-    machine = run("\tds_permute_b32 v10, v1, v2", vectors={1: 4 * (LANES // 2), 2: LANES, 10: 7})
-    assert (machine.vgpr[10][0] == np.where(LANES < 32, 2 * LANES + 1, 0)).all()
-
-
-@pytest.mark.parametrize(
-    ("pattern", "lane"),
-    [
-        ("swizzle(SWAP,16)", LANES ^ 16),
-        ("swizzle(SWAP,1)", LANES ^ 1),
-        ("swizzle(REVERSE,8)", LANES ^ 7),
-        ("swizzle(BROADCAST,8,3)", LANES // 8 * 8 + 3),
-        ("swizzle(QUAD_PERM,3,0,1,1)", LANES // 4 * 4 + np.array([3, 0, 1, 1] * 16)),
-        ('swizzle(BITMASK_PERM,"01pip")', LANES & 0b100101 ^ 0b00010 | 0b01000),
-        ("0x041f", LANES ^ 1),
-        ("0x80ff", LANES | 3),
-    ],
-)
-def test_swizzle_patterns(pattern: str, lane: np.ndarray):
-    if "01pip" in pattern:
-        # From the high bit: 0, 1, kept, inverted, kept; lanes 32.. read from lanes 32...
-        lane = LANES & 32 | 8 | (LANES & 0b101) | (LANES & 2 ^ 2)
-    machine = run(f"\tds_swizzle_b32 v10, v2 offset:{pattern}", vectors={2: LANES + 100})
-    assert (machine.vgpr[10][0] == lane + 100).all()
-
-
-def test_swizzle_of_an_inactive_lane_gives_zero():
-    machine = run(
-        "\tds_swizzle_b32 v10, v2 offset:swizzle(SWAP,1)",
-        vectors={2: LANES + 100, 10: 7},
-        active=0b0111,
-    )
-    assert machine.vgpr[10][0, :4].tolist() == [101, 100, 0, 7]
-
-
-@settings(deadline=None)
-@given(st.integers(0, 0x7FFF))
-def test_swizzle_by_masks_follows_the_isa(code: int):
-    keep, force, flip = code & 31, code >> 5 & 31, code >> 10
-    for lane, source in enumerate(swizzle_lanes(code).tolist()):
-        assert source == lane // 32 * 32 + (((lane % 32 & keep) | force) ^ flip)
-
-
-def test_unknown_swizzle_patterns_are_refused():
-    with pytest.raises(AssemblyError, match="0xe000"):
-        swizzle_lanes(0xE000)
-    with pytest.raises(EmulationError, match="no model of swizzle mode FFT"):
-        run("\tds_swizzle_b32 v10, v2 offset:swizzle(FFT,3)", vectors={2: 0})
+    A barrier is passed by one workgroup or both, as the bits of its number say.
+    """
+    lds = filled_lds()
+    touched: list[Touch] = []
+    for number, (kind, *rest) in enumerate([*events, ("barrier", 3)]):
+        if kind == "barrier":
+            passed = np.array([bool(rest[0] & 1), bool(rest[0] & 2)])
+            if not passes(lds, passed, touched):
+                return
+            touched = [touch for touch in touched if not passed[touch.wave // 3]]
+            continue
+        # An instruction always has one width.
+        touched.append(Touch(kind, *rest, instruction=10 * rest[-1] + number % 5))
+        perform(lds, touched[-1])

@@ -8,14 +8,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from bankwise.bank_model.bank_map import bank_map
-from bankwise.bank_model.layouts import MachineAccess
-from bankwise.bank_model.targets import target
 from bankwise.report import columns
-from bankwise.report.bank_map_text import map_text
 from bankwise.report.columns import Column, Unit
 from bankwise.report.contents import (
     AccessRow,
@@ -155,25 +150,6 @@ def test_numbers_select(contents: Contents) -> None:
         number_report(reports, [], frozenset(), frozenset({9}))
     with pytest.raises(SelectionError, match="have none of these accesses"):
         number_report(reports, [], frozenset({1}), frozenset({3}))
-
-
-def test_a_map_in_text_shows_sharing_and_conflicts() -> None:
-    read = target("gfx942").instruction_named("ds_read_b32")
-    lanes = np.arange(64)
-    # Lanes 0 and 1 share word 0; lane 2 wants word 32, on the same bank.
-    words = np.where(lanes < 2, 0, np.where(lanes == 2, 32, lanes))
-    found = bank_map(MachineAccess(read, (words * 4)[None], None), 0, 0)
-    lines = map_text(found).plain.splitlines()
-    assert lines[1].split()[:5] == ["1", "0+", ".", ".", "3"]
-    assert lines[2].split()[:3] == ["2", "2", "."]
-    assert lines[3].split()[:4] == ["=", "2!", "0", "0"]
-
-
-def test_wide_maps_are_cut_into_lines_of_32_banks() -> None:
-    read = target("gfx950").instruction_named("ds_read_b128")
-    found = bank_map(MachineAccess(read, (np.arange(64) * 16)[None], None), 0, 0)
-    lines = map_text(found).plain.splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("bank")] == ["0", "32"]
 
 
 def test_a_new_column_is_one_entry_and_in_every_format(

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a bank map stands for, in words."""
+"""Bank maps as text, and in words what a map stands for."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
 from bankwise.bank_model.map_folding import fold_maps
 from bankwise.bank_model.targets import target
-from bankwise.report.bank_map_text import folding_caption
+from bankwise.report.bank_map_text import folding_caption, map_text
 
 READ = target("gfx942").instruction_named("ds_read_b32")
 LANES = np.arange(64)
@@ -67,3 +68,20 @@ def test_issues_are_called_by_their_name() -> None:
     folded = fold_maps([MachineAccess(READ, np.stack([COLUMN] * 3), None)])
     assert folded is not None
     assert folding_caption(folded, "issue") == "the same for issues 1-2 and phase 2"
+
+
+def test_a_map_in_text_shows_sharing_and_conflicts() -> None:
+    # Lanes 0 and 1 share word 0; lane 2 wants word 32, on the same bank.
+    words = np.where(LANES < 2, 0, np.where(LANES == 2, 32, LANES))
+    found = bank_map(MachineAccess(READ, (words * 4)[None], None), 0, 0)
+    lines = map_text(found).plain.splitlines()
+    assert lines[1].split()[:5] == ["1", "0+", ".", ".", "3"]
+    assert lines[2].split()[:3] == ["2", "2", "."]
+    assert lines[3].split()[:4] == ["=", "2!", "0", "0"]
+
+
+def test_wide_maps_are_cut_into_lines_of_32_banks() -> None:
+    read = target("gfx950").instruction_named("ds_read_b128")
+    found = bank_map(MachineAccess(read, (np.arange(64) * 16)[None], None), 0, 0)
+    lines = map_text(found).plain.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("bank")] == ["0", "32"]
