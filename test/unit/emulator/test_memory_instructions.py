@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ class Buffers:
     def run(
         self,
         code: str,
-        vectors: dict[int, npt.ArrayLike] | None = None,
+        vectors: Mapping[int, npt.ArrayLike] | None = None,
         size: int = 1024,
         buffer: int = 0,
-        scalars: dict[int, npt.ArrayLike] | None = None,
+        scalars: Mapping[int, npt.ArrayLike] | None = None,
         **options: Any,
     ) -> Machine:
         """Runs code with the descriptor of `size` bytes of a buffer in s[4:7].
