@@ -15,7 +15,7 @@ import bankwise
 
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-OUTSIDE = {".venv", "build", "out", "test"}
+OUTSIDE = {".venv", "bench", "build", "out", "test"}
 
 
 def test_every_package_is_listed() -> None:
@@ -33,6 +33,7 @@ def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
     command += ["egg_info", "--egg-base", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert [each.name for each in (tmp_path / "bankwise").glob("*.py")] == ["__init__.py"]
+    assert not (tmp_path / "bankwise" / "bench").exists()
     # The version stands in one place, and is read without importing what is built.
     (metadata,) = tmp_path.glob("*.egg-info/PKG-INFO")
     assert f"\nVersion: {bankwise.__version__}\n" in metadata.read_text()
