@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..reference_attention import softmax
 from .program import (
     EMULATED_CHIPS,
     TOLERANCE,
@@ -121,9 +122,7 @@ class Attention:
         elif mask is not None:
             ones = np.ones_like(scores)
             scores = scores + sum_of_products(scored, (mask, self.mask), (ones, scored))
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights /= weights.sum(axis=-1, keepdims=True)
-        return sum_of_products(self.output, (weights, scored), (v, self.value))
+        return sum_of_products(self.output, (softmax(scores), scored), (v, self.value))
 
 
 def _causal_mask(dtype: str, rows: int, columns: int) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..reference_attention import attention, softmax
 from .matmuls import gelu
 from .program import TOLERANCE, Array, Input, Program, Reference, file_source, integers, normal
-from .reductions import layernorm, softmax
+from .reductions import layernorm
 
 
 def _model(name: str, inputs: Sequence[Input], reference: Reference, precision: str) -> Program:
@@ -46,8 +47,7 @@ def onnx_transformer_block(x: Array, *weights: Array) -> Array:
 
     n = layernorm(x) * 1.5 + 0.125
     q, k, v = (heads(n @ w) for w in (wq, wk, wv))
-    p = softmax(q @ k.swapaxes(2, 3) / np.sqrt(32))
-    y = x + (p @ v).transpose(0, 2, 1, 3).reshape(1, 32, 64) @ wo
+    y = x + attention(q, k, v, 32**-0.5).transpose(0, 2, 1, 3).reshape(1, 32, 64) @ wo
     return y + gelu((layernorm(y) * 1.5 + 0.125) @ w1) @ w2
 
 
@@ -100,7 +100,7 @@ def stablehlo_mlp(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
 def stablehlo_attention_block(q: Array, k: Array, v: Array) -> Array:
     """Returns what `stablehlo_attention_block.mlir` computes."""
     q, k, v = (each.transpose(0, 2, 1, 3) for each in (q, k, v))
-    return softmax(q @ k.swapaxes(2, 3) / np.sqrt(32)) @ v
+    return attention(q, k, v, 32**-0.5)
 
 
 def stablehlo_layernorm_mlp(x: Array, gain: Array, w: Array) -> Array:

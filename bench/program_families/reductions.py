@@ -10,13 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..reference_attention import softmax
 from .program import TOLERANCE, Array, Input, Program, Reference, file_source, integers, normal
-
-
-def softmax(x: Array) -> Array:
-    """Returns exp(x) over its sum along the last axis."""
-    weights = np.exp(x - x.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def layernorm(x: Array, epsilon: float = 1e-5) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bankwise.bench.reference_attention import attention
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.sweep.kernels import Attention, Matmul, random_operands
 
@@ -29,11 +30,5 @@ def exact_result(kernel: Kernel) -> Array:
     inputs = [each.astype(np.float64) for each in inputs_of(kernel)]
     if isinstance(kernel, Matmul):
         return inputs[0] @ inputs[1]
-    return attention(*inputs)
-
-
-def attention(query: Array, key: Array, value: Array) -> Array:
-    """Returns softmax(query @ key.T / sqrt(head_dim)) @ value, batch by batch."""
-    scores = query @ key.swapaxes(-2, -1) * query.shape[-1] ** -0.5
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights @ value / weights.sum(axis=-1, keepdims=True)
+    query, key, value = inputs
+    return attention(query, key, value, kernel.head_dim**-0.5)

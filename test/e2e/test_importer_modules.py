@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bankwise.bench.reference_attention import attention, softmax
 from bankwise.runtime.emulated_run import run_emulated
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
@@ -19,11 +20,6 @@ RANDOM = np.random.default_rng(7)
 
 def uniform(*shape: int) -> Array:
     return RANDOM.uniform(-1, 1, shape).astype(np.float32)
-
-
-def softmax(values: Array) -> Array:
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 WEIGHTS = uniform(32, 16)
@@ -168,7 +164,7 @@ def block(ids: Array, table: Array, wqkv: Array, wo: Array, w1: Array, w2: Array
     centred = embedded - embedded.mean(axis=-1, keepdims=True)
     scaled = centred / np.sqrt(embedded.var(axis=-1, keepdims=True) + 1e-5) * gain + bias
     query, key, value = np.split(scaled @ wqkv, 3, axis=-1)
-    mixed = softmax(query @ key.swapaxes(1, 2) * 0.25) @ value @ wo + embedded
+    mixed = attention(query, key, value, 0.25) @ wo + embedded
     hidden = mixed @ w1
     gelu = 0.5 * hidden * (1 + np.tanh(np.sqrt(2 / np.pi) * (hidden + 0.044715 * hidden**3)))
     return gelu @ w2 + mixed

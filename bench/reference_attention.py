@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an attention is, in float64: the reference of all benchmarks. It needs NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+
+def softmax(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns exp(x) over its sum along the last axis; NaN where that is all minus infinity."""
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(x - x.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def attention(q: F64, k: F64, v: F64, scale: float, mask: F64 | None = None) -> F64:
+    """Returns softmax(q k^T scale + mask) v.
+
+    Args:
+        q: [..., rows, head_dim].
+        k, v: [..., keys, head_dim].
+        mask: [..., rows, keys]. A row whose keys it all hides, by minus infinity, becomes NaN.
+    """
+    scores = q @ k.swapaxes(-1, -2) * scale
+    return softmax(scores if mask is None else scores + mask) @ v
+
+
+def attention_rows(
+    operands: Sequence[npt.NDArray[Any]], part: npt.NDArray[np.bool_], scale: float
+) -> F64:
+    """Returns the elements of an attention that `part` marks, in float64.
+
+    Args:
+        operands: q, k and v [batch, seq, head_dim].
+        part: [batch, seq, head_dim]; only its rows are computed.
+    """
+    found: list[F64] = []
+    for batch in np.flatnonzero(part.any(axis=(1, 2))):
+        q, k, v = (each[batch].astype(np.float64) for each in operands)
+        rows = np.flatnonzero(part[batch].any(axis=1))
+        found.append(attention(q[rows], k, v, scale)[part[batch][rows]])
+    return np.concatenate(found)
