@@ -14,12 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from joblib import Parallel, delayed
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.atomic_file import write_output
@@ -27,10 +24,11 @@ from ..iree_plugin.compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel, swept_attentions
-from ..sweep.progress import tracked
+from ..sweep.kernels import AnyKernel
+from ..sweep.rows_file import Rows
 from . import hand_written, matmul_table
-from .runs import bench_parser
+from .benchmark import Benchmark, BenchRow, bench_parser
+from .runs import assembly_in, attention_cases
 
 MITIGATIONS = ("stock", "auto")
 
@@ -50,53 +48,46 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Digests:
-    """What a case compiles to: equal digests are equal texts.
+class Row(BenchRow):
+    """What a case compiles to in one mode: equal digests are equal texts.
 
     The locations of decisions, which name temporary files, are left out.
     """
 
-    assembly: str
-    decisions: str
+    assembly: str = ""
+    decisions: str = ""
+
+    def measured(self, case: tuple[Case, str, str]) -> Row:
+        """Compiles a case.
+
+        Raises:
+            CompileError: it does not compile.
+            RuntimeError: the compile writes no assembly.
+        """
+        module, target, mode = case
+        log = DecisionLog()
+        with temporary_directory("bankwise-digests-") as directory:
+            flags = [*target_flags(target), f"--iree-hal-dump-executable-files-to={directory}"]
+            compile_module(module.source, flags, mode, decisions=log)
+            files = assembly_in(directory)
+        if not files:
+            raise RuntimeError("no assembly was written")
+        texts = (json.dumps(asdict(each) | {"location": ""}, default=str).encode() for each in log)
+        return replace(self, assembly=_digest(files.values()), decisions=_digest(texts))
 
 
 def cases(every: int) -> list[Case]:
     """Returns every `every`-th of all cases."""
-    attentions = [
-        Case.of(attention, "gfx942")
-        for dtype in ("f16", "f32")
-        for attention in swept_attentions(dtype)
-    ]
-    products = [Case.of(*case) for case in matmul_table.cases(EMULATED_CHIPS)[::3]]
-    cuda = [
-        Case.of(attention, "sm_80")
-        for dtype in ("f16", "f32")
-        for attention in swept_attentions(dtype)[::11]
+    kernels = [
+        *attention_cases({"gfx942": ("f16", "f32")}),
+        *matmul_table.cases(EMULATED_CHIPS)[::3],
+        *attention_cases({"sm_80": ("f16", "f32")}, every=11),
     ]
     examples = [
         Case(example.path, example.arch, (hand_written.EXAMPLES_DIR / example.path).read_text())
         for example in hand_written.EXAMPLES
     ]
-    return [*attentions, *products, *cuda, *examples][::every]
-
-
-def digests(case: Case, mitigation: str) -> dict[str, str]:
-    """Compiles a case; returns its `Digests` as JSON has them."""
-    log = DecisionLog()
-    with temporary_directory("bankwise-digests-") as directory:
-        flags = [
-            *target_flags(case.target),
-            f"--iree-hal-dump-executable-files-to={directory}",
-        ]
-        compile_module(case.source, flags, mitigation, decisions=log)
-        files = sorted([*directory.glob("*.rocmasm"), *directory.glob("*.ptx")])
-        if not files:
-            raise RuntimeError(f"{case.name} for {case.target}: no assembly was written")
-        assembly = _digest(file.read_bytes() for file in files)
-    decisions = _digest(
-        json.dumps(asdict(each) | {"location": ""}, default=str).encode() for each in log
-    )
-    return asdict(Digests(assembly, decisions))
+    return [*(Case.of(*each) for each in kernels), *examples][::every]
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -106,20 +97,20 @@ def _digest(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
-def measure(chosen: Sequence[Case], jobs: int) -> dict[str, dict[str, str]]:
-    """Returns the digests by target, kernel and mitigation."""
-    keys = [(case, mitigation) for case in chosen for mitigation in MITIGATIONS]
-    tasks = (delayed(digests)(*key) for key in keys)
-    found: Any = Parallel(jobs, return_as="generator")(tasks)
-    measured = tracked(found, "assembly", len(keys), "compiles")
-    return {
-        f"{case.target} {case.name} {mitigation}": each
-        for (case, mitigation), each in zip(keys, measured, strict=True)
-    }
+BENCHMARK = Benchmark(
+    "assembly",
+    Row,
+    lambda arguments: [
+        (case, case.target, mode) for case in cases(arguments.every) for mode in MITIGATIONS
+    ],
+    lambda rows: (
+        f"{len(rows)} compiles of {len({(row.kernel, row.target) for row in rows})} kernels"
+    ),
+)
 
 
 def differences(
-    one: dict[str, dict[str, str]], other: dict[str, dict[str, str]]
+    one: Mapping[str, Mapping[str, str]], other: Mapping[str, Mapping[str, str]]
 ) -> dict[str, list[str]]:
     """Returns the kernels of both that differ, by what differs."""
     return {
@@ -135,11 +126,19 @@ def main() -> int:
     parser.add_argument("--against", type=Path, metavar="OTHER.json", help="an earlier version's")
     arguments = parser.parse_args()
     earlier = json.loads(arguments.against.read_text()) if arguments.against else {}
-    found = measure(cases(arguments.every), arguments.jobs)
+    rows, _ = BENCHMARK.fill(Rows(), BENCHMARK.cases(arguments), arguments.jobs)
+    found = {
+        f"{row.target} {row.kernel} {row.mode}": {
+            "assembly": row.assembly,
+            "decisions": row.decisions,
+        }
+        for row in rows
+        if not row.failed
+    }
     write_output(str(arguments.output), json.dumps(found, indent=1).encode())
-    print(f"{len(found)} compiles of {len(found) // len(MITIGATIONS)} kernels")
+    failed = BENCHMARK.report(rows)
     if not arguments.against:
-        return 0
+        return int(failed)
     different = differences(found, earlier)
     for what, keys in different.items():
         for key in keys:
@@ -147,7 +146,7 @@ def main() -> int:
     shared = sum(key in earlier for key in found)
     counts = ", ".join(f"{len(keys)} in {what}" for what, keys in different.items())
     print(f"{shared} compared: {counts} differ")
-    return 1 if any(different.values()) else 0
+    return int(failed or any(different.values()))
 
 
 if __name__ == "__main__":

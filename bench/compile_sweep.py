@@ -3,24 +3,21 @@
 
 python -m bankwise.bench.compile_sweep [--every N] [--jobs N] [-o rows.jsonl]
 
-Finished rows are appended to the output at once; a sweep that was interrupted goes on from them.
+A row fails where a compile does, or where a kernel takes more LDS than stock. Finished rows are
+appended to the output at once; a sweep that was interrupted goes on from them. Rows of other
+sources of the passes do not count.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from ..sweep.engine import Workers
-from ..sweep.kernels import Attention, swept_attentions
-from ..sweep.rows_file import RowsFile
-from .kept_rows import INTERRUPTED, RESULTS, CompiledRow, fill_rows
-from .runs import bench_parser, compile_kernel
+from ..sweep.kernels import Attention
+from .benchmark import RESULTS, Benchmark, BenchRow, table, total
+from .runs import attention_cases, compile_kernel
 
 DTYPES = {
     "gfx942": ("f16", "bf16", "f32"),
@@ -30,12 +27,10 @@ DTYPES = {
 
 
 @dataclass(frozen=True)
-class Row(CompiledRow):
+class Row(BenchRow):
     """One kernel on one target. Conflict cycles are the model's, for one workgroup."""
 
-    kernel: str
-    dtype: str
-    target: str
+    dtype: str = ""
     stock_lds_bytes: int = 0
     lds_bytes: int = 0
     stock_lds_instructions: int = 0
@@ -48,97 +43,81 @@ class Row(CompiledRow):
     unmitigated: int = 0
     split: bool = False
     """Whether accesses are split to avoid conflicts, as a decision says."""
-    error: str = ""
 
+    @classmethod
+    def of_case(cls, case: tuple[Attention, str]) -> Row:
+        """Returns the row of a case that has not been compiled."""
+        return cls(case[0].name, case[1], dtype=case[0].dtype)
 
-def cases(every: int) -> list[tuple[Attention, str]]:
-    """Returns every `every`-th shape, for all targets and their types."""
-    return [
-        (attention, target)
-        for target, dtypes in DTYPES.items()
-        for dtype in dtypes
-        for attention in swept_attentions(dtype)[::every]
-    ]
-
-
-def empty_row(case: tuple[Attention, str]) -> Row:
-    """Returns the row of a case that has not been compiled."""
-    kernel, target = case
-    return Row(kernel.name, kernel.dtype, target)
-
-
-def measure(case: tuple[Attention, str]) -> Row:
-    """Compiles one case both ways."""
-    row = empty_row(case)
-    try:
+    def measured(self, case: tuple[Attention, str]) -> Row:
+        """Compiles one case both ways."""
         stock, ours = (compile_kernel(*case, mitigation) for mitigation in (None, "auto"))
-    except RuntimeError as error:
-        return replace(row, error=str(error))
-    decided = [d for d in ours.decisions if d["stands"]]
-    totals = [
-        (sum(getattr(s, f"{kind}_instructions") for s in compiled.summaries.values()))
-        for kind in ("lds", "valu")
-        for compiled in (stock, ours)
-    ]
-    return replace(
-        row,
-        stock_lds_bytes=stock.lds_bytes,
-        lds_bytes=ours.lds_bytes,
-        stock_lds_instructions=totals[0],
-        lds_instructions=totals[1],
-        stock_valu_instructions=totals[2],
-        valu_instructions=totals[3],
-        plain_conflicts=sum(d["conflict_cycles_before"] or 0 for d in decided),
-        conflicts=sum(d["conflict_cycles_after"] or 0 for d in decided),
-        actions=dict(Counter(d["action"] for d in decided)),
-        unmitigated=sum(
-            d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0 for d in decided
-        ),
-        split=any("split to avoid conflicts" in d["reason"] for d in decided),
-    )
-
-
-def summary(rows: list[Row]) -> Table:
-    """Returns one line per target and type."""
-    table = Table(
-        "target", "type", "kernels", "failed", "LDS above stock", "conflicts plain -> auto",
-        "conflicting, unmitigated", "LDS instr. above stock", "VALU auto/stock",
-    )  # fmt: skip
-    for target, dtype in sorted({(r.target, r.dtype) for r in rows}):
-        group = [r for r in rows if (r.target, r.dtype) == (target, dtype)]
-        stock_valu = sum(r.stock_valu_instructions for r in group)
-        valu = sum(r.valu_instructions for r in group)
-        table.add_row(
-            target,
-            dtype,
-            str(len(group)),
-            str(sum(bool(r.error) for r in group)),
-            str(sum(r.lds_bytes > r.stock_lds_bytes for r in group)),
-            f"{sum(r.plain_conflicts for r in group):,} -> {sum(r.conflicts for r in group):,}",
-            str(sum(r.unmitigated for r in group)),
-            str(sum(r.lds_instructions > r.stock_lds_instructions for r in group)),
-            f"{valu / stock_valu:.3f}" if stock_valu else "-",
+        decided = [d for d in ours.decisions if d["stands"]]
+        return replace(
+            self,
+            stock_lds_bytes=stock.lds_bytes,
+            lds_bytes=ours.lds_bytes,
+            stock_lds_instructions=stock.instructions("lds"),
+            lds_instructions=ours.instructions("lds"),
+            stock_valu_instructions=stock.instructions("valu"),
+            valu_instructions=ours.instructions("valu"),
+            plain_conflicts=sum(d["conflict_cycles_before"] or 0 for d in decided),
+            conflicts=sum(d["conflict_cycles_after"] or 0 for d in decided),
+            actions=dict(Counter(d["action"] for d in decided)),
+            unmitigated=sum(
+                d["action"] == "keep" and (d["conflict_cycles_before"] or 0) > 0 for d in decided
+            ),
+            split=any("split to avoid conflicts" in d["reason"] for d in decided),
         )
-    return table
+
+    @property
+    def has_more_lds(self) -> bool:
+        """Returns whether the kernel takes more LDS bytes than stock's."""
+        return self.lds_bytes > self.stock_lds_bytes
+
+    @property
+    def has_more_instructions(self) -> bool:
+        """Returns whether the kernel has more LDS instructions than stock's."""
+        return self.lds_instructions > self.stock_lds_instructions
+
+    @property
+    def faults(self) -> list[str]:
+        """Returns why the row fails; empty if it does not."""
+        return super().faults + ["more LDS than stock"] * self.has_more_lds
 
 
-def main() -> int:
-    """Sweeps; exits with 1 when a kernel fails or takes more LDS than stock."""
-    parser = bench_parser(__doc__, "compiles", every="attention shape")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "compile_sweep.jsonl")
-    arguments = parser.parse_args()
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+def summary(rows: Sequence[Row]) -> str:
+    """Returns a table with one line per target and type."""
+
+    def conflicts(group: list[Row]) -> str:
+        return f"{total('plain_conflicts')(group):,} -> {total('conflicts')(group):,}"
+
+    def valu(group: list[Row]) -> str:
+        stock = total("stock_valu_instructions")(group)
+        return f"{total('valu_instructions')(group) / stock:.3f}" if stock else "-"
+
+    columns = {
+        "kernels": len,
+        "failed": total("failed"),
+        "LDS above stock": total("has_more_lds"),
+        "conflicts plain -> auto": conflicts,
+        "conflicting, unmitigated": total("unmitigated"),
+        "LDS instr. above stock": total("has_more_instructions"),
+        "VALU auto/stock": valu,
+    }
+    return table(rows, ("target", "dtype"), columns)
+
+
+BENCHMARK = Benchmark(
+    "compile sweep",
+    Row,
+    lambda arguments: attention_cases(DTYPES, arguments.every),
+    summary,
+    every="attention shape",
+    output=RESULTS / "compile_sweep.jsonl",
     # Each compile is a process of its own already.
-    workers = Workers(arguments.jobs, "threading")
-    with RowsFile(arguments.output, Row) as file:
-        chosen = cases(arguments.every)
-        rows, stopped = fill_rows(file, chosen, empty_row, measure, "compile sweep", workers)
-    Console(width=160).print(summary(rows))
-    bad = [r for r in rows if r.error or r.lds_bytes > r.stock_lds_bytes]
-    for row in bad:
-        print(f"{row.kernel} for {row.target}: {row.error or 'more LDS than stock'}")
-    return INTERRUPTED if stopped else int(bool(bad))
-
+    backend="threading",
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main(__doc__))

@@ -17,11 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Kernel, Matmul
+from ..sweep.tables import markdown_lines
 from .runs import BIN
 
 CASES: tuple[tuple[Kernel, str], ...] = (
@@ -49,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=7, help="runs of each tool")
     arguments = parser.parse_args()
-    table = Table("kernel", "target", "iree-compile s", "bankwise s", "time", "memory")
+    lines = [["kernel", "target", "iree-compile s", "bankwise s", "time", "memory"]]
     for kernel, target in CASES:
         with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as directory:
             source = Path(directory) / "kernel.mlir"
@@ -65,15 +63,9 @@ def main() -> int:
         stock, ours = (statistics.median(pair[i][0] for pair in pairs) for i in (0, 1))
         ratio = statistics.median(pair[1][0] / pair[0][0] for pair in pairs)
         memory = [statistics.median(pair[i][1] for pair in pairs) for i in (0, 1)]
-        table.add_row(
-            kernel.name,
-            target,
-            f"{stock:.2f}",
-            f"{ours:.2f}",
-            f"{ratio:.2f}x",
-            f"{memory[1] / memory[0]:.2f}x",
-        )
-    Console(width=120).print(table)
+        ratios = (f"{ratio:.2f}x", f"{memory[1] / memory[0]:.2f}x")
+        lines.append([kernel.name, target, f"{stock:.2f}", f"{ours:.2f}", *ratios])
+    print(markdown_lines(lines, text_columns=2))
     return 0
 
 

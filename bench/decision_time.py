@@ -17,15 +17,14 @@ import multiprocessing
 import statistics
 import sys
 import time
+from argparse import Namespace
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from iree.compiler import ir
-from rich.console import Console
-from rich.table import Table
 
 from ..iree_plugin.compile import compile as compile_module
 from ..iree_plugin.compile_settings import Mode
@@ -34,9 +33,10 @@ from ..iree_plugin.mitigation import mitigation_edits
 from ..passes.base import FunctionPass, PassContext
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Matmul
-from ..sweep.progress import tracked
+from ..sweep.rows_file import Rows
+from ..sweep.tables import markdown_lines
 from .assembly_digests import Case, cases
-from .runs import bench_parser
+from .benchmark import Benchmark, BenchRow, bench_parser, count
 
 KERNELS = (
     Case.of(Attention(1, 1024, 128, "f16"), "gfx942"),
@@ -100,59 +100,67 @@ def times_of(case: Case) -> Times:
     return dict(times)
 
 
-def medians(runs: Sequence[Times]) -> Times:
-    """Returns the median time of each pass and function over runs of the same case."""
-    return {
-        name: [statistics.median(each) for each in zip(*(run[name] for run in runs), strict=True)]
-        for name in runs[0]
-    }
+@dataclass(frozen=True)
+class Row(BenchRow):
+    """The times of one compile; the mode is the number of the run."""
+
+    times: Times = field(default_factory=dict)
+
+    def measured(self, case: tuple[Case, str, str]) -> Row:
+        """Compiles a case in a process of its own."""
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            return replace(self, times=pool.submit(times_of, case[0]).result())
 
 
-def summary(found: Mapping[Case, Times]) -> Table:
-    """Returns figures per pass."""
-    table = Table("pass", "functions", "median ms", "95 % ms", "worst ms", "of")
-    for name, times in by_pass(found).items():
-        worst = max(times, key=lambda case: max(times[case]))
+def by_pass(rows: Sequence[Row]) -> dict[str, dict[tuple[str, str], list[float]]]:
+    """Returns the medians over runs by pass and kernel, for functions that the pass works on."""
+    runs: dict[tuple[str, str], list[Times]] = defaultdict(list)
+    for row in rows:
+        runs[row.kernel, row.target].append(row.times)
+    passes: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(dict)
+    for kernel, times in runs.items():
+        for name in times[0]:
+            each_function = zip(*(run[name] for run in times), strict=True)
+            medians = map(statistics.median, each_function)
+            if working := [time for time in medians if time > _NO_WORK_MS]:
+                passes[name][kernel] = working
+    return dict(sorted(passes.items()))
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Returns a table with a line per pass."""
+    lines = [["pass", "of", "functions", "median ms", "95 % ms", "worst ms"]]
+    for name, times in by_pass([row for row in rows if not row.failed]).items():
+        worst = max(times, key=lambda kernel: max(times[kernel]))
         flat = [each for one in times.values() for each in one]
         figures = (np.median(flat), np.percentile(flat, 95), max(flat))
-        shown = f"{worst.name}, {worst.target}"
-        table.add_row(name, str(len(flat)), *(f"{each:.1f}" for each in figures), shown)
-    return table
+        numbers = [str(len(flat)), *(f"{each:.1f}" for each in figures)]
+        lines.append([name, ", ".join(worst), *numbers])
+    return markdown_lines(lines, text_columns=2)
 
 
-def by_pass(found: Mapping[Case, Times]) -> dict[str, dict[Case, list[float]]]:
-    """Returns the times of each pass by case, without those where the pass had no work."""
-    passes: dict[str, dict[Case, list[float]]] = defaultdict(dict)
-    for case, times in found.items():
-        for name, each in times.items():
-            working = [time for time in each if time > _NO_WORK_MS]
-            if working:
-                passes[name][case] = working
-    return dict(sorted(passes.items()))
+def _cases(arguments: Namespace) -> list[tuple[Case, str, str]]:
+    chosen = [*KERNELS, *(cases(arguments.every) if arguments.every else ())]
+    return [(case, case.target, f"run {n}") for case in chosen for n in range(arguments.runs)]
+
+
+# A compile is a process of its own already.
+BENCHMARK = Benchmark("compiling", Row, _cases, summary, backend="threading")
 
 
 def main() -> int:
     """Measures all cases; exits with 1 where a pass takes longer than the project promises."""
     parser = bench_parser(__doc__, "compiles", jobs=1)
-    parser.add_argument("--every", type=int, help="take every Nth kernel of assembly_digests too")
-    parser.add_argument("--runs", type=int, default=3, help="compiles of each kernel")
+    parser.add_argument("--every", type=count, help="take every Nth kernel of assembly_digests too")
+    parser.add_argument("--runs", type=count, default=3, help="compiles of each kernel")
     arguments = parser.parse_args()
-    chosen = [*KERNELS, *(cases(arguments.every) if arguments.every else ())]
-    repeated = [case for case in chosen for _ in range(arguments.runs)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.jobs, context, max_tasks_per_child=1) as pool:
-        timed = tracked(pool.map(times_of, repeated), "compiling", len(repeated), "compiles")
-        runs: dict[Case, list[Times]] = defaultdict(list)
-        for case, times in zip(repeated, timed, strict=True):
-            runs[case].append(times)
-    found = {case: medians(times) for case, times in runs.items()}
-    Console(width=120).print(summary(found))
-    slow = [
-        name
-        for name, times in by_pass(found).items()
-        if np.median([each for one in times.values() for each in one]) > MEDIAN_MS
-    ]
-    return int(bool(slow))
+    rows, _ = BENCHMARK.fill(Rows(), _cases(arguments), arguments.jobs)
+    failed = BENCHMARK.report(rows)
+    medians = (
+        np.median([each for one in times.values() for each in one])
+        for times in by_pass([row for row in rows if not row.failed]).values()
+    )
+    return int(failed or any(median > MEDIAN_MS for median in medians))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of the tables that compare mitigations on the emulated chips.
+"""Rows of the tables that compare mitigations on the emulated chips, and their parts in Markdown.
 
-A row holds what one kernel or program counts in each mode, and says why it fails. This
-file also has what all such tables share: the file that keeps finished rows, and their parts in
-Markdown.
+A row holds what one kernel or program counts in each mode, and says why it fails.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
-
-from rich.console import Console
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, TypeVar
 
 from ..emulator.counters import Counted
-from ..iree_plugin.atomic_file import write_output
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_run import EmulatedRun
-from ..sweep.engine import Workers
-from ..sweep.rows import installed_versions
-from ..sweep.rows_file import Rows
 from ..sweep.tables import markdown_lines
+from .benchmark import BenchRow
 from .emulated_runs import MITIGATIONS, MitigationRuns, is_ours
-from .kept_rows import INTERRUPTED, fill_rows
 
 _LDS_BYTES = "LDS bytes"
 _COLUMNS = (
@@ -104,15 +95,13 @@ def reasons_of(log: DecisionLog, mode: str) -> tuple[Reason, ...]:
 
 
 @dataclass(frozen=True)
-class EmulatedRow:
+class EmulatedRow(BenchRow):
     """One kernel on one chip.
 
     Attributes:
         source: a digest of the module.
-        code: a digest of the code that compiles and emulates.
         tolerance: the largest error of a right result.
         figures: the figures of each mode that did not fail.
-        errors: the error of each mode that failed.
         equal: whether outputs are bitwise equal in all modes that keep the bits.
         error: the largest error of all outputs, against NumPy.
         reasons: the reasons of each mode of ours, one for each allocation.
@@ -121,13 +110,9 @@ class EmulatedRow:
     modes: ClassVar[tuple[str, ...]] = MITIGATIONS
     """What rows of this type compare, in the order of their columns."""
 
-    kernel: str
-    chip: str
-    source: str
-    code: str
-    tolerance: float
+    source: str = ""
+    tolerance: float = 0.0
     figures: dict[str, Figures] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
     equal: bool = False
     error: float = math.inf
     reasons: tuple[Reason, ...] = ()
@@ -135,7 +120,7 @@ class EmulatedRow:
     @property
     def key(self) -> tuple[str, ...]:
         """Returns a key that rows of the same measurement share."""
-        return self.kernel, self.chip, self.source, self.code
+        return *super().key, self.source
 
     @property
     def failed(self) -> bool:
@@ -162,13 +147,6 @@ class EmulatedRow:
                 for reason in reasons_of(log, mode)
             ),
         )
-
-    @classmethod
-    def of_document(cls, document: dict[str, Any]) -> Self:
-        """Returns the row that `asdict` made JSON of."""
-        figures = {name: Figures(**each) for name, each in document["figures"].items()}
-        reasons = tuple(Reason(**each) for each in document["reasons"])
-        return cls(**{**document, "figures": figures, "reasons": reasons})
 
     @property
     def ours(self) -> list[str]:
@@ -206,7 +184,7 @@ class EmulatedRow:
     @property
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
-        found = [f"{m} fails: {first_line(text)}" for m, text in self.errors.items()]
+        found = super().faults
         if len(self.figures) > 1 and not self.equal:
             found.append("outputs differ")
         if self.figures and not self.error <= self.tolerance:
@@ -221,70 +199,12 @@ class EmulatedRow:
         return found
 
 
+def digest(*texts: str) -> str:
+    """Returns a digest of a module's text, and of what else decides how it is compiled."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
 RowT = TypeVar("RowT", bound=EmulatedRow)
-CaseT = TypeVar("CaseT")
-
-
-class KeptRows(Rows[RowT]):
-    """Finished rows in a JSON document that is replaced whenever one is added."""
-
-    def __init__(self, path: Path, code: str, row_type: type[RowT]) -> None:
-        """Reads the rows of the same `code`; the next row that is added drops the others."""
-        super().__init__()
-        self._path = path
-        documents = json.loads(path.read_text())["rows"] if path.exists() else []
-        rows = map(row_type.of_document, documents)
-        self._rows = {row.key: row for row in rows if row.code == code}
-
-    def append(self, row: RowT) -> None:
-        """Keeps a row.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        super().append(row)
-        lines = ",\n".join(f"  {json.dumps(asdict(each))}" for each in self.rows())
-        write_output(str(self._path), f'{{"version": 1, "rows": [\n{lines}\n]}}\n'.encode())
-
-
-def make_table(
-    stem: Path,
-    row_type: type[RowT],
-    cases: Sequence[CaseT],
-    empty_row: Callable[[CaseT], RowT],
-    measure: Callable[[CaseT], RowT],
-    jobs: int,
-    title: str,
-    summary: Callable[[Sequence[RowT]], str],
-    texts: Mapping[str, Callable[[Sequence[RowT]], str]],
-) -> int:
-    """Measures what is open of a table, and writes it; returns the command's exit code.
-
-    Args:
-        stem: the path of the table's files without their suffix. Finished rows are in `.json`.
-        title: stands before the progress bar.
-        summary: makes the line that is printed at the end.
-        texts: makes the contents of the other files, by suffix.
-    """
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    kept = KeptRows(stem.with_suffix(".json"), installed_versions().code, row_type)
-
-    def print_faults(row: RowT, console: Console) -> None:
-        for fault in row.faults:
-            console.print(f"{row.chip} {row.kernel}: {fault}", markup=False, soft_wrap=True)
-
-    workers = Workers(jobs)
-    rows, stopped = fill_rows(kept, cases, empty_row, measure, title, workers, print_faults)
-    for suffix, text in texts.items():
-        write_output(str(stem.with_suffix(f".{suffix}")), text(rows).encode())
-    print(summary(rows))
-    return INTERRUPTED if stopped else int(any(row.faults for row in rows))
-
-
-def first_line(text: str) -> str:
-    """Returns the first line of an error's text, which fits into a table."""
-    return text.strip().split("\n", 1)[0]
-
 
 _FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _COLUMNS), "error")
 
@@ -292,9 +212,9 @@ _FIGURES_HEAD = ("kernel", "result", "workgroups run", *(title for title, _ in _
 def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> list[str]:
     """Returns a heading and a table of figures for each chip, perhaps with the rows' tolerances."""
     parts: list[str] = []
-    for chip in dict.fromkeys(row.chip for row in rows):
+    for chip in dict.fromkeys(row.target for row in rows):
         lines = [[*_FIGURES_HEAD, "tolerance"]]
-        lines += [[*_figures(row), f"{row.tolerance:.1e}"] for row in rows if row.chip == chip]
+        lines += [[*_figures(row), f"{row.tolerance:.1e}"] for row in rows if row.target == chip]
         shown = lines if tolerances else [line[:-1] for line in lines]
         parts += [f"## {chip}", markdown_lines(shown, text_columns=2)]
     return parts
@@ -302,7 +222,7 @@ def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> lis
 
 def notes(title: str, noted: Sequence[tuple[EmulatedRow, str]], *head: str) -> list[str]:
     """Returns a heading and a table of remarks on single rows; nothing where there are none."""
-    lines = [[row.chip, row.kernel, text] for row, text in noted]
+    lines = [[row.target, row.kernel, text] for row, text in noted]
     return [f"## {title}", markdown_lines([head, *lines], text_columns=3)] if noted else []
 
 

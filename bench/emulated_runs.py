@@ -17,6 +17,7 @@ from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..runtime.host_values import DispatchCommand, HostProgramError
 from ..sweep.kernels import Mask
+from .benchmark import each_mode
 
 Array = npt.NDArray[Any]
 
@@ -123,16 +124,11 @@ def run_mitigations(
             not known then.
     """
     logs = {mode: DecisionLog() for mode in modes if is_ours(mode)}
-    runs: dict[str, EmulatedRun] = {}
-    errors: dict[str, str] = {}
     device = partial(MarkingDevice, whole_grid=whole_grid)
-    for mode in modes:
-        decisions = None if needs_process else logs.get(mode)
-        try:
-            runs[mode] = run_emulated(
-                source, flags, mode, inputs, decisions=decisions, device=device
-            )
-        except Exception as error:
-            # Whatever fails, the other figures are wanted.
-            errors[mode] = f"{type(error).__name__}: {error}"
+
+    def run(mode: str) -> EmulatedRun:
+        log = None if needs_process else logs.get(mode)
+        return run_emulated(source, flags, mode, inputs, decisions=log, device=device)
+
+    runs, errors = each_mode(modes, run)
     return MitigationRuns(runs, errors, logs)

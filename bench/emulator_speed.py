@@ -14,8 +14,6 @@ import sys
 import time
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from ..bank_model.targets import target
 from ..emulator.assembly import parse_assembly
@@ -24,6 +22,7 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
 from ..runtime.dtypes import dtype_of
 from ..sweep.kernels import Attention, swept_attentions
+from ..sweep.tables import markdown_lines
 from .runs import compile_kernel
 
 ARCH = "gfx942"
@@ -51,9 +50,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every distinct shape of a workgroup")
     everything = parser.parse_args().all
-    table = Table("attention", "workgroups", "seconds")
+    lines = [["attention", "workgroups", "seconds"]]
     grid = Attention(1, 1024, 128, "f16")
-    table.add_row(grid.name, "32, the whole grid", f"{seconds(grid, None):.1f}")
+    lines.append([grid.name, "32, the whole grid", f"{seconds(grid, None):.1f}"])
     for dtype in DTYPES:
         # One batch has the same workgroups as many.
         shapes = {(a.seq, a.head_dim) for a in swept_attentions(dtype)}
@@ -61,8 +60,8 @@ def main() -> int:
         for seq, head_dim in sorted(shapes):
             if everything or seq == longest:
                 kernel = Attention(1, seq, head_dim, dtype)
-                table.add_row(kernel.name, "1", f"{seconds(kernel, [(0, 0, 0)]):.1f}")
-    Console(width=100).print(table)
+                lines.append([kernel.name, "1", f"{seconds(kernel, [(0, 0, 0)]):.1f}"])
+    print(markdown_lines(lines, text_columns=2))
     return 0
 
 

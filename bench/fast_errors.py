@@ -23,23 +23,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 
 from ..emulator.chips import EMULATED_CHIPS
-from ..iree_plugin.atomic_file import write_output
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.host_program import HostProgram
 from ..sweep.cases import target_flags
+from ..sweep.tables import markdown_lines
+from .benchmark import Benchmark, BenchRow, bench_parser
 from .program_families.matmuls import Contraction
-from .runs import bench_parser
 
 Array = npt.NDArray[np.float64]
 Inputs = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -50,18 +48,17 @@ class Case:
     """A product of two operands, and what is in them.
 
     Attributes:
+        mode: what is compared with stock.
+        seeds: how many times inputs are drawn.
         twice: whether both operands have the same elements, as in a Gram matrix.
     """
 
     product: Contraction
     kind: str
+    target: str
     mode: str
+    seeds: int
     twice: bool = False
-
-    @property
-    def name(self) -> str:
-        """Returns what is multiplied, and by what kinds of numbers."""
-        return f"{self.product.name} {self.kind}"
 
 
 def _normal(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -90,13 +87,13 @@ KINDS: dict[str, Inputs] = {
 }
 
 
-def cases() -> list[Case]:
+def cases(target: str, seeds: int) -> list[Case]:
     """Returns the products of one tensor with itself and of two, with all kinds of values."""
     gram = Contraction("gram", "f16", {"m": 64, "k": 96, "n": 64}, right="n k")
     small = Contraction("small", "f16", {"m": 64, "k": 32, "n": 128})
     long = Contraction("long", "f16", {"m": 64, "k": 1024, "n": 64})
     return [
-        Case(each, kind, mode, twice=each is gram)
+        Case(each, kind, target, mode, seeds, twice=each is gram)
         for each, mode in ((gram, "auto/fast/on"), (small, "auto/fast"), (long, "auto/fast"))
         for kind in KINDS
     ]
@@ -134,40 +131,62 @@ def sample(case: Case, modes: dict[str, HostProgram], seed: int) -> Sample:
     return Sample(squares["stock"], squares[case.mode], int(finite.sum()), agrees)
 
 
-def measure(case: Case, target: str, seeds: int) -> list[Sample]:
-    """Returns a sample for each seed; the kernels are compiled once."""
-    with ExitStack() as stack:
-        modes: dict[str, HostProgram] = {}
-        for mode in ("stock", case.mode):
-            program = case.product.program()
-            module = stack.enter_context(
-                compile_for_emulation(program.source, target_flags(target), mode)
-            )
-            modes[mode] = HostProgram(module.host, EmulatedDevice(module.kernels))
-        return [sample(case, modes, seed) for seed in range(seeds)]
+@dataclass(frozen=True)
+class Row(BenchRow):
+    """The samples of a product with one kind of inputs, one for each seed."""
+
+    samples: list[Sample] = field(default_factory=list)
+
+    @classmethod
+    def of_case(cls, case: Case) -> Row:
+        """Returns the row of a product that has not run."""
+        return cls(f"{case.product.name} {case.kind}", case.target, case.mode)
+
+    def measured(self, case: Case) -> Row:
+        """Runs a product on all inputs; the kernels are compiled once."""
+        source, flags = case.product.program().source, target_flags(case.target)
+        with ExitStack() as stack:
+            modes: dict[str, HostProgram] = {}
+            for mode in ("stock", case.mode):
+                module = stack.enter_context(compile_for_emulation(source, flags, mode))
+                modes[mode] = HostProgram(module.host, EmulatedDevice(module.kernels))
+            return replace(self, samples=[sample(case, modes, seed) for seed in range(case.seeds)])
+
+    def cells(self) -> list[str]:
+        """Returns the row's line of the table."""
+        samples = self.samples
+        total = sqrt(sum(each.fast for each in samples) / sum(each.stock for each in samples))
+        ratios = np.array([sqrt(each.fast / each.stock) for each in samples if each.stock])
+        deviation = ratios.std(ddof=1) / sqrt(len(ratios))
+        return [
+            self.kernel,
+            self.mode,
+            f"{total:.3f}",
+            f"{ratios.mean():.3f} ± {deviation:.3f}",
+            f"{ratios.min():.2f} to {ratios.max():.2f}",
+            f"{int((ratios > 1).sum())} of {len(ratios)}",
+            f"{sum(each.agrees for each in samples)} of {len(samples)}",
+        ]
 
 
-def row(case: Case, samples: Sequence[Sample]) -> str:
-    """Returns the line of a case in the table."""
-    total = sqrt(sum(each.fast for each in samples) / sum(each.stock for each in samples))
-    ratios = np.array([sqrt(each.fast / each.stock) for each in samples if each.stock])
-    deviation = ratios.std(ddof=1) / sqrt(len(ratios))
-    worse = int((ratios > 1).sum())
-    agrees = sum(each.agrees for each in samples)
-    return (
-        f"| {case.name} | {case.mode} | {total:.3f} | {ratios.mean():.3f} ± {deviation:.3f} "
-        f"| {ratios.min():.2f} to {ratios.max():.2f} | {worse} of {len(ratios)} "
-        f"| {agrees} of {len(samples)} |"
-    )
+def shown(rows: Sequence[Row]) -> str:
+    """Returns the table; each line is a ratio of errors at `fast` to stock's."""
+    head = ["product, inputs", "mode", "all seeds", "mean of seeds", "seeds", "larger at `fast`"]
+    lines = [row.cells() for row in rows if not row.failed]
+    return markdown_lines([[*head, "inf, NaN equal"], *lines], text_columns=7)
 
 
-_HEAD = """\
-| product, inputs | mode | all seeds | mean of seeds | seeds | larger at `fast` | inf, NaN equal |
-| --- | --- | --- | --- | --- | --- | --- |"""
+BENCHMARK = Benchmark(
+    "products",
+    Row,
+    lambda arguments: cases(arguments.target, arguments.seeds),
+    shown,
+    texts={"md": lambda rows: shown(rows) + "\n"},
+)
 
 
 def main() -> int:
-    """Prints the table; each line is a ratio of errors at `fast` to stock's."""
+    """Prints the table."""
     parser = bench_parser(__doc__, "products")
     parser.add_argument("--seeds", type=int, default=100, help="inputs of each kind")
     parser.add_argument("--target", choices=EMULATED_CHIPS, default="gfx942")
@@ -175,17 +194,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.seeds < 2:
         parser.error("--seeds: at least 2 are needed to say how much they differ")
-    lines = [_HEAD]
-    print(_HEAD)
-    chosen = cases()
-    tasks = (delayed(measure)(each, arguments.target, arguments.seeds) for each in chosen)
-    found: Any = Parallel(arguments.jobs, return_as="generator")(tasks)
-    for case, samples in zip(chosen, found, strict=True):
-        lines.append(row(case, samples))
-        print(lines[-1], flush=True)
-    if arguments.output:
-        write_output(str(arguments.output), "\n".join([*lines, ""]).encode())
-    return 0
+    return BENCHMARK.run(BENCHMARK.cases(arguments), arguments.jobs, arguments.output)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.table import Table
 
 from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..sweep.cases import target_flags
+from ..sweep.tables import markdown_lines
 
 Array = npt.NDArray[Any]
 EXAMPLES_DIR = Path(str(resources.files("bankwise") / "examples"))
@@ -87,15 +86,15 @@ _SHOWN = (Counted.LDS, Counted.CONFLICTS, Counted.VALU, Counted.TRANSACTIONS)
 
 def main() -> int:
     """Prints a table."""
-    table = Table("example", "emulated", "compiled with", *_SHOWN, "LDS bytes")
+    lines = [["example", "emulated", "compiled with", *_SHOWN, "LDS bytes"]]
     for example in EXAMPLES:
         runs = {mitigation: measure(example, mitigation) for mitigation in ("none", "auto")}
         if runs["none"].outputs[0].tobytes() != runs["auto"].outputs[0].tobytes():
             raise RuntimeError(f"{example.path}: the swizzle changes the result")
         for mitigation, run in runs.items():
             shown = [f"{run.counters[name]:,}" for name in _SHOWN]
-            table.add_row(example.path, example.arch, mitigation, *shown, f"{run.lds_bytes:,}")
-    Console(width=140).print(table)
+            lines.append([example.path, example.arch, mitigation, *shown, f"{run.lds_bytes:,}"])
+    print(markdown_lines(lines, text_columns=3))
     return 0
 
 

@@ -21,14 +21,13 @@ passes or the emulator do not count. matmul_table.md and .csv are written at the
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import math
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -37,21 +36,19 @@ from ..emulator.chips import CDNA3, CDNA4
 from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
-from ..sweep.kernels import Convolution, Matmul, Product, random_operands
-from ..sweep.rows import installed_versions
+from ..sweep.kernels import Matmul, random_operands
+from .benchmark import RESULTS, Benchmark, first_line, pattern, some_of
 from .emulated_rows import (
     COUNTERS,
     EmulatedRow,
     chip_tables,
+    digest,
     faults_of,
-    first_line,
-    make_table,
     notes,
     reasons_where,
 )
 from .emulated_runs import Array, run_mitigations, written
-from .kept_rows import RESULTS
-from .runs import bench_parser
+from .kernels import Convolution, Product
 
 DTYPES = {
     CDNA3: ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
@@ -106,6 +103,30 @@ class Row(EmulatedRow):
     written: int = 0
     unwritten: int = 0
 
+    @classmethod
+    def of_case(cls, case: Case) -> Row:
+        """Returns the row of a kernel that has not run."""
+        kernel, chip = case
+        tolerance = TOLERANCE[kernel.accumulator]
+        source = digest(kernel.source())
+        return cls(kernel.name, chip, source=source, tolerance=tolerance, dtype=kernel.dtype)
+
+    def measured(self, case: Case) -> Row:
+        """Runs a kernel in all modes."""
+        kernel, chip = case
+        operands = random_operands(kernel)
+        flags = target_flags(chip)
+        found = run_mitigations(kernel.source(), flags, operands, MODES, whole_grid=WHOLE_GRID)
+        row = self.of_runs(found, lambda run: largest_error(kernel, operands, run.outputs[0]))
+        if not found.runs:
+            return row
+        masks = [(run, written(run.outputs[0])) for run in found.runs.values()]
+        return replace(
+            row,
+            written=min(int(mask.sum()) for _, mask in masks),
+            unwritten=max(int((~m).sum()) if _is_whole(run) else 0 for run, m in masks),
+        )
+
     @property
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
@@ -129,7 +150,7 @@ class Row(EmulatedRow):
         return found
 
 
-def cases(chips: Sequence[str], only: str = "") -> list[Case]:
+def cases(chips: Sequence[str], only: str | re.Pattern[str] = "") -> list[Case]:
     """Returns the kernels whose name `only` finds, each with a chip to compile it for.
 
     `only` is a regular expression.
@@ -143,34 +164,6 @@ def cases(chips: Sequence[str], only: str = "") -> list[Case]:
     ]
     convolutions = [(conv, chip) for chip in chips for conv in CONVOLUTIONS]
     return [case for case in (*matmuls, *convolutions) if re.search(only, case[0].name)]
-
-
-def empty_row(case: Case) -> Row:
-    """Returns the row of a kernel that has not run."""
-    kernel, chip = case
-    source = hashlib.sha256(kernel.source().encode()).hexdigest()[:12]
-    tolerance = TOLERANCE[kernel.accumulator]
-    code = installed_versions().code
-    return Row(kernel.name, chip, source, code, tolerance, dtype=kernel.dtype)
-
-
-def measure(case: Case) -> Row:
-    """Returns the row of one kernel; what fails is in the row too."""
-    kernel, chip = case
-    operands = random_operands(kernel)
-    flags = target_flags(chip)
-    found = run_mitigations(kernel.source(), flags, operands, MODES, whole_grid=WHOLE_GRID)
-    row = empty_row(case).of_runs(
-        found, lambda run: largest_error(kernel, operands, run.outputs[0])
-    )
-    if not found.runs:
-        return row
-    masks = [(run, written(run.outputs[0])) for run in found.runs.values()]
-    return replace(
-        row,
-        written=min(int(mask.sum()) for _, mask in masks),
-        unwritten=max(int((~m).sum()) if _is_whole(run) else 0 for run, m in masks),
-    )
 
 
 def _is_whole(run: EmulatedRun) -> bool:
@@ -202,8 +195,8 @@ def summary(rows: Sequence[Row]) -> str:
         f"{sum(bool(row.faults) for row in rows)} failed"
     )
     lines = [
-        _level_summary(chip, mode, [row for row in rows if row.chip == chip])
-        for chip in dict.fromkeys(row.chip for row in rows)
+        _level_summary(chip, mode, [row for row in rows if row.target == chip])
+        for chip in dict.fromkeys(row.target for row in rows)
         for mode in (LAYOUT, EXACT, FAST)
     ]
     return "\n".join([first, *(f"* {line}" for line in lines if line)])
@@ -274,7 +267,7 @@ def csv_table(rows: Sequence[Row]) -> str:
     )
     for row in rows:
         first = next(iter(row.figures.values()), None)
-        cells: list[object] = [row.chip, row.kernel, row.dtype]
+        cells: list[object] = [row.target, row.kernel, row.dtype]
         cells += [first.workgroups, first.emulated] if first else ["", ""]
         for mode in MODES:
             figures = row.figures.get(mode)
@@ -290,38 +283,30 @@ def csv_table(rows: Sequence[Row]) -> str:
     return file.getvalue()
 
 
-def main() -> int:
-    """Measures all kernels; exits with 1 when a row fails."""
-    parser = bench_parser(__doc__, "kernels", jobs=1, every="kernel")
-    parser.add_argument("--chips", default=",".join(DTYPES), help="of gfx942 and gfx950")
-    parser.add_argument(
-        "--kernels", default="", metavar="REGEX", help="kernels whose name it finds"
-    )
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
-    arguments = parser.parse_args()
-    chips = arguments.chips.split(",")
-    if unknown := [chip for chip in chips if chip not in DTYPES]:
-        parser.error(f"--chips: no tables for {', '.join(unknown)}; use {', '.join(DTYPES)}")
-    if arguments.every < 1:
-        parser.error(f"--every={arguments.every}: expects a number from 1")
-    try:
-        chosen = cases(chips, arguments.kernels)
-    except re.error as error:
-        parser.error(f"--kernels={arguments.kernels}: this is no regular expression: {error}")
-    if not chosen:
-        parser.error(f"--kernels={arguments.kernels}: no kernel has such a name")
-    return make_table(
-        arguments.output / "matmul_table",
-        Row,
-        chosen[:: arguments.every],
-        empty_row,
-        measure,
-        arguments.jobs,
-        "matmuls",
-        summary,
-        {"md": markdown_table, "csv": csv_table},
-    )
+def _arguments(parser: ArgumentParser) -> None:
+    known = some_of([*DTYPES])
+    parser.add_argument("--chips", type=known, default=[*DTYPES], help="of gfx942 and gfx950")
+    about = "kernels whose name it finds"
+    parser.add_argument("--kernels", type=pattern, default="", metavar="REGEX", help=about)
+
+
+def _chosen(arguments: Namespace) -> list[Case]:
+    return cases(arguments.chips, arguments.kernels)[:: arguments.every]
+
+
+BENCHMARK = Benchmark(
+    "matmuls",
+    Row,
+    _chosen,
+    summary,
+    texts={"md": markdown_table, "csv": csv_table},
+    measures="kernels",
+    jobs=1,
+    every="kernel",
+    output=RESULTS / "matmul_table.json",
+    arguments=_arguments,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main(__doc__))

@@ -12,51 +12,67 @@ instructions, and how many. The exit code is 1 if one is found.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from joblib import Parallel, delayed
-
-from ..emulator.assembly import parse_assembly
+from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.chips import CDNA4
 from ..emulator.operand_reuse import suspect_reads
 from ..runtime.emulated_module import compile_for_emulation
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel, swept_attentions
-from ..sweep.progress import tracked
+from ..sweep.kernels import AnyKernel
 from . import matmul_table
-from .runs import bench_parser
+from .benchmark import Benchmark, BenchRow, bench_parser, table, total
+from .runs import attention_cases
+
+Case = tuple[AnyKernel, str, str]
+"""A kernel, a chip and a mode."""
 
 MODES = ("stock", "auto/layout", "auto/exact", "auto/fast", "auto/fast/on")
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a kernel has in one mode: its matrix instructions, and what is suspected."""
+class Row(BenchRow):
+    """What a kernel has in one mode.
 
-    name: str
-    mode: str
-    matrices: int
-    messages: tuple[str, ...]
+    Attributes:
+        matrices: how many matrix instructions.
+        suspected: a message for each packed instruction that may read old values.
+    """
+
+    matrices: int = 0
+    suspected: list[str] = field(default_factory=list)
+
+    def measured(self, case: Case) -> Row:
+        """Compiles a kernel, and looks at its code."""
+        kernel, target, mode = case
+        with compile_for_emulation(kernel.source(), target_flags(target), mode) as module:
+            kernels = list(module.kernels.values())
+        matrices = sum("mfma" in each.mnemonic for code in kernels for each in code.instructions)
+        return replace(self, matrices=matrices, suspected=suspected(kernels))
+
+    @property
+    def is_suspected(self) -> bool:
+        """Returns whether an instruction may read old values."""
+        return bool(self.suspected)
+
+    @property
+    def faults(self) -> list[str]:
+        """Returns why the row fails; empty if it does not."""
+        return super().faults + self.suspected
 
 
-def cases(every: int) -> list[AnyKernel]:
-    """Returns every `every`-th kernel for gfx950."""
-    attentions = chain.from_iterable(map(swept_attentions, ("f16", "f32", "bf16")))
-    products = [kernel for kernel, chip in matmul_table.cases((CDNA4,)) if chip == CDNA4]
-    return [*attentions, *products][::every]
+def cases(every: int) -> list[Case]:
+    """Returns every `every`-th kernel for gfx950, in all modes."""
+    attentions = attention_cases({CDNA4: ("f16", "f32", "bf16")})
+    kernels = [*attentions, *matmul_table.cases((CDNA4,))][::every]
+    return [(*kernel, mode) for kernel in kernels for mode in MODES]
 
 
-def measure(kernel: AnyKernel, mode: str) -> Found:
-    """Compiles a kernel, and looks at its code."""
-    with compile_for_emulation(kernel.source(), target_flags(CDNA4), mode) as module:
-        kernels = list(module.kernels.values())
-    matrices = sum("mfma" in each.mnemonic for code in kernels for each in code.instructions)
-    messages = [found.message(code) for code in kernels for found in suspect_reads(code)]
-    return Found(kernel.name, mode, matrices, tuple(messages))
+def suspected(kernels: Iterable[Kernel]) -> list[str]:
+    """Returns a message for each instruction that may read old values."""
+    return [found.message(kernel) for kernel in kernels for found in suspect_reads(kernel)]
 
 
 def read_files(files: Sequence[Path]) -> list[str]:
@@ -65,24 +81,24 @@ def read_files(files: Sequence[Path]) -> list[str]:
     Raises:
         AssemblyError, OSError: a file cannot be read.
     """
-    kernels = [
-        kernel for file in files for kernel in parse_assembly(file.read_text(), str(file)).values()
-    ]
-    return [found.message(kernel) for kernel in kernels for found in suspect_reads(kernel)]
+    parsed = (parse_assembly(file.read_text(), str(file)) for file in files)
+    return suspected(kernel for kernels in parsed for kernel in kernels.values())
 
 
-def _table(found: Sequence[Found]) -> list[str]:
-    lines = ["| mode | kernels | matrix instructions | suspected in | suspected |"]
-    lines.append("| --- | ---: | ---: | ---: | ---: |")
-    for mode in MODES:
-        group = [each for each in found if each.mode == mode]
-        hit = sum(bool(each.messages) for each in group)
-        matrices, suspected = (
-            sum(counts)
-            for counts in ([e.matrices for e in group], [len(e.messages) for e in group])
-        )
-        lines.append(f"| {mode} | {len(group):,} | {matrices:,} | {hit:,} | {suspected:,} |")
-    return lines
+def summary(rows: Sequence[Row]) -> str:
+    """Returns a table with a line per mode."""
+    columns = {
+        "kernels": len,
+        "matrix instructions": total("matrices"),
+        "suspected in": total("is_suspected"),
+        "suspected": total("suspected"),
+    }
+    return table(rows, ("mode",), columns)
+
+
+BENCHMARK = Benchmark(
+    "operand reuse", Row, lambda arguments: cases(arguments.every), summary, every="kernel"
+)
 
 
 def main() -> int:
@@ -90,22 +106,14 @@ def main() -> int:
     parser = bench_parser(__doc__, "compiles", every="kernel")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.s")
     arguments = parser.parse_args()
-    if arguments.files:
-        try:
-            messages = read_files(arguments.files)
-        except (OSError, ValueError) as error:
-            parser.error(str(error))
-        print("\n".join(messages) or "nothing is suspected")
-        return int(bool(messages))
-    keys = [(kernel, mode) for kernel in cases(arguments.every) for mode in MODES]
-    tasks = (delayed(measure)(*key) for key in keys)
-    results: Any = Parallel(arguments.jobs, return_as="generator")(tasks)
-    found: list[Found] = list(tracked(results, "operand reuse", len(keys), "compiles"))
-    for each in found:
-        for message in each.messages:
-            print(f"{each.name}, {each.mode}: {message}")
-    print("\n".join(_table(found)))
-    return int(any(each.messages for each in found))
+    if not arguments.files:
+        return BENCHMARK.run(cases(arguments.every), arguments.jobs)
+    try:
+        messages = read_files(arguments.files)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    print("\n".join(messages) or "nothing is suspected")
+    return int(bool(messages))
 
 
 if __name__ == "__main__":

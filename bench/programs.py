@@ -16,32 +16,23 @@ the command.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
 from ..emulator.errors import LdsRaceError
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
-from ..sweep.rows import installed_versions
-from .emulated_rows import (
-    EmulatedRow,
-    chip_tables,
-    faults_of,
-    make_table,
-    notes,
-    reasons_where,
-)
+from .benchmark import RESULTS, Benchmark, each_mode, pattern, some_of
+from .emulated_rows import EmulatedRow, chip_tables, digest, faults_of, notes, reasons_where
 from .emulated_runs import MITIGATIONS, run_mitigations
-from .kept_rows import RESULTS
 from .program_families import all_programs
 from .program_families.program import Array, Program, largest_error
-from .runs import bench_parser, compile_source
+from .runs import compile_source
 
 Case = tuple[Program, str]
 
@@ -62,6 +53,27 @@ class ProgramRow(EmulatedRow):
     stock_identical: bool | None = None
     race: str = ""
 
+    @classmethod
+    def of_case(cls, case: Case) -> ProgramRow:
+        """Returns the row of a program that has not run."""
+        program, target = case
+        source = digest(program.source, *program.flags)
+        tolerance, race = program.tolerance, program.race
+        return cls(program.name, target, source=source, tolerance=tolerance, race=race)
+
+    def measured(self, case: Case) -> ProgramRow:
+        """Runs a program under all mitigations."""
+        program, target = case
+        inputs = program.draw_inputs()
+        flags = (*target_flags(target), *program.flags)
+        found = run_mitigations(program.source, flags, inputs, needs_process=program.needs_process)
+        expected = program.expected(inputs) if found.runs else []
+        row = self.of_runs(found, lambda run: _error(run.outputs, expected))
+        if "stock" not in found.runs:
+            return row
+        same, errors = each_mode(["iree-compile"], lambda _: _is_stock(case, found.runs["stock"]))
+        return replace(row, stock_identical=same.get("iree-compile"), errors=row.errors | errors)
+
     @property
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
@@ -78,7 +90,7 @@ class ProgramRow(EmulatedRow):
         return found
 
 
-def cases(targets: Sequence[str], only: str = "") -> list[Case]:
+def cases(targets: Sequence[str], only: str | re.Pattern[str] = "") -> list[Case]:
     """Returns the programs whose name `only` finds, each with a chip to run it on.
 
     `only` is a regular expression.
@@ -87,40 +99,9 @@ def cases(targets: Sequence[str], only: str = "") -> list[Case]:
     return [(p, target) for target in targets for p in chosen if target in p.targets]
 
 
-def empty_row(case: Case) -> ProgramRow:
-    """Returns the row of a program that has not run."""
-    program, target = case
-    text = "\0".join([program.source, *program.flags])
-    source = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return ProgramRow(
-        program.name,
-        target,
-        source,
-        installed_versions().code,
-        tolerance=program.tolerance,
-        race=program.race,
-    )
-
-
-def measure(case: Case) -> ProgramRow:
-    """Returns the row of one program; what fails is in the row too."""
-    program, target = case
-    inputs = program.draw_inputs()
-    flags = (*target_flags(target), *program.flags)
-    found = run_mitigations(program.source, flags, inputs, needs_process=program.needs_process)
-    expected = program.expected(inputs) if found.runs else []
-    row = empty_row(case).of_runs(found, lambda run: _error(run.outputs, expected))
-    if "stock" not in found.runs:
-        return row
-    try:
-        return replace(row, stock_identical=_is_stock(case, found.runs["stock"]))
-    except RuntimeError as error:
-        return replace(row, errors={**row.errors, "iree-compile": str(error)})
-
-
 def _is_stock(case: Case, run: EmulatedRun) -> bool:
     program, target = case
-    compiled = compile_source(program.name, program.source, target, None, program.flags)
+    compiled = compile_source(program.source, target, None, program.flags)
     return set(compiled.assembly.values()) == {text.encode() for text in run.assembly.values()}
 
 
@@ -165,40 +146,34 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> int:
-    """Measures all programs; exits with 1 when a row fails."""
-    parser = bench_parser(__doc__, "programs", jobs=1)
-    parser.add_argument("--targets", default=",".join(EMULATED_CHIPS), help="of gfx942 and gfx950")
-    parser.add_argument("--only", default="", metavar="REGEX", help="programs it finds in a name")
+def _arguments(parser: ArgumentParser) -> None:
+    known = some_of(EMULATED_CHIPS)
+    parser.add_argument("--targets", type=known, default=EMULATED_CHIPS, help="of gfx942, gfx950")
+    about = "programs whose name it finds"
+    parser.add_argument("--only", type=pattern, default="", metavar="REGEX", help=about)
     parser.add_argument("--list", action="store_true", help="print the names and run nothing")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="directory")
-    arguments = parser.parse_args()
-    targets = arguments.targets.split(",")
-    if unknown := [target for target in targets if target not in EMULATED_CHIPS]:
-        parser.error(
-            f"--targets: {', '.join(unknown)} cannot be emulated; use {','.join(EMULATED_CHIPS)}"
-        )
-    try:
-        chosen = cases(targets, arguments.only)
-    except re.error as error:
-        parser.error(f"--only={arguments.only}: this is no regular expression: {error}")
-    if not chosen:
-        parser.error(f"--only={arguments.only}: no program has such a name; --list shows all")
-    if arguments.list:
+
+
+def _chosen(arguments: Namespace) -> list[Case]:
+    chosen = cases(arguments.targets, arguments.only)
+    if arguments.list and chosen:
         print("\n".join(dict.fromkeys(program.name for program, _ in chosen)))
-        return 0
-    return make_table(
-        arguments.output / "programs",
-        ProgramRow,
-        chosen,
-        empty_row,
-        measure,
-        arguments.jobs,
-        "programs",
-        summary,
-        {"md": markdown_table},
-    )
+        raise SystemExit(0)
+    return chosen
+
+
+BENCHMARK = Benchmark(
+    "programs",
+    ProgramRow,
+    _chosen,
+    summary,
+    texts={"md": markdown_table},
+    measures="programs",
+    jobs=1,
+    output=RESULTS / "programs.json",
+    arguments=_arguments,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main(__doc__))

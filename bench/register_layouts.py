@@ -28,32 +28,25 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.table import Table
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
-from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.compile import compile
 from ..iree_plugin.temporary_files import temporary_directory
-from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..sweep.cases import target_flags
-from ..sweep.engine import Workers
-from ..sweep.kernels import F64, Attention, Mask, swept_attentions
-from ..sweep.rows import installed_versions
-from ..sweep.rows_file import RowsFile
+from ..sweep.kernels import Attention, random_operands
 from ..sweep.tables import markdown_lines
+from .benchmark import RESULTS, Benchmark, BenchRow, each_mode
 from .emulated_runs import MarkingDevice, written
-from .kept_rows import INTERRUPTED, RESULTS, fill_rows
 from .loop_reads import WORD_BITS, scalar_reads_in_loops, shared_loads_in_loops
-from .runs import bench_parser
+from .reference_attention import attention_rows
+from .runs import attention_cases
 
 Array = npt.NDArray[Any]
 Case = tuple[Attention, str]
@@ -90,24 +83,19 @@ F32_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class RegisterRow:
+class RegisterRow(BenchRow):
     """One attention on one target.
 
     Attributes:
-        code: a digest of the code that compiles and emulates.
         workgroups, emulated: how many the grid has, and how many ran; 0 where none did.
         figures: for each mode that did not fail the counters of the workgroups that ran, and
             figures of the assembly.
         rms, largest: for each mode the root mean square and the largest error of what was written.
         unit: one unit in the last place of the largest result that was written.
         equal: whether `exact` gives the same bits as stock; None where nothing ran.
-        errors: the error of each mode that failed.
     """
 
-    kernel: str
-    dtype: str
-    target: str
-    code: str
+    dtype: str = ""
     workgroups: int = 0
     emulated: int = 0
     figures: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -115,23 +103,21 @@ class RegisterRow:
     largest: dict[str, float] = field(default_factory=dict)
     unit: float = 0.0
     equal: bool | None = None
-    errors: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Returns a key that rows of the same measurement share."""
-        return self.kernel, self.target, self.code
+    @classmethod
+    def of_case(cls, case: Case) -> RegisterRow:
+        """Returns the row of a case that has not been measured."""
+        return cls(case[0].name, case[1], dtype=case[0].dtype)
 
-    @property
-    def failed(self) -> bool:
-        """Returns whether a mode failed, so that the row is to be measured again."""
-        return bool(self.errors)
+    def measured(self, case: Case) -> RegisterRow:
+        """Measures one case in all modes."""
+        return _compiled(self, case) if case[1] == COMPILED_ONLY else _emulated(self, case)
 
     @property
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
         if self.errors:
-            return [f"{mode} fails: {text.splitlines()[0]}" for mode, text in self.errors.items()]
+            return super().faults
         stock, exact, fast = (self.figures[mode] for mode in (STOCK, EXACT, FAST))
         lds = Counted.LDS if self.emulated else LOADS
         narrow = self.dtype != "f32"
@@ -168,28 +154,6 @@ class RegisterRow:
         return self.figures[mode].get(name, 0) * scale
 
 
-def cases(every: int) -> list[Case]:
-    """Returns every `every`-th shape, for all targets and their types."""
-    return [
-        (attention, target)
-        for target, dtypes in DTYPES.items()
-        for dtype in dtypes
-        for attention in swept_attentions(dtype)[::every]
-    ]
-
-
-def empty_row(case: Case) -> RegisterRow:
-    """Returns the row of a case that has not been measured."""
-    attention, target = case
-    return RegisterRow(attention.name, attention.dtype, target, installed_versions().code)
-
-
-def measure(case: Case) -> RegisterRow:
-    """Measures one case in all modes; what fails is in the row too."""
-    row = empty_row(case)
-    return _compiled(row, case) if case[1] == COMPILED_ONLY else _emulated(row, case)
-
-
 def _compiled(row: RegisterRow, case: Case) -> RegisterRow:
     attention, target = case
 
@@ -203,20 +167,20 @@ def _compiled(row: RegisterRow, case: Case) -> RegisterRow:
         widths = {f"{_LOAD}{name}": count for name, count in found.items()}
         return {LOADS: sum(found.values()), SCALAR_READS: scalar, **widths}
 
-    figures, errors = _of_modes(loads)
+    figures, errors = each_mode(MODES, loads)
     return replace(row, figures=figures, errors=errors)
 
 
 def _emulated(row: RegisterRow, case: Case) -> RegisterRow:
     attention, target = case
-    operands = random_inputs(attention)
+    operands = random_operands(attention, seed=7)
     # A grid of 0 workgroups is the largest that runs whole: of all others two workgroups run.
     device = partial(MarkingDevice, whole_grid=0)
 
     def run(mode: str) -> EmulatedRun:
         return run_emulated(attention.source(), target_flags(target), mode, operands, device=device)
 
-    runs, errors = _of_modes(run)
+    runs, errors = each_mode(MODES, run)
     if errors:
         return replace(row, errors=errors)
     outputs = {mode: run.outputs[0] for mode, run in runs.items()}
@@ -238,19 +202,6 @@ def _emulated(row: RegisterRow, case: Case) -> RegisterRow:
     )
 
 
-def _of_modes(made: Callable[[str], Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns what was made with each mode, or why it failed."""
-    found: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    for mode in MODES:
-        try:
-            found[mode] = made(mode)
-        except Exception as error:
-            # Whatever fails, the other figures are wanted.
-            errors[mode] = f"{type(error).__name__}: {error}"
-    return found, errors
-
-
 def _figures(run: EmulatedRun) -> dict[str, int]:
     kernels = [record.kernel for record in run.records]
     counts = [int(count) for text in run.assembly.values() for count in _VGPRS.findall(text)]
@@ -268,69 +219,36 @@ def _finite(value: np.floating[Any]) -> float:
     return float(value) if np.isfinite(value) else sys.float_info.max
 
 
-def random_inputs(attention: Attention) -> list[Array]:
-    """Returns normal values for q, k and v, the same for all modes and targets."""
-    random = np.random.default_rng(7)
-    shape = (attention.batch, attention.seq, attention.head_dim)
-    values = [random.standard_normal(shape, np.float32) for _ in range(3)]
-    return [value.astype(dtype_of(attention.dtype)) for value in values]
-
-
-def attention_rows(operands: Sequence[Array], part: Mask, scale: float) -> F64:
-    """Returns the elements of softmax(scale q k^T) v that `part` marks, in float64.
-
-    Args:
-        operands: q, k and v [batch, seq, head_dim].
-        part: [batch, seq, head_dim]; only its rows are computed.
-    """
-    found: list[F64] = []
-    for batch in np.flatnonzero(part.any(axis=(1, 2))):
-        q, k, v = (each[batch].astype(np.float64) for each in operands)
-        rows = np.flatnonzero(part[batch].any(axis=1))
-        scores = q[rows] @ k.T * scale
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        result = weights @ v / weights.sum(-1, keepdims=True)
-        found.append(result[part[batch][rows]])
-    return np.concatenate(found)
-
-
-# What is shown.
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column of sums: its head, and the cell of some rows under one mode."""
-
-    head: str
-    cell: Callable[[Sequence[RegisterRow], str], str]
-
-
-def _sum(name: str) -> _Column:
-    """Returns a column with the sum over the kernels, and how many times stock's it is."""
-
-    def cell(rows: Sequence[RegisterRow], mode: str) -> str:
-        total, stock = (sum(row.of_grid(each, name) for row in rows) for each in (mode, STOCK))
-        ratio = f" ({total / stock:.3f}x)" if stock and mode != STOCK else ""
-        return f"{total:,.0f}{ratio}"
-
-    return _Column(_head(name), cell)
+Cell = Callable[[Sequence[RegisterRow], str], str]
+"""Returns what a column shows of some rows under one mode."""
 
 
 def _head(name: str) -> str:
     return COUNTERS[Counted(name)] if name in COUNTERS else name
 
 
-def _most(name: str) -> _Column:
-    return _Column(
-        f"most {name}", lambda rows, mode: f"{max(row.figures[mode][name] for row in rows):,}"
-    )
+def _sums_of(*names: str) -> dict[str, Cell]:
+    """Returns columns with the sums over the kernels, and how many times stock's they are."""
+
+    def cell(name: str, rows: Sequence[RegisterRow], mode: str) -> str:
+        total, stock = (sum(row.of_grid(each, name) for row in rows) for each in (mode, STOCK))
+        ratio = f" ({total / stock:.3f}x)" if stock and mode != STOCK else ""
+        return f"{total:,.0f}{ratio}"
+
+    return {_head(name): partial(cell, name) for name in names}
 
 
-def _kernels_with(name: str) -> _Column:
-    return _Column(
-        f"kernels with {name}",
-        lambda rows, mode: str(sum(row.figures[mode][name] > 0 for row in rows)),
-    )
+def _kernels_with(*names: str) -> dict[str, Cell]:
+    """Returns columns with the number of kernels that have anything of a kind."""
+
+    def cell(name: str, rows: Sequence[RegisterRow], mode: str) -> str:
+        return str(sum(row.figures[mode][name] > 0 for row in rows))
+
+    return {f"kernels with {name}": partial(cell, name) for name in names}
+
+
+def _most_registers(rows: Sequence[RegisterRow], mode: str) -> str:
+    return f"{max(row.figures[mode][VGPRS] for row in rows):,}"
 
 
 def _error_over_stock(rows: Sequence[RegisterRow], mode: str) -> str:
@@ -339,38 +257,29 @@ def _error_over_stock(rows: Sequence[RegisterRow], mode: str) -> str:
     return f"{max(ratios):.3f}x"
 
 
-_EMULATED_COLUMNS = (
-    *(_sum(name) for name in (*COUNTERS, LDS_BYTES)),
-    _most(VGPRS),
-    _kernels_with(SCRATCH),
-    _kernels_with(SCALAR_READS),
-    _Column("greatest error over stock's", _error_over_stock),
-)
-
-
-def _compiled_columns(rows: Sequence[RegisterRow]) -> tuple[_Column, ...]:
+def _columns(rows: Sequence[RegisterRow], emulated: bool) -> dict[str, Cell]:
+    if emulated:
+        return {
+            **_sums_of(*COUNTERS, LDS_BYTES),
+            f"most {VGPRS}": _most_registers,
+            **_kernels_with(SCRATCH, SCALAR_READS),
+            "greatest error over stock's": _error_over_stock,
+        }
     names = {name for row in rows for each in row.figures.values() for name in each}
     widths = sorted((n for n in names if n.startswith(_LOAD)), key=lambda n: (len(n), n))
-    return (_sum(LOADS), *map(_sum, widths), _kernels_with(SCALAR_READS))
+    return {**_sums_of(LOADS, *widths), **_kernels_with(SCALAR_READS)}
 
 
 def sums(rows: Sequence[RegisterRow], *, emulated: bool) -> list[list[str]]:
     """Returns a head, and a line for each target, type and mode with sums over the kernels."""
     complete = [r for r in rows if not r.errors and (r.target != COMPILED_ONLY) is emulated]
-    columns = _EMULATED_COLUMNS if emulated else _compiled_columns(complete)
-    lines = [["target", "type", "mode", "kernels", *(column.head for column in columns)]]
+    columns = _columns(complete, emulated)
+    lines = [["target", "type", "mode", "kernels", *columns]]
     for target, dtype in dict.fromkeys((row.target, row.dtype) for row in complete):
         group = [row for row in complete if (row.target, row.dtype) == (target, dtype)]
-        lines += [
-            [
-                target,
-                dtype,
-                mode,
-                str(len(group)),
-                *(column.cell(group, mode) for column in columns),
-            ]
-            for mode in MODES
-        ]
+        for mode in MODES:
+            cells = (cell(group, mode) for cell in columns.values())
+            lines.append([target, dtype, mode, str(len(group)), *cells])
     return lines
 
 
@@ -408,35 +317,24 @@ def _row_lines(rows: Sequence[RegisterRow]) -> list[list[str]]:
     return lines
 
 
-def _shown(lines: Sequence[Sequence[str]]) -> Table:
-    table = Table(*lines[0])
-    for line in lines[1:]:
-        table.add_row(*line)
-    return table
+def shown(rows: Sequence[RegisterRow]) -> str:
+    """Returns the sums of the chips that are emulated and of the others, and a line on failures."""
+    tables = [markdown_lines(sums(rows, emulated=each), text_columns=3) for each in (True, False)]
+    failed = sum(bool(row.faults) for row in rows)
+    return "\n\n".join([*tables, f"{failed} of {len(rows)} rows failed"])
 
 
-def main() -> int:
-    """Measures all cases; exits with 1 when a row fails."""
-    parser = bench_parser(__doc__, "kernels", every="attention shape")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "register_layouts.jsonl")
-    arguments = parser.parse_args()
-    if arguments.every < 1:
-        parser.error(f"--every={arguments.every}: expects a number from 1")
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    workers = Workers(arguments.jobs)
-    with RowsFile(arguments.output, RegisterRow) as file:
-        chosen = cases(arguments.every)
-        rows, stopped = fill_rows(file, chosen, empty_row, measure, "attentions", workers)
-    write_output(str(arguments.output.with_suffix(".md")), markdown(rows).encode())
-    console = Console(width=200)
-    for emulated in (True, False):
-        console.print(_shown(sums(rows, emulated=emulated)))
-    faults = [(row, fault) for row in rows for fault in row.faults]
-    for row, fault in faults:
-        print(f"{row.kernel} for {row.target}: {fault}")
-    print(f"{len({row.key for row, _ in faults})} of {len(rows)} rows failed")
-    return INTERRUPTED if stopped else int(bool(faults))
+BENCHMARK = Benchmark(
+    "attentions",
+    RegisterRow,
+    lambda arguments: attention_cases(DTYPES, arguments.every),
+    shown,
+    texts={"md": markdown},
+    measures="kernels",
+    every="attention shape",
+    output=RESULTS / "register_layouts.jsonl",
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main(__doc__))

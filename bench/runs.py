@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiling kernels with the real commands, and reading what they leave behind."""
+"""Kernels of benchmarks, compiled with the real commands, and what these leave behind."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,29 +18,23 @@ from typing import Any
 from ..iree_plugin.assembly import AssemblySummary
 from ..iree_plugin.compile_settings import Mode
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel
+from ..sweep.kernels import AnyKernel, Attention, swept_attentions
 
 BIN = Path(sys.executable).parent
 
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
 
 
-def bench_parser(
-    description: str | None, measured: str, *, jobs: int = 2, every: str = ""
-) -> ArgumentParser:
-    """Returns the command line of a benchmark that measures many kernels.
-
-    Args:
-        description: the module's documentation.
-        measured: what runs in parallel, in the plural.
-        jobs: how many of these run at a time if the user does not say.
-        every: what `--every` counts, if there is such an option.
-    """
-    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
-    if every:
-        parser.add_argument("--every", type=int, default=1, help=f"take every Nth {every}")
-    parser.add_argument("--jobs", type=int, default=jobs, help=f"{measured} at a time")
-    return parser
+def attention_cases(
+    dtypes: Mapping[str, Sequence[str]], every: int = 1
+) -> list[tuple[Attention, str]]:
+    """Returns every `every`-th shape of the public sweep, in the types of each target."""
+    return [
+        (attention, target)
+        for target, its_dtypes in dtypes.items()
+        for dtype in its_dtypes
+        for attention in swept_attentions(dtype)[::every]
+    ]
 
 
 @dataclass(frozen=True)
@@ -58,6 +53,10 @@ class Compiled:
     lds_bytes: int
     decisions: list[dict[str, Any]]
 
+    def instructions(self, kind: str) -> int:
+        """Returns how many instructions of a kind, `lds` or `valu`, the assembly has."""
+        return sum(getattr(each, f"{kind}_instructions") for each in self.summaries.values())
+
 
 def compile_kernel(kernel: AnyKernel, target: str, mitigation: str | None) -> Compiled:
     """Compiles with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
@@ -65,16 +64,15 @@ def compile_kernel(kernel: AnyKernel, target: str, mitigation: str | None) -> Co
     Raises:
         RuntimeError: the compile fails; the message is the tool's.
     """
-    return compile_source(kernel.name, kernel.source(), target, mitigation)
+    return compile_source(kernel.source(), target, mitigation)
 
 
 def compile_source(
-    kernel: str, text: str, target: str, mitigation: str | None, flags: Sequence[str] = ()
+    text: str, target: str, mitigation: str | None, flags: Sequence[str] = ()
 ) -> Compiled:
     """Compiles as `compile_kernel` does, from MLIR text.
 
     Args:
-        kernel: the name that the module's file gets.
         flags: flags of the compiler beside those that name the target.
 
     Raises:
@@ -82,30 +80,49 @@ def compile_source(
     """
     with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
         directory = Path(name)
-        source = directory / f"{kernel}.mlir"
-        source.write_text(text)
-        dumps = directory / "dump"
-        decisions = directory / "decisions.json"
-        command = [str(BIN / "iree-compile")]
+        tool, its_flags = "iree-compile", ["--iree-hal-dump-executable-files-to=."]
         if mitigation is not None:
-            command = [str(BIN / "bankwise-compile"), *Mode.parse(mitigation).flags()]
-            command.append(f"--bankwise-decisions={decisions}")
-        command += [str(source), *target_flags(target), *flags]
-        command.append(f"--iree-hal-dump-executable-files-to={dumps}")
-        _run(kernel, target, [*command, "-o", str(directory / "module.vmfb")])
-        files = sorted([*dumps.glob("*.rocmasm"), *dumps.glob("*.ptx")])
-        summaries = {file.name: AssemblySummary.of(file) for file in files}
+            tool = "bankwise-compile"
+            its_flags += [*Mode.parse(mitigation).flags(), "--bankwise-decisions=decisions.json"]
+        run_compiler(directory, tool, text, target, *its_flags, *flags)
+        assembly = assembly_in(directory)
+        summaries = {each: AssemblySummary.of(directory / each) for each in assembly}
         lds = sum(summary.lds_bytes for summary in summaries.values())
         if target.startswith("sm_"):
             # Shared memory is dynamic there: its size is not in the assembly, but in the module.
-            module = directory / "module.mlir"
-            _run(kernel, target, [*command, "--compile-to=executable-targets", "-o", str(module)])
-            lds = sum(map(int, _LOCAL_MEMORY.findall(module.read_text())))
+            stop = "--compile-to=executable-targets"
+            run_compiler(directory, tool, text, target, *its_flags, *flags, stop)
+            lds = sum(map(int, _LOCAL_MEMORY.findall((directory / MODULE).read_text())))
+        decisions = directory / "decisions.json"
         entries = json.loads(decisions.read_text())["decisions"] if mitigation else []
-        return Compiled({f.name: f.read_bytes() for f in files}, summaries, lds, entries)
+        return Compiled(assembly, summaries, lds, entries)
 
 
-def _run(kernel: str, target: str, command: list[str]) -> None:
-    run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode != 0:
-        raise RuntimeError(f"{kernel} for {target}: {run.stderr.strip()[-2000:]}")
+MODULE = "kernel.vmfb"
+
+
+def run_compiler(directory: Path, tool: str, text: str, target: str, *flags: str) -> float:
+    """Compiles MLIR text in a directory, to `MODULE`; returns the wall seconds of the process.
+
+    Raises:
+        RuntimeError: the compile fails, or gives an executable back unchanged.
+    """
+    (directory / "kernel.mlir").write_text(text)
+    command = [str(BIN / tool), "kernel.mlir", *target_flags(target), *flags, "-o", MODULE]
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("BANKWISE_")}
+    path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    started = time.perf_counter()
+    run = subprocess.run(
+        command, cwd=directory, env={**inherited, **path}, capture_output=True, text=True
+    )
+    seconds = time.perf_counter() - started
+    # A warning is an executable that has come back unchanged.
+    if run.returncode != 0 or "bankwise-executable: warning:" in run.stderr:
+        raise RuntimeError(f"{tool} for {target}: {run.stderr.strip()[-2000:]}")
+    return seconds
+
+
+def assembly_in(directory: Path) -> dict[str, bytes]:
+    """Returns the assembly files that a compile has dumped to a directory, by name."""
+    files = sorted([*directory.glob("*.rocmasm"), *directory.glob("*.ptx")])
+    return {file.name: file.read_bytes() for file in files}

@@ -11,19 +11,15 @@ problem (target, tile, accesses) are timed once: `solve` alone, the best of thre
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
-from rich.console import Console
-from rich.table import Table
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
@@ -40,10 +36,13 @@ from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.base import FunctionPass, PassContext
 from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from ..sweep.cases import target_flags
+from ..sweep.engine import Workers, measured
 from ..sweep.kernels import Attention
 from ..sweep.progress import tracked
-from .compile_sweep import cases
-from .runs import bench_parser
+from ..sweep.tables import markdown_lines
+from .benchmark import bench_parser
+from .compile_sweep import DTYPES
+from .runs import attention_cases
 
 MEDIAN_MS, WORST_MS = 10.0, 50.0
 OPTIONS = SolverOptions(
@@ -134,48 +133,42 @@ def timed(problem: Problem, allocations: int, runs: int = 3) -> Timing:
     return Timing(problem, allocations, milliseconds, decision)
 
 
-def summary(timings: list[Timing]) -> Table:
+def summary(timings: list[Timing]) -> str:
     """Returns figures per target and over all, in which each allocation counts."""
-    table = Table(
-        "target", "allocations", "problems", "median ms", "99 % ms", "worst ms", "conflicts left"
-    )
+    head = ("target", "allocations", "problems", "median ms", "99 % ms", "worst ms")
+    lines = [[*head, "conflicts left"]]
     for arch in [*sorted({t.problem.arch for t in timings}), "all"]:
         group = [t for t in timings if arch in (t.problem.arch, "all")]
         times = np.repeat([t.milliseconds for t in group], [t.allocations for t in group])
         left = sum(t.decision.conflict_cycles * t.allocations for t in group)
         figures = (np.median(times), np.percentile(times, 99), times.max())
-        table.add_row(
-            arch, str(len(times)), str(len(group)), *(f"{f:.1f}" for f in figures), f"{left:,}"
-        )
-    return table
+        counted = (str(len(times)), str(len(group)))
+        lines.append([arch, *counted, *(f"{f:.1f}" for f in figures), f"{left:,}"])
+    return markdown_lines(lines, text_columns=1)
 
 
 def main() -> int:
     """Measures all decisions; exits with 1 when they are slower than the project promises."""
     arguments = bench_parser(__doc__, "compiles", every="attention shape").parse_args()
-    chosen = cases(arguments.every)
+    chosen = attention_cases(DTYPES, arguments.every)
     distinct: dict[bytes, Problem] = {}
     counts: Counter[bytes] = Counter()
     without = 0
-    # A compiler session per process: sessions of one process share global flags.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.jobs, context) as pool:
-        found = pool.map(problems_of, chosen, chunksize=4)
-        for problems in tracked(found, "collecting allocations", len(chosen), "kernels"):
-            without += not problems
-            for problem in problems:
-                distinct.setdefault(problem.key, problem)
-                counts[problem.key] += 1
+    found = measured(chosen, problems_of, Workers(arguments.jobs))
+    for problems in tracked(found, "collecting allocations", len(chosen), "kernels"):
+        without += not problems
+        for problem in problems:
+            distinct.setdefault(problem.key, problem)
+            counts[problem.key] += 1
     timings = [
         timed(problem, counts[key])
         for key, problem in tracked(distinct.items(), "solving", len(distinct), "problems")
     ]
-    console = Console(width=120)
-    console.print(
+    print(
         f"{len(chosen)} kernels, {counts.total()} allocations, {len(distinct)} distinct problems"
         f" ({without} kernels without allocations)"
     )
-    console.print(summary(timings))
+    print(summary(timings))
     worst = max(timings, key=lambda t: t.milliseconds)
     accesses = ", ".join(
         f"{n} {kind}s of {count}"
@@ -183,7 +176,7 @@ def main() -> int:
             (a.kind.value, a.count) for a in worst.problem.accesses
         ).items()
     )
-    console.print(
+    print(
         f"worst: {worst.problem.tile} on {worst.problem.arch}, {accesses}: "
         f"{worst.milliseconds:.1f} ms, {worst.decision.reason}"
     )

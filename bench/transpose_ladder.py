@@ -18,12 +18,11 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from ..emulator.counters import Counted
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
+from ..sweep.tables import markdown_lines
 
 EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
@@ -69,10 +68,7 @@ def main() -> int:
     rows = parser.parse_args().rows
     if rows < _TILE_ROWS or rows % _TILE_ROWS:
         parser.error(f"--rows={rows}: expects a multiple of {_TILE_ROWS}")
-    table = Table(
-        "layout", "compiled with", Counted.LDS, Counted.CONFLICTS, "LDS bytes", "published",
-        title=f"f16 [{rows}, {COLUMNS}] transposed on the emulated gfx942",
-    )  # fmt: skip
+    lines = [["layout", "compiled with", Counted.LDS, Counted.CONFLICTS, "LDS bytes", "published"]]
     for variant in VARIANTS:
         for mitigation in ("none", "auto"):
             if variant.startswith("xor") and mitigation == "none":
@@ -80,15 +76,10 @@ def main() -> int:
             counted = measure(variant, rows, mitigation)
             known = PUBLISHED.get(variant) if rows == PUBLISHED_ROWS else None
             published = f"{known[0]:,} / {known[1]:,}" if known and mitigation == "none" else ""
-            table.add_row(
-                variant,
-                mitigation,
-                f"{counted[Counted.LDS]:,}",
-                f"{counted[Counted.CONFLICTS]:,}",
-                f"{counted['LDS_BYTES']:,}",
-                published,
-            )
-    Console(width=120).print(table)
+            shown = (f"{counted[name]:,}" for name in (Counted.LDS, Counted.CONFLICTS, "LDS_BYTES"))
+            lines.append([variant, mitigation, *shown, published])
+    print(f"f16 [{rows}, {COLUMNS}] transposed on the emulated gfx942\n")
+    print(markdown_lines(lines, text_columns=2))
     return 0
 
 

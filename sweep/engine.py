@@ -17,11 +17,12 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from ..iree_plugin.temporary_files import temporary_directory
 from .cases import Case
 from .measure import measure
-from .rows import Row, installed_versions, key_of
-from .rows_file import Rows
+from .rows import Row, empty_row, installed_versions
+from .rows_file import KeptRow, Rows
 
 CaseT = TypeVar("CaseT")
-RowT = TypeVar("RowT")
+RowT = TypeVar("RowT", bound=KeptRow)
+ResultT = TypeVar("ResultT")
 
 
 class SweepError(RuntimeError):
@@ -56,25 +57,49 @@ def sweep(
         finished: is called with each new row after the row is kept.
 
     Raises:
-        SweepError: the workers cannot be had, die, or have other versions than this process.
+        SweepError: as `fill_rows` does.
         RowsFileError: a row cannot be kept.
     """
     versions = installed_versions()
-    open_cases = [case for case in cases if file.find(key_of(case, versions)) is None]
-    for row in measured(open_cases, measure, workers):
-        if row.versions != versions:
-            raise SweepError(
-                f"a worker has {_text(row)}, this process {_text(versions)}: "
-                "install the same on all machines"
-            )
-        file.append(row)
+    for row in fill_rows(file, cases, lambda case: empty_row(case, versions), measure, workers):
         finished(row)
 
 
-def measured(
-    cases: Sequence[CaseT], measure: Callable[[CaseT], RowT], workers: Workers
+def fill_rows(
+    kept: Rows[RowT],
+    cases: Sequence[CaseT],
+    empty_row: Callable[[CaseT], RowT],
+    measure: Callable[[CaseT], RowT],
+    workers: Workers,
 ) -> Iterator[RowT]:
-    """Measures cases in parallel, and yields each row as soon as it is there.
+    """Measures the cases that have no finished row, and yields each new row once it is kept.
+
+    Args:
+        empty_row: makes the row of a case that has not run, for its key.
+        measure: makes the row of a case; workers call it.
+
+    Raises:
+        SweepError: the workers cannot be had, die, or have other code than this process.
+    """
+    empty_rows = list(map(empty_row, cases))
+    wanted = {row.key for row in empty_rows}
+    open_cases = [
+        case for case, row in zip(cases, empty_rows, strict=True) if kept.find(row.key) is None
+    ]
+    for row in measured(open_cases, measure, workers):
+        if row.key not in wanted:
+            raise SweepError(
+                f"a worker has {row.made_with}, this process {empty_rows[0].made_with}: "
+                "install the same on all machines"
+            )
+        kept.append(row)
+        yield row
+
+
+def measured(
+    cases: Sequence[CaseT], measure: Callable[[CaseT], ResultT], workers: Workers
+) -> Iterator[ResultT]:
+    """Measures cases in parallel, and yields each result as soon as it is there.
 
     Raises:
         SweepError: the workers cannot be had, or die.
@@ -116,10 +141,6 @@ def _deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _text(of: Any) -> str:
-    return f"iree-base-compiler {of.compiler} and bankwise {of.bankwise} (code {of.code})"
 
 
 @contextmanager

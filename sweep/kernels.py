@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,34 @@ from ..runtime.dtypes import dtype_of
 
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+
+
+class AnyKernel(Protocol):
+    """A kernel that can be compiled."""
+
+    @property
+    def name(self) -> str:
+        """Returns a name fit for a file."""
+        ...
+
+    @property
+    def dtype(self) -> str:
+        """Returns the element type of the inputs."""
+        ...
+
+    def source(self) -> str:
+        """Returns the kernel as MLIR."""
+        ...
+
+
+class HasOperands(AnyKernel, Protocol):
+    """A kernel whose inputs can be drawn."""
+
+    @property
+    def operands(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the shapes of the inputs."""
+        ...
+
 
 _SHAPES = Path(__file__).parent / "attention_shapes.json"
 
@@ -32,6 +61,11 @@ class Attention:
     def name(self) -> str:
         """Returns a name fit for a file."""
         return f"attention_{self.batch}x{self.seq}x{self.head_dim}_{self.dtype}"
+
+    @property
+    def operands(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the shapes of the three inputs."""
+        return ((self.batch, self.seq, self.head_dim),) * 3
 
     def source(self) -> str:
         """Returns the kernel as MLIR."""
@@ -56,19 +90,13 @@ class Attention:
 """
 
 
-class _Products:
-    """A kernel that sums products of two operands."""
-
-    dtype: str
-
-    @property
-    def accumulator(self) -> str:
-        """Returns the type that products are summed in, and that the output has."""
-        return "i32" if self.dtype == "i8" else "f32"
+def accumulator_of(dtype: str) -> str:
+    """Returns the type that products of a type are summed in, and that the output has."""
+    return "i32" if dtype == "i8" else "f32"
 
 
 @dataclass(frozen=True)
-class Matmul(_Products):
+class Matmul:
     """The matmul [m, k] x [k, n], or [m, k] x [n, k] if `transposed`."""
 
     m: int
@@ -88,13 +116,19 @@ class Matmul(_Products):
         """Returns the shapes of the two inputs."""
         return (self.m, self.k), (self.n, self.k) if self.transposed else (self.k, self.n)
 
+    @property
+    def accumulator(self) -> str:
+        """Returns the type that products are summed in, and that the output has."""
+        return accumulator_of(self.dtype)
+
     def source(self) -> str:
         """Returns the kernel as MLIR."""
         operation = "linalg.matmul"
         if self.transposed:
             maps = ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)")
             operation += f" indexing_maps = [{', '.join(f'affine_map<{each}>' for each in maps)}]"
-        return _product_source(self, (self.m, self.n), "matmul", operation)
+        shapes = (*self.operands, (self.m, self.n))
+        return product_source(self.dtype, shapes, "matmul", operation)
 
     def product(self, a: F64, b: F64, part: Mask) -> F64:
         """Returns the elements of the output that `part` marks.
@@ -106,87 +140,7 @@ class Matmul(_Products):
         return (a[rows] @ right)[part[np.ix_(rows, columns)]]
 
 
-@dataclass(frozen=True)
-class PackedMatmul(_Products):
-    """`linalg.mmt4d` of matrices packed in tiles: [m, k, 16, 16] x [n, k, 16, 16]."""
-
-    m: int
-    n: int
-    k: int
-    dtype: str
-
-    @property
-    def name(self) -> str:
-        """Returns a name fit for a file."""
-        return f"mmt4d_{self.m}x{self.n}x{self.k}_{self.dtype}"
-
-    @property
-    def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Returns the shapes of the two inputs."""
-        return (self.m, self.k, 16, 16), (self.n, self.k, 16, 16)
-
-    def source(self) -> str:
-        """Returns the kernel as MLIR."""
-        return _product_source(self, (self.m, self.n, 16, 16), "mmt4d", "linalg.mmt4d")
-
-
-@dataclass(frozen=True)
-class Convolution(_Products):
-    """A convolution without padding.
-
-    The image is [batch, height, width, channels], the window [window, window, channels, filters].
-    """
-
-    batch: int
-    height: int
-    width: int
-    channels: int
-    filters: int
-    window: int
-    dtype: str
-    stride: int = 1
-
-    @property
-    def name(self) -> str:
-        """Returns a name fit for a file."""
-        image = f"{self.batch}x{self.height}x{self.width}x{self.channels}"
-        window = f"{self.window}x{self.window}x{self.filters}"
-        stride = f"_stride{self.stride}" if self.stride > 1 else ""
-        return f"conv_{image}_{window}_{self.dtype}{stride}"
-
-    @property
-    def operands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Returns the shapes of the two inputs."""
-        image = (self.batch, self.height, self.width, self.channels)
-        return image, (self.window, self.window, self.channels, self.filters)
-
-    @property
-    def _extents(self) -> tuple[int, int]:
-        """Returns the rows and columns of the output."""
-        rows, columns = ((x - self.window) // self.stride + 1 for x in (self.height, self.width))
-        return rows, columns
-
-    def source(self) -> str:
-        """Returns the kernel as MLIR."""
-        steps = f"dilations = dense<1> : vector<2xi64>, strides = dense<{self.stride}>"
-        operation = f"linalg.conv_2d_nhwc_hwcf {{{steps} : vector<2xi64>}}"
-        return _product_source(self, (self.batch, *self._extents, self.filters), "conv", operation)
-
-    def product(self, a: F64, b: F64, part: Mask) -> F64:
-        """Returns the elements of the output that `part` marks."""
-        rows, columns = self._extents
-        total = np.zeros((self.batch, rows, columns, self.filters))
-        for i in range(self.window):
-            for j in range(self.window):
-                seen = a[:, i :: self.stride, j :: self.stride][:, :rows, :columns]
-                total += seen @ b[i, j]
-        return total[part]
-
-
-Product = Matmul | Convolution
-
-
-def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
+def random_operands(kernel: HasOperands, seed: int = 3) -> list[npt.NDArray[Any]]:
     """Returns inputs of a kernel: all values of an integer type, normal values of others."""
     random = np.random.default_rng(seed)
     if kernel.dtype == "i8":
@@ -195,13 +149,20 @@ def random_operands(kernel: Product, seed: int = 3) -> list[npt.NDArray[Any]]:
     return [each.astype(dtype_of(kernel.dtype)) for each in values]
 
 
-def _product_source(
-    kernel: Product | PackedMatmul, shape: tuple[int, ...], function: str, operation: str
+def product_source(
+    dtype: str, shapes: Iterable[tuple[int, ...]], function: str, operation: str
 ) -> str:
-    accumulator = kernel.accumulator
+    """Returns the MLIR of a function that sums products of two operands.
+
+    Args:
+        dtype: the type of the operands.
+        shapes: those of the operands and of the output.
+        operation: the operation, which gets the operands and the output, as MLIR.
+    """
+    accumulator = accumulator_of(dtype)
     zero = "0" if accumulator == "i32" else "0.0"
-    a, b = (f"tensor<{'x'.join(map(str, each))}x{kernel.dtype}>" for each in kernel.operands)
-    c = f"tensor<{'x'.join(map(str, shape))}x{accumulator}>"
+    types = zip(shapes, (dtype, dtype, accumulator), strict=True)
+    a, b, c = (f"tensor<{'x'.join(map(str, shape))}x{each}>" for shape, each in types)
     return f"""func.func @{function}(%a: {a}, %b: {b}) -> {c} {{
   %zero = arith.constant {zero} : {accumulator}
   %empty = tensor.empty() : {c}
@@ -213,7 +174,6 @@ def _product_source(
 
 
 Kernel = Attention | Matmul
-AnyKernel = Kernel | PackedMatmul | Convolution
 
 
 def swept_attentions(dtype: str) -> list[Attention]:

@@ -131,6 +131,11 @@ class Row:
         return Versions(self.compiler, self.bankwise, self.code)
 
     @property
+    def made_with(self) -> str:
+        """Says which versions have measured the row."""
+        return f"iree-base-compiler {self.compiler} and bankwise {self.bankwise} (code {self.code})"
+
+    @property
     def extent(self) -> str:
         """Says which workgroups the counters stand for."""
         if self.error:

@@ -28,6 +28,11 @@ class KeptRow(Protocol):
         ...
 
     @property
+    def made_with(self) -> str:
+        """Says which code has measured the row."""
+        ...
+
+    @property
     def failed(self) -> bool:
         """Returns whether the measurement failed, so that it is to be made again."""
         ...

@@ -7,19 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ...emulator.counters import Counted
 from ...runtime.emulated_run import EmulatedRun, run_emulated
 from ...sweep.cases import target_flags
-from ...sweep.kernels import Attention, random_operands
+from ...sweep.engine import Workers, measured
+from ...sweep.kernels import random_operands
 from ...sweep.tables import markdown_lines
-from ..emulated_runs import MarkingDevice, written
+from ..emulated_runs import Array, MarkingDevice, written
 from ..gpu.modes import EXACT, STOCK
-from ..register_layouts import Array, random_inputs
 from .forcing import ForceTile, forcing_edits, predicted_microseconds
 from .pairs import TiledKernel, emulated_pairs
 from .report import microseconds
@@ -58,7 +56,7 @@ class EmulatedTile:
 def emulated_tiles(kernel: TiledKernel, target: str) -> list[EmulatedTile]:
     """Runs a kernel as stock compiles it, and with each of its tiles."""
     name, tiles = kernel.kernel.name, kernel.by_label()
-    operands = _operands(kernel)
+    operands = random_operands(kernel.kernel)
     stock = _run(kernel, target, STOCK, operands, None)
     found = [EmulatedTile(name, STOCK, _of_grid(stock), stock.lds_bytes)]
     predictions = predicted_microseconds(kernel, list(tiles.values()), target, EXACT)
@@ -76,11 +74,6 @@ def emulated_tiles(kernel: TiledKernel, target: str) -> list[EmulatedTile]:
         equal = _equal(stock.outputs[0], run.outputs[0])
         found.append(EmulatedTile(name, each, _of_grid(run), run.lds_bytes, predicted, equal))
     return found
-
-
-def _operands(kernel: TiledKernel) -> list[Array]:
-    source = kernel.kernel
-    return random_inputs(source) if isinstance(source, Attention) else random_operands(source)
 
 
 def _run(
@@ -109,9 +102,9 @@ def _equal(stock: Array, other: Array) -> bool:
 def emulated_table(target: str, only: str, jobs: int) -> str:
     """Returns the table of all kernels in whose names the regular expression `only` is found."""
     chosen = [each for each in emulated_pairs() if re.search(only, each.kernel.name)]
-    tasks = (delayed(emulated_tiles)(each, target) for each in chosen)
-    found: list[Any] = list(Parallel(n_jobs=jobs)(tasks))
-    return markdown([row for rows in found for row in rows])
+    measure = partial(emulated_tiles, target=target)
+    found = {rows[0].kernel: rows for rows in measured(chosen, measure, Workers(jobs))}
+    return markdown([row for each in chosen for row in found[each.kernel.name]])
 
 
 def markdown(rows: Sequence[EmulatedTile]) -> str:

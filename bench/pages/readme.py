@@ -175,7 +175,7 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
 def _emulated_others(records: Records) -> Iterator[list[str]]:
     """Yields the rows of emulated products and programs."""
     for chip in ("gfx942", "gfx950"):
-        rows = [row for row in records.products if row.chip == chip]
+        rows = [row for row in records.products if row.target == chip]
         yield [
             f"of {len(rows)} matmuls and convolutions, those with conflicts",
             f"{chip}, emulated",
@@ -183,7 +183,7 @@ def _emulated_others(records: Records) -> Iterator[list[str]]:
             str(_with_conflicts(rows, STOCK)),
             f"**{_with_conflicts(rows, EXACT)}**",
         ]
-    programs = [row for row in records.programs if row.chip == "gfx942" and row.uses_lds]
+    programs = [row for row in records.programs if row.target == "gfx942" and row.uses_lds]
     free = {
         mode: sum(row.count(mode, Counted.CONFLICTS) == 0 for row in programs)
         for mode in ("stock", "auto")
@@ -256,7 +256,7 @@ def _conflicts_left(records: Records) -> Iterator[str]:
             f"#how-the-hardware-counts-and-what-was-compared))."
         )
     for row in records.products:
-        where = f"{row.chip}, emulated"
+        where = f"{row.target}, emulated"
         for each in row.reasons:
             if each.mode == EXACT and each.cycles_after:
                 yield f"{where}: conflicts are left in `{row.kernel}`: {each.reason}."
@@ -264,8 +264,8 @@ def _conflicts_left(records: Records) -> Iterator[str]:
 
 def _more_instructions(records: Records) -> Iterator[str]:
     """Yields what products pay in LDS instructions, and which of them fail."""
-    for chip in dict.fromkeys(row.chip for row in records.products):
-        rows = [row for row in records.products if row.chip == chip]
+    for chip in dict.fromkeys(row.target for row in records.products):
+        rows = [row for row in records.products if row.target == chip]
         for mode in (LAYOUT, EXACT, FAST):
             more = [row for row in rows if row.instruction_ratio(mode) > 1]
             if not more:
@@ -283,7 +283,7 @@ def _more_instructions(records: Records) -> Iterator[str]:
             f"Emulated: {len(failed)} of {len(records.products)} rows fail that table's check: "
             + (
                 "; ".join(
-                    f"`{row.kernel}` on {row.chip}, {', '.join(row.faults)}" for row in failed
+                    f"`{row.kernel}` on {row.target}, {', '.join(row.faults)}" for row in failed
                 )
                 + "."
             )

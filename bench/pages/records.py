@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, read_json_table, summaries
+from ..benchmark import RESULTS
 from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
 from ..gpu_examples import Row as ExampleRow
-from ..kept_rows import RESULTS
 from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
 from ..register_layouts import RegisterRow
@@ -110,19 +110,19 @@ class Records:
     def registers(self) -> list[RegisterRow]:
         """Returns the emulated attentions at each level."""
         lines = (self.folder / "register_layouts.jsonl").read_text().splitlines()
-        return [RegisterRow(**json.loads(line)) for line in lines]
+        return [RegisterRow.of_document(**json.loads(line)) for line in lines]
 
     @cached_property
     def products(self) -> list[ProductRow]:
         """Returns the emulated matmuls and convolutions."""
         document = json.loads((self.folder / "matmul_table.json").read_text())
-        return [ProductRow.of_document(each) for each in document["rows"]]
+        return [ProductRow.of_document(**each) for each in document["rows"]]
 
     @cached_property
     def programs(self) -> list[ProgramRow]:
         """Returns the emulated programs."""
         document = json.loads((self.folder / "programs.json").read_text())
-        return [ProgramRow.of_document(each) for each in document["rows"]]
+        return [ProgramRow.of_document(**each) for each in document["rows"]]
 
     def swept(self, dtype: str) -> dict[str, Summary]:
         """Returns the sums of the emulated attentions of a type, by mitigation."""

@@ -183,7 +183,7 @@ def _count(rows: Sequence[EmulatedRow], mode: str, counter: str) -> int:
 
 
 def _products(records: Records, chip: str) -> Lines:
-    rows = [row for row in records.products if row.chip == chip]
+    rows = [row for row in records.products if row.target == chip]
     yield [f"{chip}, {len(rows)} kernels", "stock", "`layout`", "`exact`", "`fast`"]
     yield [
         "kernels with conflicts",
@@ -208,8 +208,8 @@ def _products(records: Records, chip: str) -> Lines:
 def _programs(records: Records) -> Lines:
     yield ["programs", "no mitigation", "stock", "Bankwise"]
     modes = ("none", STOCK, "auto")
-    for chip in dict.fromkeys(row.chip for row in records.programs):
-        rows = [row for row in records.programs if row.chip == chip]
+    for chip in dict.fromkeys(row.target for row in records.programs):
+        rows = [row for row in records.programs if row.target == chip]
         with_lds = [row for row in rows if row.uses_lds]
         free = (sum(row.count(m, Counted.CONFLICTS) == 0 for row in with_lds) for m in modes)
         yield [f"{chip}: of {len(with_lds)} with LDS, those without conflicts", *map(str, free)]

@@ -64,21 +64,26 @@ class Windowed:
         exact = self.sum_type == "i32" or self.op.endswith("max")
         return Program(
             name=self.name,
-            source=self._source(),
+            source=self.source(),
             inputs=self.inputs(),
             reference=self._pooled if self._is_pooling else self.convolved,
             tolerance=TOLERANCE["exact" if exact else self.sum_type],
         )
 
+    @property
+    def operands(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the shapes of the inputs."""
+        dims = [self.image] if self._is_pooling else [self.image, self.window]
+        return tuple(map(self._shape, dims))
+
     def inputs(self) -> tuple[Input, ...]:
         """Returns all values of i8, normal values of other types."""
-        operands = [self.image] if self._is_pooling else [self.image, self.window]
-        shapes = [self._shape(dims) for dims in operands]
         if self.dtype == "i8":
-            return tuple(integers("i8", *shape, low=-128, high=128) for shape in shapes)
-        return tuple(normal(self.dtype, *shape) for shape in shapes)
+            return tuple(integers("i8", *shape, low=-128, high=128) for shape in self.operands)
+        return tuple(normal(self.dtype, *shape) for shape in self.operands)
 
-    def _source(self) -> str:
+    def source(self) -> str:
+        """Returns the op as MLIR."""
         image = tensor(self.dtype, *self._shape(self.image))
         window = tensor(self.dtype, *self._shape(self.window))
         result = tensor(self.sum_type, *self._shape(self.output, output=True))

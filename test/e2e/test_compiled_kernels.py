@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.bench.compile_sweep import cases as sweep_cases
-from bankwise.bench.compile_sweep import measure
-from bankwise.bench.runs import compile_kernel
-from bankwise.bench.stock_identity import cases as identity_cases
-from bankwise.bench.stock_identity import is_identical
-from bankwise.sweep.kernels import AnyKernel, Attention, Matmul, PackedMatmul
+from bankwise.bench import compile_sweep, stock_identity
+from bankwise.bench.kernels import PackedMatmul
+from bankwise.bench.runs import attention_cases, compile_kernel
+from bankwise.sweep.kernels import AnyKernel, Attention, Matmul
 
 MATMUL = Matmul(512, 512, 512, "f16")
 
@@ -18,7 +16,7 @@ MATMUL = Matmul(512, 512, 512, "f16")
 @pytest.mark.parametrize(
     "case",
     [
-        *identity_cases(every=55)[:4],
+        *stock_identity.cases(every=55)[:4],
         (PackedMatmul(4, 4, 8, "f16"), "gfx942"),
         (MATMUL, "gfx942"),
         (MATMUL, "gfx950"),
@@ -31,13 +29,13 @@ MATMUL = Matmul(512, 512, 512, "f16")
     ids=lambda case: f"{case[0].name}-{case[1]}",
 )
 def test_stock_mitigation_is_byte_identical_to_iree_compile(case: tuple[AnyKernel, str]) -> None:
-    assert is_identical(case)
+    assert stock_identity.Row.measure(case).faults == []
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("case", identity_cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
+@pytest.mark.parametrize("case", stock_identity.cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
 def test_stock_mitigation_is_byte_identical_everywhere(case: tuple[AnyKernel, str]) -> None:
-    assert is_identical(case)
+    assert stock_identity.Row.measure(case).faults == []
 
 
 @pytest.mark.parametrize("mitigation", ["auto/layout", "auto/exact", "auto/fast"])
@@ -79,8 +77,8 @@ def test_tile_and_fuse_is_padded_like_the_rest() -> None:
 
 
 def check_auto(case: tuple[Attention, str]) -> None:
-    row = measure(case)
-    assert not row.error
+    row = compile_sweep.Row.measure(case)
+    assert not row.errors
     # Slots of overlapped copies, and other tiles than stock's, take more.
     assert row.lds_bytes <= row.stock_lds_bytes or case[1] == "sm_80"
     assert row.conflicts < row.plain_conflicts
@@ -90,14 +88,18 @@ def check_auto(case: tuple[Attention, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", sweep_cases(every=100)[::2], ids=lambda case: f"{case[0].name}-{case[1]}"
+    "case",
+    attention_cases(compile_sweep.DTYPES, every=100)[::2],
+    ids=lambda case: f"{case[0].name}-{case[1]}",
 )
 def test_auto_mitigates_every_conflicting_allocation(case: tuple[Attention, str]) -> None:
     check_auto(case)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("case", sweep_cases(every=1), ids=lambda c: f"{c[0].name}-{c[1]}")
+@pytest.mark.parametrize(
+    "case", attention_cases(compile_sweep.DTYPES), ids=lambda c: f"{c[0].name}-{c[1]}"
+)
 def test_auto_mitigates_every_conflicting_allocation_everywhere(
     case: tuple[Attention, str],
 ) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.emulated_rows import Figures, KeptRows, Reason
+from bankwise.bench.benchmark import RowsDocument
+from bankwise.bench.emulated_rows import Figures, Reason
 from bankwise.bench.emulated_runs import MarkingDevice, MitigationRuns, written
+from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import (
     EXACT,
     FAST,
@@ -22,20 +24,19 @@ from bankwise.bench.matmul_table import (
     csv_table,
     largest_error,
     markdown_table,
-    measure,
     summary,
 )
 from bankwise.emulator.counters import Counted
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import F64, Convolution, Mask, Matmul, Product, random_operands
+from bankwise.sweep.kernels import F64, Mask, Matmul, random_operands
 
 MATMUL = Matmul(64, 64, 128, "f16")
 
 
 @pytest.fixture(scope="module")
 def row() -> Row:
-    return measure((MATMUL, "gfx942"))
+    return Row.measure((MATMUL, "gfx942"))
 
 
 def test_a_matmul_passes(row: Row):
@@ -51,7 +52,7 @@ def test_a_matmul_passes(row: Row):
 
 
 def test_a_strided_convolution_passes():
-    row = measure((Convolution(1, 17, 17, 32, 64, 3, "i8", stride=2), "gfx950"))
+    row = Row.measure((Convolution(1, 17, 17, 32, 64, 3, "i8", stride=2), "gfx950"))
     assert row.faults == []
     assert (row.written, row.error) == (8 * 8 * 64, 0.0)
 
@@ -71,14 +72,14 @@ class Misspelt(Matmul):
 
 
 def test_wrong_results_fail_the_row():
-    row = measure((OneTermMore(64, 64, 128, "f16"), "gfx942"))
+    row = Row.measure((OneTermMore(64, 64, 128, "f16"), "gfx942"))
     (fault,) = row.faults
     assert fault.startswith("results are wrong")
     assert "1 failed" in summary([row])
 
 
 def test_compile_errors_are_rows():
-    row = measure((Misspelt(64, 64, 128, "f16"), "gfx942"))
+    row = Row.measure((Misspelt(64, 64, 128, "f16"), "gfx942"))
     assert len(row.faults) == len(MODES)
     assert all("fails: CompileError" in fault for fault in row.faults)
     assert "FAILED" in markdown_table([row])
@@ -173,11 +174,11 @@ def test_samples_compare_what_they_wrote(kernel: Product):
 
 def test_rows_are_kept_for_the_same_sources(row: Row, tmp_path: Path):
     path = tmp_path / "rows.json"
-    KeptRows(path, row.code, Row).append(row)
-    found = KeptRows(path, row.code, Row).find(row.key)
-    assert found is not None
-    assert asdict(found) == asdict(row)
-    assert KeptRows(path, "other", Row).find(row.key) is None
+    for each in (replace(row, code="other"), row):
+        RowsDocument(path, Row.of_document).append(each)
+    found = RowsDocument(path, Row.of_document)
+    assert list(map(asdict, found.rows())) == [asdict(row)]
+    assert found.find(row.key) is not None
 
 
 def test_the_table_covers_ten_shapes_and_all_types():

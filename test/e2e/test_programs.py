@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankwise.bench.emulated_rows import KeptRows
+from bankwise.bench.benchmark import RowsDocument
 from bankwise.bench.program_families import all_programs
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Program, largest_error
-from bankwise.bench.programs import ProgramRow, cases, markdown_table, measure, summary
+from bankwise.bench.programs import ProgramRow, cases, markdown_table, summary
 from bankwise.emulator.counters import Counted
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
@@ -46,7 +46,7 @@ def program(name: str) -> Program:
 
 @pytest.mark.parametrize(("name", "target"), FAST)
 def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
-    row = measure((program(name), target))
+    row = ProgramRow.measure((program(name), target))
     assert row.faults == []
     assert row.equal
     assert row.stock_identical
@@ -81,15 +81,15 @@ def test_rows_of_96_that_lanes_copy_by_6_elements():
 
 @pytest.fixture(scope="module")
 def row() -> ProgramRow:
-    return measure((program("conv_1d_f16"), "gfx950"))
+    return ProgramRow.measure((program("conv_1d_f16"), "gfx950"))
 
 
 def test_a_row_is_shown_and_kept(row: ProgramRow, tmp_path: Path):
     assert summary([row]).startswith("1 rows, 1 with LDS: 1 of these without conflicts under auto")
     assert "| conv_1d_f16 | bitwise equal |" in markdown_table([row])
     path = tmp_path / "rows.json"
-    KeptRows(path, row.code, ProgramRow).append(row)
-    found = KeptRows(path, row.code, ProgramRow).find(row.key)
+    RowsDocument(path, ProgramRow.of_document).append(row)
+    found = RowsDocument(path, ProgramRow.of_document).find(row.key)
     assert found is not None
     assert asdict(found) == asdict(row)
 
@@ -111,12 +111,12 @@ def test_what_is_worse_than_stock_fails_a_row(row: ProgramRow):
 def test_a_wrong_reference_fails_a_row():
     right = program("stablehlo_gather")
     wrong = replace(right, reference=lambda *inputs: 1.001 * np.asarray(right.reference(*inputs)))
-    (fault,) = measure((wrong, "gfx942")).faults
+    (fault,) = ProgramRow.measure((wrong, "gfx942")).faults
     assert fault.startswith("results are wrong")
 
 
 def test_a_program_that_does_not_compile_is_a_row_that_fails():
-    row = measure((replace(program("conv_1d_f16"), source="func.func @f(\n"), "gfx942"))
+    row = ProgramRow.measure((replace(program("conv_1d_f16"), source="func.func @f(\n"), "gfx942"))
     assert [fault.split(":")[0] for fault in row.faults] == [
         "none fails",
         "stock fails",

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from bankwise.bench.loop_reads import scalar_reads_in_loops, shared_loads_in_loops
+from bankwise.bench.reference_attention import attention_rows
 from bankwise.bench.register_layouts import (
+    DTYPES,
     EXACT,
     FAST,
     LDS_BYTES,
@@ -21,12 +23,10 @@ from bankwise.bench.register_layouts import (
     STOCK,
     VGPRS,
     RegisterRow,
-    attention_rows,
-    cases,
     markdown,
-    measure,
     sums,
 )
+from bankwise.bench.runs import attention_cases
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.counters import Counted
 from bankwise.runtime.emulated_module import compile_for_emulation
@@ -38,12 +38,12 @@ ATTENTION = Attention(1, 512, 64, "f16")
 
 @pytest.fixture(scope="module")
 def emulated() -> RegisterRow:
-    return measure((ATTENTION, "gfx942"))
+    return RegisterRow.measure((ATTENTION, "gfx942"))
 
 
 @pytest.fixture(scope="module")
 def compiled() -> RegisterRow:
-    return measure((ATTENTION, "sm_80"))
+    return RegisterRow.measure((ATTENTION, "sm_80"))
 
 
 def test_an_attention_passes(emulated: RegisterRow) -> None:
@@ -117,7 +117,7 @@ def test_loads_that_stock_has_too_are_a_fault(compiled: RegisterRow) -> None:
 
 
 def test_a_mode_that_fails_is_in_the_row() -> None:
-    row = measure((Attention(1, 128, 64, "f99"), "sm_80"))
+    row = RegisterRow.measure((Attention(1, 128, 64, "f99"), "sm_80"))
     assert row.failed
     assert len(row.faults) == len(MODES)
 
@@ -166,6 +166,6 @@ def test_loads_in_loops_of_ptx_are_counted_by_their_width() -> None:
 
 
 def test_the_cases_are_all_shapes_and_types() -> None:
-    chosen = cases(1)
+    chosen = attention_cases(DTYPES)
     assert len(chosen) == 110 * (3 + 3 + 2)
     assert len({(attention.name, target) for attention, target in chosen}) == len(chosen)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
 from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
@@ -18,7 +19,7 @@ from bankwise.passes.contractions import contraction_renaming
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Convolution, Matmul, Product, random_operands
+from bankwise.sweep.kernels import Matmul, random_operands
 
 Array = npt.NDArray[Any]
 

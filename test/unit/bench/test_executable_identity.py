@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bankwise.bench import executable_identity
-from bankwise.bench.executable_identity import Case, Row, cases, measure
+from bankwise.bench.executable_identity import Case, Row, cases
 from bankwise.sweep.kernels import Attention
 
 
@@ -33,8 +33,9 @@ def test_an_executable_that_comes_back_unchanged_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case: Case = (Attention(1, 256, 64, "f16"), "gfx942")
-    row = measure(case)
+    row = Row.measure(case)
     assert row.identical and row.differs_from_stock and not row.failed
     assert min(row.stock_s, row.inside_s, row.bankwise_compile_s) > 0
     monkeypatch.setattr(executable_identity, "HOOK", f"{executable_identity.HOOK} --unknown")
-    assert "warning: executable @attention_dispatch_0" in measure(case).error
+    (error,) = Row.measure(case).errors.values()
+    assert "warning: executable @attention_dispatch_0" in error

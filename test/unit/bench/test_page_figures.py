@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.gpu.modes import EXACT, FAST
-from bankwise.bench.kept_rows import RESULTS
 from bankwise.bench.page_figures import README, made
 from bankwise.bench.pages import ladder
 from bankwise.bench.pages.records import MissingRowError, Records
