@@ -17,28 +17,31 @@ differ from the model, or an output from the unmitigated one's.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
-import math
-import re
 import shutil
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+if not __package__:
+    # As `python bench/cuda_attention.py`, where nothing is installed.
+    sys.path[0] = str(Path(__file__).parents[1])
+    __package__ = "bench"
+
+from .gpu.profiler import METRICS, ncu_command, read_launches
+from .gpu.runtime_programs import output_of
+from .gpu.steps import Step, modules, output, take_step
 
 SHAPES = ((1, 1024, 128), (2, 512, 64), (64, 2048, 64), (16, 4096, 128))
 DTYPES = ("f16", "bf16")
 MITIGATIONS = ("none", "stock", "pad", "auto/layout")
 COUNTERS = {
-    "load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "loads": "smsp__inst_executed_op_shared_ld.sum",
+    "load_conflicts": METRICS["load_conflicts"],
+    "store_conflicts": METRICS["store_conflicts"],
+    "loads": METRICS["shared_loads"],
     "stores": "smsp__inst_executed_op_shared_st.sum",
     "load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
@@ -49,16 +52,48 @@ PREDICTIONS = "predictions.json"
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """What shared memory does in a whole grid by the bank model.
+class Row:
+    """One attention in one mode. What `ncu` counts is 0 where it is missing.
 
     Attributes:
-        conflicts: the conflict cycles of all accesses.
-        wavefronts: all their cycles, conflicts included.
+        equal_to_none: whether the output has the bits of the unmitigated kernel's.
+        max_error_of_none: the largest error of the latter; None for large grids.
+        time_over_none: the time of a call over the latter's.
     """
 
-    conflicts: int
-    wavefronts: int
+    kernel: str
+    mitigation: str
+    equal_to_none: bool
+    max_error_of_none: float | None
+    time_over_none: float
+    load_conflicts: int = 0
+    store_conflicts: int = 0
+    loads: int = 0
+    stores: int = 0
+    load_wavefronts: int = 0
+    store_wavefronts: int = 0
+    predicted_conflicts: int = 0
+    predicted_wavefronts: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        """Returns the cycles that `ncu` counts as bank conflicts, of loads and stores."""
+        return self.load_conflicts + self.store_conflicts
+
+    @property
+    def wavefronts(self) -> int:
+        """Returns the cycles of shared memory that `ncu` counts, conflicts included."""
+        return self.load_wavefronts + self.store_wavefronts
+
+    @property
+    def instructions(self) -> int:
+        """Returns the loads and stores that `ncu` counts."""
+        return self.loads + self.stores
+
+    @property
+    def is_as_predicted(self) -> bool:
+        """Returns whether shared memory was busy as long as predicted, or nobody counted."""
+        return not self.wavefronts or self.wavefronts == self.predicted_wavefronts
 
 
 def module_name(kernel: str, mitigation: str) -> str:
@@ -68,61 +103,19 @@ def module_name(kernel: str, mitigation: str) -> str:
 
 def compile_all(directory: Path) -> None:
     """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
-    from bankwise.sweep.kernels import Attention
+    # A machine with a GPU need not have the compiler.
+    from ..sweep.kernels import Attention
+    from .gpu.observed import compile_observed
 
     directory.mkdir(parents=True, exist_ok=True)
     predicted: dict[str, dict[str, int]] = {}
-    for shape in SHAPES:
-        for dtype in DTYPES:
-            kernel = Attention(*shape, dtype)
-            for mitigation in MITIGATIONS:
-                name = module_name(kernel.name, mitigation)
-                vmfb, cycles, _ = compile_observed(kernel.source(), mitigation)
-                (directory / name).write_bytes(vmfb)
-                predicted[name] = asdict(cycles)
+    for kernel in (Attention(*shape, dtype) for shape in SHAPES for dtype in DTYPES):
+        for mitigation in MITIGATIONS:
+            name = module_name(kernel.name, mitigation)
+            vmfb, cycles, _ = compile_observed(kernel.source(), mitigation)
+            (directory / name).write_bytes(vmfb)
+            predicted[name] = asdict(cycles)
     (directory / PREDICTIONS).write_text(json.dumps(predicted, indent=1) + "\n")
-
-
-def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted, int | None]:
-    """Returns a kernel's vmfb, and what shared memory does in its whole grid.
-
-    The latter is what the bank model finds in the final IR, and then the conflict cycles that the
-    decisions leave, or None where nothing was decided.
-    """
-    from bankwise import compile as compile_mlir
-    from bankwise.passes.decisions import DecisionLog
-    from bankwise.report.observed_compile import ObserveLds, observing_edits
-    from bankwise.sweep.cases import target_flags
-
-    flags = target_flags("sm_80")
-    observer, log = ObserveLds(), DecisionLog()
-    edits = observing_edits(observer)
-    vmfb = compile_mlir(source, flags, mitigation, edits=edits, decisions=log)
-    (report,) = observer.seen.values()
-    conflicts = wavefronts = 0
-    for allocation in report.allocations:
-        if allocation.standing is None or allocation.unknown:
-            raise RuntimeError(f"{report.name}: {allocation.type} cannot be counted")
-        conflicts += allocation.standing.conflict_cycles
-        for group in allocation.groups:
-            costs = group.costs(allocation.standing)
-            wavefronts += group.weight * sum(cost.wavefronts for cost in costs)
-    workgroups = _workgroups(source, flags)
-    left = log.conflict_cycles_left() if log.decisions else None
-    decided = None if left is None else left * workgroups
-    return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups), decided
-
-
-def _workgroups(source: str, flags: Sequence[str]) -> int:
-    """Returns the workgroups of the only dispatch, from the counts that the export returns."""
-    from bankwise.bench.runs import BIN
-
-    command = [str(BIN / "iree-compile"), "-", *flags, "--compile-to=executable-targets"]
-    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
-    (export,) = re.findall(r"hal\.executable\.export.*?hal\.return.*?\n", text, re.DOTALL)
-    constants = dict(re.findall(r"(%\w+) = arith\.constant (\d+) : index", export))
-    (counts,) = re.findall(r"hal\.return (.*?) : index", export)
-    return math.prod(int(constants[name.strip()]) for name in counts.split(","))
 
 
 class Kernel:
@@ -162,22 +155,24 @@ class Kernel:
         """Returns the same attention in float64."""
         import numpy as np
 
+        from .reference_attention import attention
+
         q, k, v = (np.asarray(array, dtype=np.float64) for array in self.inputs)
-        scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        return weights / weights.sum(-1, keepdims=True) @ v
+        return attention(q, k, v, q.shape[-1] ** -0.5)
 
 
 def counters(vmfb: Path) -> dict[str, int]:
-    """Returns the hardware counters of one run, read by ncu; empty where ncu is missing."""
+    """Returns the hardware counters of one run, read by ncu; empty where ncu is missing.
+
+    Raises:
+        RuntimeError: ncu fails, or measures several launches.
+        ValueError: a counter could not be measured.
+    """
     if shutil.which("ncu") is None:
         return {}
-    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values())]
-    command += [sys.executable, __file__, "once", str(vmfb)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line for line in run.stdout.splitlines() if line.startswith('"')]
-    values = {row["Metric Name"]: row["Metric Value"] for row in csv.DictReader(lines)}
-    return {name: int(values[metric].replace(",", "")) for name, metric in COUNTERS.items()}
+    command = ncu_command(COUNTERS.values(), "none")
+    (launch,) = read_launches(output_of([*command, sys.executable, __file__, "once", str(vmfb)]))
+    return {name: round(launch.metrics[metric]) for name, metric in COUNTERS.items()}
 
 
 def run_all(directory: Path, output: Path) -> bool:
@@ -188,7 +183,7 @@ def run_all(directory: Path, output: Path) -> bool:
     """
     import numpy as np
 
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     predicted = json.loads((directory / PREDICTIONS).read_text())
     for baseline in sorted(directory.glob("*.none.vmfb")):
         kernel = Kernel(baseline)
@@ -202,44 +197,39 @@ def run_all(directory: Path, output: Path) -> bool:
             variant = Kernel(vmfb)
             same = (variant().view(np.uint16) == expected.view(np.uint16)).all()
             rows.append(
-                {
-                    "kernel": baseline.name.partition(".")[0],
-                    "mitigation": mitigation,
-                    "equal_to_none": bool(same),
-                    "max_error_of_none": error,
-                    "time_over_none": round(variant.seconds() / base_seconds, 3),
+                Row(
+                    baseline.name.partition(".")[0],
+                    mitigation,
+                    equal_to_none=bool(same),
+                    max_error_of_none=error,
+                    time_over_none=round(variant.seconds() / base_seconds, 3),
                     **counters(vmfb),
-                    "predicted_conflicts": predicted[vmfb.name]["conflicts"],
-                    "predicted_wavefronts": predicted[vmfb.name]["wavefronts"],
-                }
+                    predicted_conflicts=predicted[vmfb.name]["conflicts"],
+                    predicted_wavefronts=predicted[vmfb.name]["wavefronts"],
+                )
             )
-            print(json.dumps(rows[-1]), flush=True)
-    output.write_text(json.dumps(rows, indent=1) + "\n")
-    return all(row["equal_to_none"] and is_as_predicted(row) for row in rows)
+            print(json.dumps(asdict(rows[-1])), flush=True)
+    output.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return all(row.equal_to_none and row.is_as_predicted for row in rows)
 
 
-def is_as_predicted(row: dict[str, Any]) -> bool:
-    """Returns whether shared memory was busy as long as predicted; True where nobody counted."""
-    if "load_wavefronts" not in row:
-        return True
-    return row["load_wavefronts"] + row["store_wavefronts"] == row["predicted_wavefronts"]
-
-
-def main() -> int:
-    """Compiles or runs; exits with 1 when outputs or counts differ."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=("compile", "run", "once"))
-    parser.add_argument("path", type=Path, help="directory of vmfbs; one vmfb for `once`")
-    parser.add_argument("-o", "--output", type=Path, default=Path("cuda_attention.json"))
-    arguments = parser.parse_args()
-    if arguments.step == "compile":
-        compile_all(arguments.path)
-    elif arguments.step == "once":
-        Kernel(arguments.path)()
-    elif not run_all(arguments.path, arguments.output):
-        return 1
-    return 0
-
+STEPS = {
+    "compile": Step(
+        "compile every attention in every mode",
+        lambda each: compile_all(each.directory),
+        (modules,),
+    ),
+    "run": Step(
+        "run and count them on the GPU of this machine",
+        lambda each: run_all(each.directory, each.output),
+        (modules, output("cuda_attention.json")),
+    ),
+    "once": Step(
+        "run one module once",
+        lambda each: Kernel(each.vmfb)() is not None,
+        (lambda parser: parser.add_argument("vmfb", type=Path),),
+    ),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_step(__doc__, STEPS))

@@ -18,70 +18,54 @@ where stock's own error is too large to be one of rounding. `measure` returns 1 
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
-from pathlib import Path
+from argparse import Namespace
 
-from .gpu.arguments import add_modules_arguments
-from .gpu.steps import exit_code
+from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, modules, only, output, record, take_step
 
-
-def arguments_parser() -> argparse.ArgumentParser:
-    """Returns the command line: a subcommand for each step."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    steps = parser.add_subparsers(dest="step", required=True)
-    compiles = steps.add_parser("compile", help="compile every kernel in every mode")
-    measures = steps.add_parser("measure", help="take their errors on the GPU of this machine")
-    add_modules_arguments(compiles, "compile the kernels in whose names it is found")
-    compiles.add_argument("--jobs", type=int, default=2, help="compiles at a time")
-    add_modules_arguments(
-        measures,
-        "measure the kernels in whose names it is found; the kind of inputs follows, as in "
-        "'attention_2x1024x128_f16 normal' or 'attention_2x1024x128_f16_masked masked'",
-    )
-    measures.add_argument("--jobs", type=int, default=8, help="kernels that run at a time")
-    measures.add_argument(
-        "-o", "--output", type=Path, default=Path("gpu_errors.json"), metavar="FILE.json"
-    )
-    shown = steps.add_parser("table", help="print the errors as Markdown")
-    shown.add_argument("record", type=Path, metavar="FILE.json")
-    return parser
+# What needs the compiler or NumPy is imported by the steps that use it.
 
 
-def run(arguments: argparse.Namespace) -> bool:
-    """Takes a step; returns whether nothing failed.
+def _compile(arguments: Namespace) -> None:
+    from .gpu.error_kernels import compile_all
 
-    Raises:
-        RuntimeError: something that the step needs is missing.
-        OSError: a file cannot be read or written.
-    """
+    compile_all(arguments.directory, arguments.only, arguments.jobs)
+
+
+def _measure(arguments: Namespace) -> bool:
     if importlib.util.find_spec("numpy") is None:
         raise RuntimeError("NumPy is not installed")
-    # What needs the compiler is imported by the steps that use it, and what needs NumPy here.
-    if arguments.step == "compile":
-        from .gpu.error_kernels import compile_all
+    from .gpu.error_measuring import measure_errors
 
-        compile_all(arguments.directory, arguments.only, arguments.jobs)
-    elif arguments.step == "table":
-        from .gpu.errors import ErrorRecord
-        from .gpu.errors_table import markdown
-
-        print(markdown(ErrorRecord.read(arguments.record)), end="")
-    else:
-        from .gpu.error_measuring import measure_errors
-
-        return measure_errors(arguments.directory, arguments.output, arguments.only, arguments.jobs)
-    return True
+    return measure_errors(arguments.directory, arguments.output, arguments.only, arguments.jobs)
 
 
-def main() -> int:
-    """Compiles, measures, or shows; returns 1 when a row fails or a step cannot be taken."""
-    arguments = arguments_parser().parse_args()
-    return exit_code(lambda: run(arguments))
+def _print_table(arguments: Namespace) -> None:
+    from .gpu.errors import ErrorRecord
+    from .gpu.errors_table import markdown
 
+    print(markdown(ErrorRecord.read(arguments.record)), end="")
+
+
+_MEASURED = (
+    "measure the kernels in whose names it is found; the kind of inputs follows, as in "
+    "'attention_2x1024x128_f16 normal' or 'attention_2x1024x128_f16_masked masked'"
+)
+
+STEPS = {
+    "compile": Step(
+        "compile every kernel in every mode",
+        _compile,
+        COMPILE_ARGUMENTS,
+    ),
+    "measure": Step(
+        "take their errors on the GPU of this machine",
+        _measure,
+        (modules, only(_MEASURED), jobs(8, "kernels"), output("gpu_errors.json")),
+    ),
+    "table": Step("print the errors as Markdown", _print_table, (record,)),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_step(__doc__, STEPS))

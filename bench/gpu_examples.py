@@ -16,16 +16,15 @@ counts other conflicts than the bank model finds in the final IR, or than the de
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import math
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from .gpu.kernels import CompiledKernels, TimedKernel, digest
 from .gpu.profiler import METRICS, ncu_command, read_launches
@@ -36,89 +35,67 @@ from .gpu.runtime_programs import (
     run_module,
     runtime_programs,
 )
-from .gpu.steps import exit_code
+from .gpu.steps import Step, modules, only, output, take_step
 
 MODES = ("none", "auto")
 STOCK, *_ = CONVOLUTION_MODES = ("stock", "auto/layout", "auto/exact")
 PREDICTIONS_FILE = "predictions.json"
-TARGET = "sm_80"
 _WAVE, _WARP = "subgroup_size = 64", "subgroup_size = 32"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A module in `examples/`, whose function takes one tensor.
+    """A kernel, and how its module is made.
 
     Attributes:
-        path: within `examples/`. What is written for waves of 64 is compiled for warps of 32.
-        operand: the type of the tensor, such as `1024x256xf16`.
-        transposes: whether the result is the transposed tensor.
+        kernel: what a machine without the compiler has to know.
+        source: returns the module.
+        transposes: whether the function returns its only tensor transposed.
     """
 
-    path: str
-    function: str
-    operand: str
-    transposes: bool = True
+    kernel: TimedKernel
+    source: Callable[[], str]
+    transposes: bool = False
 
-    @property
-    def name(self) -> str:
-        """Returns the name of the file without its suffix."""
-        return Path(self.path).stem
 
-    @property
-    def kernel(self) -> TimedKernel:
-        """Returns what a machine without the compiler has to know."""
-        return TimedKernel(self.name, self.function, (self.operand,), MODES)
+def _example(path: str, function: str, operand: str) -> Example:
+    """Returns a module in `examples/`; what is written for waves of 64 is compiled for warps."""
 
-    def source(self) -> str:
-        """Returns the module."""
+    def source() -> str:
         from .hand_written import EXAMPLES_DIR
 
-        return (EXAMPLES_DIR / self.path).read_text().replace(_WAVE, _WARP)
+        return (EXAMPLES_DIR / path).read_text().replace(_WAVE, _WARP)
+
+    kernel = TimedKernel(Path(path).stem, function, (operand,), MODES)
+    return Example(kernel, source, transposes=function == "transpose")
 
 
-@dataclass(frozen=True)
-class Convolution:
-    """A 3x3 convolution of square f16 images in the layout NCHW, without margins."""
+def _convolution(batch: int, channels: int, size: int, filters: int) -> Example:
+    """Returns a 3x3 convolution of square f16 images in the layout NCHW, without margins."""
+    image, window = f"{batch}x{channels}x{size}x{size}", f"{filters}x{channels}x3x3"
+    name = f"conv_nchw_{image}_{filters}"
 
-    batch: int
-    channels: int
-    size: int
-    filters: int
-    transposes: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Returns the sizes of the image, and how many filters there are."""
-        return f"conv_nchw_{self.batch}x{self.channels}x{self.size}x{self.size}_{self.filters}"
-
-    @property
-    def kernel(self) -> TimedKernel:
-        """Returns what a machine without the compiler has to know."""
-        image = f"{self.batch}x{self.channels}x{self.size}x{self.size}xf16"
-        window = f"{self.filters}x{self.channels}x3x3xf16"
-        return TimedKernel(self.name, "conv", (image, window), CONVOLUTION_MODES)
-
-    def source(self) -> str:
-        """Returns the module."""
+    def source() -> str:
         from .program_families.convolutions import NCHW, Windowed
 
-        extents = {"n": self.batch, "c": self.channels, "f": self.filters, "y": 3, "x": 3}
-        extents |= {"h": self.size, "w": self.size}
-        return Windowed(self.name, "conv_2d_nchw_fchw", "f16", *NCHW, extents).program().source
+        extents = {"n": batch, "c": channels, "f": filters, "y": 3, "x": 3, "h": size, "w": size}
+        return Windowed(name, "conv_2d_nchw_fchw", "f16", *NCHW, extents).program().source
+
+    operands = (f"{image}xf16", f"{window}xf16")
+    return Example(TimedKernel(name, "conv", operands, CONVOLUTION_MODES), source)
 
 
 EXAMPLES = (
-    Example("transpose/row_major.mlir", "transpose", "1024x256xf16"),
-    Example("transpose/column_major.mlir", "transpose", "1024x256xf16"),
-    Example("transpose/warp_f32.mlir", "transpose", "16x32xf32"),
-    Example("transpose/cuda_f16.mlir", "transpose", "1024x256xf16"),
-    Example("gemm/ldmatrix_fragments.mlir", "fragments", "16x64xf16", transposes=False),
-    Convolution(2, 256, 56, 256),
-    Convolution(2, 256, 58, 256),
-    Convolution(2, 128, 30, 128),
-    Convolution(1, 256, 16, 256),
-    Convolution(1, 512, 9, 512),
+    _example("transpose/row_major.mlir", "transpose", "1024x256xf16"),
+    _example("transpose/column_major.mlir", "transpose", "1024x256xf16"),
+    _example("transpose/warp_f32.mlir", "transpose", "16x32xf32"),
+    _example("transpose/cuda_f16.mlir", "transpose", "1024x256xf16"),
+    _example("gemm/ldmatrix_fragments.mlir", "fragments", "16x64xf16"),
+    _convolution(2, 256, 56, 256),
+    _convolution(2, 256, 58, 256),
+    _convolution(2, 128, 30, 128),
+    _convolution(1, 256, 16, 256),
+    _convolution(1, 512, 9, 512),
 )
 
 
@@ -158,19 +135,18 @@ def compile_all(directory: Path, only: str) -> None:
     """Compiles the examples whose names have `only` in them, in both modes, with predictions."""
     # A machine with a GPU need not have the compiler.
     from ..sweep.rows import installed_versions
-    from .cuda_attention import compile_observed
+    from .gpu.compiling import TARGET
+    from .gpu.observed import compile_observed
 
     directory.mkdir(parents=True, exist_ok=True)
-    chosen = [example for example in EXAMPLES if only in example.name]
+    chosen = {each.kernel: each.source() for each in EXAMPLES if only in each.kernel.name}
     predicted: dict[str, tuple[int | None, int | None]] = {}
-    for example in chosen:
-        for mode in example.kernel.modes:
-            vmfb, cycles, decided = compile_observed(example.source(), mode)
-            example.kernel.module(directory, mode).write_bytes(vmfb)
-            known = None if mode == STOCK else cycles.conflicts
-            predicted[example.kernel.case(mode)] = known, decided
-    kernels = tuple(example.kernel for example in chosen)
-    CompiledKernels(TARGET, asdict(installed_versions()), kernels).write(directory)
+    for kernel, source in chosen.items():
+        for mode in kernel.modes:
+            vmfb, cycles, decided = compile_observed(source, mode)
+            kernel.module(directory, mode).write_bytes(vmfb)
+            predicted[kernel.case(mode)] = None if mode == STOCK else cycles.conflicts, decided
+    CompiledKernels(TARGET, asdict(installed_versions()), tuple(chosen)).write_list(directory)
     (directory / PREDICTIONS_FILE).write_text(json.dumps(predicted, indent=1) + "\n")
 
 
@@ -180,7 +156,7 @@ def measure_all(directory: Path, output: Path) -> bool:
     Raises:
         RuntimeError: something that it needs is missing, or a run fails.
     """
-    compiled = CompiledKernels.read(directory)
+    compiled = CompiledKernels.of_directory(directory)
     device, versions = gpu_and_versions()
     rows: list[Row] = []
     for row in _rows(directory, compiled):
@@ -202,7 +178,7 @@ def measure_all(directory: Path, output: Path) -> bool:
 def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
     programs = runtime_programs()
     predicted = json.loads((directory / PREDICTIONS_FILE).read_text())
-    transposed = {example.name for example in EXAMPLES if example.transposes}
+    transposed = {each.kernel.name for each in EXAMPLES if each.transposes}
     with tempfile.TemporaryDirectory() as scratch:
         output = Path(scratch, "output.bin")
         for kernel in compiled.kernels:
@@ -255,41 +231,18 @@ def _conflicts(
     return loads, stores, wavefronts - ideal
 
 
-def arguments_parser() -> argparse.ArgumentParser:
-    """Returns the command line: a subcommand for each step."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    steps = parser.add_subparsers(dest="step", required=True)
-    compiles = steps.add_parser("compile", help="compile every example in both modes")
-    compiles.add_argument("directory", type=Path, metavar="DIR", help="where the modules go")
-    compiles.add_argument("--only", default="", help="the examples in whose names this is found")
-    measures = steps.add_parser("measure", help="count their conflicts on the GPU of this machine")
-    measures.add_argument("directory", type=Path, metavar="DIR", help="where the modules are")
-    measures.add_argument(
-        "-o", "--output", type=Path, default=Path("gpu_examples.json"), metavar="FILE.json"
-    )
-    return parser
-
-
-def run(arguments: argparse.Namespace) -> bool:
-    """Takes a step; returns whether nothing failed.
-
-    Raises:
-        RuntimeError: something that the step needs is missing.
-        OSError: a file cannot be read or written.
-    """
-    if arguments.step == "measure":
-        return measure_all(arguments.directory, arguments.output)
-    compile_all(arguments.directory, arguments.only)
-    return True
-
-
-def main() -> int:
-    """Compiles or measures; returns 1 when a row fails or a step cannot be taken."""
-    arguments = arguments_parser().parse_args()
-    return exit_code(lambda: run(arguments))
-
+STEPS = {
+    "compile": Step(
+        "compile every example in all its modes",
+        lambda each: compile_all(each.directory, each.only),
+        (modules, only("the examples in whose names this is found")),
+    ),
+    "measure": Step(
+        "count their conflicts on the GPU of this machine",
+        lambda each: measure_all(each.directory, each.output),
+        (modules, output("gpu_examples.json")),
+    ),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_step(__doc__, STEPS))

@@ -19,65 +19,48 @@ their base frequency and flushes the caches before each launch. They are medians
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
+from argparse import Namespace
 
-from .gpu.arguments import add_compile_arguments, add_measure_arguments, check_backend, wanted
-from .gpu.measuring import measure_all
+from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import exit_code
+from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
+
+# What needs the compiler or a plotting library is imported by the steps that use it.
 
 
-def arguments_parser() -> argparse.ArgumentParser:
-    """Returns the command line: a subcommand for each step."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    steps = parser.add_subparsers(dest="step", required=True)
-    add_compile_arguments(steps.add_parser("compile", help="compile every kernel in every mode"))
-    measures = steps.add_parser("measure", help="time them on the GPU of this machine")
-    add_measure_arguments(measures, Path("gpu_times.json"))
-    for step, shows in (("table", "print"), ("plot", "draw")):
-        shown = steps.add_parser(step, help=f"{shows} ratios of times")
-        shown.add_argument("record", type=Path, metavar="FILE.json")
-    steps.choices["plot"].add_argument(
-        "-o", "--output", type=Path, default=Path("gpu_times.svg"), metavar="FILE.svg"
-    )
-    return parser
+def _compile(arguments: Namespace) -> None:
+    from .gpu.compiling import compile_all
+
+    compile_all(arguments.directory, arguments.only, arguments.jobs)
 
 
-def run(arguments: argparse.Namespace) -> bool:
-    """Takes a step; returns whether nothing failed.
+def _print_table(arguments: Namespace) -> None:
+    from .gpu.table import markdown
 
-    Raises:
-        RuntimeError: something that the step needs is missing.
-        OSError: a file cannot be read or written.
-    """
-    check_backend(arguments)
-    # What needs the compiler or a plotting library is imported by the steps that use it.
-    if arguments.step == "compile":
-        from .gpu.compiling import compile_all
-
-        compile_all(arguments.directory, arguments.only, arguments.jobs)
-    elif arguments.step == "table":
-        from .gpu.table import markdown
-
-        print(markdown(Record.read(arguments.record)), end="")
-    elif arguments.step == "plot":
-        from .gpu.plot import svg
-
-        arguments.output.write_bytes(svg(Record.read(arguments.record)))
-    else:
-        return measure_all(wanted(arguments))
-    return True
+    print(markdown(Record.read(arguments.record)), end="")
 
 
-def main() -> int:
-    """Compiles, measures, or shows; returns 1 when an output is wrong or a run fails."""
-    arguments = arguments_parser().parse_args()
-    return exit_code(lambda: run(arguments))
+def _plot(arguments: Namespace) -> None:
+    from .gpu.plot import svg
 
+    arguments.output.write_bytes(svg(Record.read(arguments.record)))
+
+
+STEPS = {
+    "compile": Step(
+        "compile every kernel in every mode",
+        _compile,
+        COMPILE_ARGUMENTS,
+    ),
+    "measure": Step(
+        "time them on the GPU of this machine",
+        lambda arguments: measure_all(wanted(arguments)),
+        (*MEASURE_ARGUMENTS, output("gpu_times.json")),
+    ),
+    "table": Step("print ratios of times", _print_table, (record,)),
+    "plot": Step("draw ratios of times", _plot, (record, output("gpu_times.svg"))),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_step(__doc__, STEPS))

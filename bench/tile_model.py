@@ -17,66 +17,54 @@ instructions and cycles, matrix instructions, conflicts, and whether outputs kee
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
+from argparse import Namespace
 
-from .gpu.arguments import add_compile_arguments, add_measure_arguments, check_backend, wanted
-from .gpu.measuring import measure_all
+from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import exit_code
+from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, only, output, record, take_step
 
 EMULATED = "gfx942"
 
-
-def arguments_parser() -> argparse.ArgumentParser:
-    """Returns the command line: a subcommand for each step."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    steps = parser.add_subparsers(dest="step", required=True)
-    add_compile_arguments(steps.add_parser("compile", help="compile kernels with forced tiles"))
-    measures = steps.add_parser("measure", help="time them on the GPU of this machine")
-    add_measure_arguments(measures, Path("tiles.json"))
-    report = steps.add_parser("report", help="compare predicted and measured times")
-    report.add_argument("record", type=Path, metavar="FILE.json")
-    emulate = steps.add_parser("emulate", help=f"count what tiles do on {EMULATED}")
-    emulate.add_argument("--only", default="", metavar="REGEX", help="search it in kernels' names")
-    emulate.add_argument("--jobs", type=int, default=1, help="kernels at a time")
-    return parser
+# What needs the compiler is imported by the steps that use it.
 
 
-def run(arguments: argparse.Namespace) -> bool:
-    """Takes a step; returns whether nothing failed.
+def _compile(arguments: Namespace) -> None:
+    from .forced_tiles.compiling import compile_pairs
 
-    Raises:
-        RuntimeError: something that the step needs is missing.
-        OSError: a file cannot be read or written.
-    """
-    check_backend(arguments)
-    # What needs the compiler is imported by the steps that use it.
-    if arguments.step == "measure":
-        return measure_all(wanted(arguments, libraries=False))
-    if arguments.step == "compile":
-        from .forced_tiles.compiling import compile_pairs
-
-        compile_pairs(arguments.directory, arguments.only, arguments.jobs)
-    elif arguments.step == "report":
-        from .forced_tiles.report import markdown
-
-        print(markdown(Record.read(arguments.record)), end="")
-    else:
-        from .forced_tiles.emulating import emulated_table
-
-        print(emulated_table(EMULATED, arguments.only, arguments.jobs))
-    return True
+    compile_pairs(arguments.directory, arguments.only, arguments.jobs)
 
 
-def main() -> int:
-    """Compiles, measures, or shows; returns 1 when an output is wrong or a run fails."""
-    arguments = arguments_parser().parse_args()
-    return exit_code(lambda: run(arguments))
+def _report(arguments: Namespace) -> None:
+    from .forced_tiles.report import markdown
 
+    print(markdown(Record.read(arguments.record)), end="")
+
+
+def _emulate(arguments: Namespace) -> None:
+    from .forced_tiles.emulating import emulated_table
+
+    print(emulated_table(EMULATED, arguments.only, arguments.jobs))
+
+
+STEPS = {
+    "compile": Step(
+        "compile kernels with forced tiles",
+        _compile,
+        COMPILE_ARGUMENTS,
+    ),
+    "measure": Step(
+        "time them on the GPU of this machine",
+        lambda arguments: measure_all(wanted(arguments, libraries=False)),
+        (*MEASURE_ARGUMENTS, output("tiles.json")),
+    ),
+    "report": Step("compare predicted and measured times", _report, (record,)),
+    "emulate": Step(
+        f"count what tiles do on {EMULATED}",
+        _emulate,
+        (only("search it in kernels' names"), jobs(1, "kernels")),
+    ),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_step(__doc__, STEPS))

@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
-from ...iree_plugin.compile import CompileError, compile
+from ...iree_plugin.compile import compile
 from ...sweep.cases import target_flags
-from ...sweep.rows import installed_versions
-from ..gpu.compiling import TARGET, timed
-from ..gpu.kernels import ATTENTION, CompiledKernels, TimedKernel
+from ..gpu.compiling import TARGET, compile_kernels, timed
+from ..gpu.kernels import ATTENTION, TimedKernel
 from ..gpu.modes import FAST, STOCK
-from .forcing import TileError, compile_tiled
-from .pairs import TiledKernel, Tiling, timed_pairs
+from .forcing import compile_tiled
+from .pairs import TiledKernel, timed_pairs
 
 MODE = FAST
 """The mode that tiles are compiled with, and whose own choice is compared with them."""
@@ -34,27 +30,12 @@ def listed(kernel: TiledKernel) -> TimedKernel:
     return timed(kernel.kernel, (STOCK, *others), inexact)
 
 
-@dataclass(frozen=True)
-class _Compile:
-    """A kernel with one tile, or in one mode, compiled in a process of its own."""
-
-    kernel: TiledKernel
-    mode: str
-    tile: Tiling | None
-    path: Path
-
-    def __call__(self) -> str:
-        """Compiles to the path; returns why that failed, or nothing."""
-        try:
-            self.path.write_bytes(self._vmfb())
-        except (TileError, CompileError) as error:
-            return f"{self.path.stem}: {error}"
-        return ""
-
-    def _vmfb(self) -> bytes:
-        if self.tile is not None:
-            return compile_tiled(self.kernel, self.tile, TARGET, MODE)
-        return compile(self.kernel.kernel.source(), target_flags(TARGET), self.mode)
+def _compile(kernel: TiledKernel, mode: str) -> bytes:
+    """Returns the module of a kernel with the tile of a label, or in a mode."""
+    tile = kernel.by_label().get(mode)
+    if tile is not None:
+        return compile_tiled(kernel, tile, TARGET, MODE)
+    return compile(kernel.kernel.source(), target_flags(TARGET), mode)
 
 
 def compile_pairs(
@@ -70,26 +51,5 @@ def compile_pairs(
     Raises:
         OSError: a file cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    kernels = {listed(each): each for each in timed_pairs()}
-    chosen = {known: each for known, each in kernels.items() if re.search(only, known.name)}
-    cases = [
-        (
-            known,
-            mode,
-            _Compile(each, mode, each.by_label().get(mode), known.module(directory, mode)),
-        )
-        for known, each in chosen.items()
-        for mode in known.modes
-    ]
-    faults = list(Parallel(n_jobs=jobs)(delayed(case)() for _, _, case in cases))
-    failed: set[tuple[str, str]] = set()
-    for (known, mode, _), fault in zip(cases, faults, strict=True):
-        if fault:
-            say(fault)
-            failed.add((known.name, mode))
-    left = tuple(
-        listed(each).without({mode for name, mode in failed if name == known.name})
-        for known, each in chosen.items()
-    )
-    CompiledKernels(TARGET, asdict(installed_versions()), left).write(directory)
+    kernels = {listed(each): partial(_compile, each) for each in timed_pairs()}
+    compile_kernels(directory, kernels, only, jobs, say)

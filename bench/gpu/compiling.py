@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-
-from joblib import Parallel, delayed
 
 from ...iree_plugin.compile import compile
 from ...runtime.dtypes import dtype_of
 from ...sweep.cases import target_flags
+from ...sweep.engine import Workers, measured
 from ...sweep.kernels import Attention, Kernel, Matmul
 from ...sweep.rows import installed_versions
 from .kernels import ATTENTION, MATMUL, CompiledKernels, TimedKernel
@@ -58,60 +59,75 @@ def timed(
         modes: what it is compiled with.
         inexact: those whose outputs may differ from the first one's in their rounding.
     """
-    if isinstance(kernel, Attention):
-        function, shapes = ATTENTION, ((kernel.batch, kernel.seq, kernel.head_dim),) * 3
-    else:
-        function, shapes = MATMUL, kernel.operands
-    operands = tuple("x".join([*map(str, shape), kernel.dtype]) for shape in shapes)
+    function = ATTENTION if isinstance(kernel, Attention) else MATMUL
+    operands = tuple("x".join([*map(str, shape), kernel.dtype]) for shape in kernel.operands)
     known = TimedKernel(kernel.name, function, operands, tuple(modes), tuple(inexact))
     if isinstance(kernel, Matmul):
         return replace(known, transposed=kernel.transposed)
     return replace(known, scale=float(dtype_of(kernel.dtype).type(kernel.head_dim**-0.5)))
 
 
-@dataclass(frozen=True)
-class _Compile:
-    """One kernel in one mode, compiled in a process of its own."""
+Compile = Callable[[str], bytes]
+"""Returns a kernel's module in a mode."""
 
-    source: str
-    mode: str
-    path: Path
 
-    def __call__(self) -> None:
-        self.path.write_bytes(compile(self.source, target_flags(TARGET), self.mode))
+def in_modes(source: str) -> Compile:
+    """Returns what compiles MLIR in the modes of Bankwise."""
+    return partial(_compile_mode, source)
+
+
+def _compile_mode(source: str, mode: str) -> bytes:
+    return compile(source, target_flags(TARGET), mode)
 
 
 def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
-    """Compiles the kernels in every mode into `directory`, with a file that lists them.
-
-    Args:
-        only: a regular expression that is searched in the names of kernels.
-        jobs: how many compile at a time.
-
-    Raises:
-        CompileError: a kernel does not compile.
-        OSError: a file cannot be written.
-    """
-    chosen = {timed(each): each.source() for each in kernels() if re.search(only, each.name)}
-    compile_kernels(directory, chosen, jobs)
+    """Compiles the timed kernels, as `compile_kernels` does."""
+    sources = {timed(each): in_modes(each.source()) for each in kernels()}
+    compile_kernels(directory, sources, only, jobs)
 
 
-def compile_kernels(directory: Path, sources: Mapping[TimedKernel, str], jobs: int) -> None:
+def compile_kernels(
+    directory: Path,
+    kernels: Mapping[TimedKernel, Compile],
+    only: str = "",
+    jobs: int = 1,
+    say: Callable[[str], None] | None = None,
+) -> None:
     """Compiles kernels in their modes into `directory`, with a file that lists them.
 
     Args:
-        sources: the MLIR of each kernel.
+        kernels: what compiles each kernel.
+        only: a regular expression that is searched in the names of kernels.
         jobs: how many compile at a time.
+        say: is told what does not compile, which is left out then.
 
     Raises:
-        CompileError: a kernel does not compile.
+        RuntimeError: a kernel does not compile, and nobody is to be told.
         OSError: a file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    Parallel(n_jobs=jobs)(
-        delayed(_Compile(source, mode, kernel.module(directory, mode)))()
-        for kernel, source in sources.items()
-        for mode in kernel.modes
-    )
+    chosen = {each: make for each, make in kernels.items() if re.search(only, each.name)}
+    cases = [(each, mode, make) for each, make in chosen.items() for mode in each.modes]
+    failed: dict[TimedKernel, set[str]] = defaultdict(set)
+    for kernel, mode, fault in measured(cases, partial(_compile, directory), Workers(jobs)):
+        if fault:
+            if say is None:
+                raise RuntimeError(fault)
+            say(fault)
+            failed[kernel].add(mode)
     versions = asdict(installed_versions())
-    CompiledKernels(TARGET, versions, tuple(sources)).write(directory)
+    left = tuple(each.without(failed[each]) for each in chosen)
+    CompiledKernels(TARGET, versions, left).write_list(directory)
+
+
+def _compile(
+    directory: Path, case: tuple[TimedKernel, str, Compile]
+) -> tuple[TimedKernel, str, str]:
+    """Compiles a kernel in one mode; returns both, and why that failed, or nothing."""
+    kernel, mode, make = case
+    path = kernel.module(directory, mode)
+    try:
+        path.write_bytes(make(mode))
+    except RuntimeError as error:
+        return kernel, mode, f"{path.stem}: {error}"
+    return kernel, mode, ""

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from ...sweep.kernels import Attention
 from ..program_families.attention import Attention as ModelAttention
 from ..program_families.attention import plain_sizes
-from .compiling import compile_kernels, timed
+from .compiling import compile_kernels, in_modes, timed
 from .kernels import TimedKernel
 from .modes import EXACT, FAST, STOCK
 
@@ -48,15 +47,6 @@ def sources() -> dict[TimedKernel, str]:
 
 
 def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
-    """Compiles the kernels in every mode into `directory`, with a file that lists them.
-
-    Args:
-        only: a regular expression that is searched in the names of kernels.
-        jobs: how many compile at a time.
-
-    Raises:
-        CompileError: a kernel does not compile.
-        OSError: a file cannot be written.
-    """
-    chosen = {each: text for each, text in sources().items() if re.search(only, each.name)}
-    compile_kernels(directory, chosen, jobs)
+    """Compiles the kernels in every mode, as `compile_kernels` does."""
+    kernels = {each: in_modes(text) for each, text in sources().items()}
+    compile_kernels(directory, kernels, only, jobs)

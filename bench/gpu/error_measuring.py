@@ -66,7 +66,7 @@ def measure_errors(directory: Path, output: Path, only: str = "", jobs: int = 1)
         RuntimeError: the compiled kernels, a program or a GPU is missing.
         OSError: a file cannot be read or written.
     """
-    compiled = CompiledKernels.read(directory)
+    compiled = CompiledKernels.of_directory(directory)
     device, versions = gpu_and_versions()
     run = GpuRuns(runtime_programs(), directory)
 

@@ -6,18 +6,17 @@ Float64 starts from the rounded inputs, so that errors are those of the kernel a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from .elements import EPSILON, F64, Elements, values
+from ..documents import Document
+from ..reference_attention import F64, attention
+from .elements import EPSILON, Elements, values
 from .error_inputs import made_inputs
-from .float64 import attention, errors_of
+from .float64 import errors_of
 from .kernels import TimedKernel, digest
 from .modes import STOCK
 from .ratios import MOST_ERROR, Finding
@@ -113,7 +112,7 @@ class ErrorRow:
 
 
 @dataclass(frozen=True)
-class ErrorRecord:
+class ErrorRecord(Document):
     """The rows of a run, as a file keeps them.
 
     Attributes:
@@ -133,25 +132,6 @@ class ErrorRecord:
         if not self.rows:
             return [Finding("all", "all", "nothing was measured")]
         return [finding for row in self.rows for finding in row.findings()]
-
-    def write(self, path: Path) -> None:
-        """Writes the record as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
-
-    @staticmethod
-    def read(path: Path) -> ErrorRecord:
-        """Returns the record that `write` wrote.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
-        fields: dict[str, Any] = json.loads(path.read_text())
-        return ErrorRecord(**{**fields, "rows": tuple(map(_row, fields["rows"]))})
-
-
-def _row(fields: dict[str, Any]) -> ErrorRow:
-    errors = {mode: Errors(**each) for mode, each in fields["errors"].items()}
-    return ErrorRow(**{**fields, "inexact": tuple(fields["inexact"]), "errors": errors})
 
 
 def measure_row(kernel: TimedKernel, inputs: str, run: RunKernel) -> ErrorRow:

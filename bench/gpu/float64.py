@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .elements import F64, STORAGE, Elements, values
+from ..reference_attention import F64, attention
+from .elements import STORAGE, Elements, values
 from .kernels import TimedKernel
 from .record import Errors
 
@@ -70,22 +71,6 @@ def errors_of(differences: F64) -> Errors:
     if not differences.size or not np.isfinite(differences).all():
         return Errors(math.inf, math.inf)
     return Errors(math.sqrt(np.mean(differences**2)), float(np.abs(differences).max()))
-
-
-def attention(q: F64, k: F64, v: F64, scale: float, mask: F64 | None = None) -> F64:
-    """Returns softmax(q k^T scale + mask) v of one head.
-
-    Args:
-        q: [rows, head_dim].
-        k, v: [keys, head_dim].
-        mask: [rows, keys]. A row whose keys it all hides, by minus infinity, becomes NaN.
-    """
-    scores = q @ k.T * scale
-    if mask is not None:
-        scores += mask
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True) @ v
 
 
 def _elements(kernel: TimedKernel, path: Path) -> Elements:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from ..documents import Document
 
 KERNELS_FILE = "kernels.json"
 ATTENTION, MATMUL = "attention", "matmul"
@@ -64,15 +64,9 @@ class TimedKernel:
         inexact = tuple(mode for mode in self.inexact if mode not in modes)
         return replace(self, modes=kept, inexact=inexact)
 
-    @staticmethod
-    def from_fields(fields: dict[str, Any]) -> TimedKernel:
-        """Returns the kernel whose fields JSON gave back."""
-        tuples = {name: tuple(fields[name]) for name in ("operands", "modes", "inexact")}
-        return TimedKernel(**{**fields, **tuples})
-
 
 @dataclass(frozen=True)
-class CompiledKernels:
+class CompiledKernels(Document):
     """What one step of compiling left in a directory.
 
     Attributes:
@@ -84,24 +78,21 @@ class CompiledKernels:
     versions: dict[str, str]
     kernels: tuple[TimedKernel, ...]
 
-    def write(self, directory: Path) -> None:
+    def write_list(self, directory: Path) -> None:
         """Writes the list beside the modules."""
-        (directory / KERNELS_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        self.write(directory / KERNELS_FILE)
 
     @staticmethod
-    def read(directory: Path) -> CompiledKernels:
+    def of_directory(directory: Path) -> CompiledKernels:
         """Returns the list in a directory.
 
         Raises:
             RuntimeError: there is none.
         """
         try:
-            text = (directory / KERNELS_FILE).read_text()
+            return CompiledKernels.read(directory / KERNELS_FILE)
         except FileNotFoundError:
             raise RuntimeError(f"{directory} has no {KERNELS_FILE}: compile into it") from None
-        fields: dict[str, Any] = json.loads(text)
-        kernels = tuple(map(TimedKernel.from_fields, fields["kernels"]))
-        return CompiledKernels(fields["target"], fields["versions"], kernels)
 
 
 def digest(data: bytes) -> str:

@@ -8,15 +8,19 @@ import datetime
 import importlib.util
 import re
 import tempfile
+from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .inputs import INPUTS, NORMAL
 from .kernels import CompiledKernels, TimedKernel, module_digests
 from .machine import Machine, conditions
+from .profiler import CLOCKS
 from .record import Conditions, Errors, Failure, Record, Reference, Row, wrong_rows
 from .references import has_torch, measure_references, reference_cases
 from .runtime_programs import runtime_programs
+from .steps import modules, only
 
 if TYPE_CHECKING:
     from .float64 import SampledAttention
@@ -48,6 +52,34 @@ class Wanted:
     def has(self, kernel: TimedKernel, series: str) -> bool:
         """Returns whether a kernel in a mode, or in another library, shall be measured."""
         return re.search(self.only, kernel.case(series)) is not None
+
+
+def _add_conditions(parser: ArgumentParser) -> None:
+    about = "; ".join(f"{name}: {text}" for name, text in INPUTS.items())
+    parser.add_argument("--inputs", choices=INPUTS, default=NORMAL, help=f"of attentions: {about}")
+    about = "; ".join(f"{name}: {text}" for name, text in CLOCKS.items())
+    parser.add_argument("--clocks", choices=CLOCKS, default="base", help=about)
+
+
+MEASURE_ARGUMENTS = (
+    modules,
+    only(
+        "measure the kernels in whose names it is found; the name of a mode or a library follows, "
+        "as in 'attention_2x1024x128_f16 auto/fast' or 'matmul_2048x2048x2048_f16 cublas'"
+    ),
+    _add_conditions,
+)
+"""What a step that measures takes, beside the file that it writes."""
+
+
+def wanted(arguments: Namespace, *, libraries: bool = True) -> Wanted:
+    """Returns what the arguments of a measuring step ask for.
+
+    Args:
+        libraries: whether PyTorch's kernels are measured too.
+    """
+    a = arguments
+    return Wanted(a.directory, a.output, a.only, a.inputs, a.clocks, libraries)
 
 
 @dataclass
@@ -170,7 +202,7 @@ def measure_all(wanted: Wanted) -> bool:
         RuntimeError: a program is missing, or the record is of other conditions.
         OSError: a file cannot be read or written.
     """
-    compiled = CompiledKernels.read(wanted.directory)
+    compiled = CompiledKernels.of_directory(wanted.directory)
     found, versions = conditions(compiled.target, wanted.inputs, wanted.clocks)
     programs = runtime_programs()
     modules = module_digests(wanted.directory, compiled.kernels)

@@ -12,30 +12,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from ...sweep.plot_page import Mark
 from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, FAST, LAYOUT, NONE, PAD, STOCK
 from .ratios import Ratios, library_of
 from .record import Record
 from .table import shown
 
-
-@dataclass(frozen=True)
-class _Mark:
-    """How a series is drawn. Colours are Okabe and Ito's, which stay apart to all eyes."""
-
-    colour: str
-    marker: str
-
-
 _MARKS = {
-    STOCK: _Mark("#D55E00", "s"),
-    NONE: _Mark("#CC79A7", "d"),
-    PAD: _Mark("#E69F00", "D"),
-    LAYOUT: _Mark("#56B4E9", "v"),
-    EXACT: _Mark("#009E73", "^"),
-    FAST: _Mark("#0072B2", "o"),
-    "efficient": _Mark("#6E6E6E", "x"),
-    "cudnn": _Mark("#000000", "+"),
+    STOCK: Mark("#D55E00", "s"),
+    NONE: Mark("#CC79A7", "d"),
+    PAD: Mark("#E69F00", "D"),
+    LAYOUT: Mark("#56B4E9", "v"),
+    EXACT: Mark("#009E73", "^"),
+    FAST: Mark("#0072B2", "o"),
+    "efficient": Mark("#6E6E6E", "x"),
+    "cudnn": Mark("#000000", "+"),
 }
 _SIZES = {ATTENTION: "batch x sequence x head size, type", MATMUL: "M x N x K, type"}
 _STYLE: dict[Any, Any] = {

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from ..documents import Document
 from .kernels import TimedKernel
 
 
@@ -113,7 +111,7 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Document):
     """What is known of the kernels of a directory.
 
     Attributes:
@@ -130,29 +128,6 @@ class Record:
     references: tuple[Reference, ...] = ()
     failures: tuple[Failure, ...] = ()
 
-    def write(self, path: Path) -> None:
-        """Writes the record as JSON; an interruption leaves the old file or the new one."""
-        partial = path.with_name(f"{path.name}.partial")
-        partial.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        partial.replace(path)
-
-    @staticmethod
-    def read(path: Path) -> Record:
-        """Returns the record that `write` wrote.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
-        fields: dict[str, Any] = json.loads(path.read_text())
-        made: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "kernels": TimedKernel.from_fields,
-            "rows": _row,
-            "references": lambda each: Reference(**each),
-            "failures": lambda each: Failure(**each),
-        }
-        lists = {name: tuple(map(make, fields[name])) for name, make in made.items()}
-        return Record(**{**fields, **lists, "conditions": Conditions(**fields["conditions"])})
-
     def by_case(self) -> dict[tuple[str, str], Row]:
         """Returns the rows by kernel and mode."""
         return {(row.kernel, row.mode): row for row in self.rows}
@@ -164,11 +139,6 @@ class Record:
             if each.milliseconds is not None:
                 times[each.kernel, each.series] = each.milliseconds
         return times
-
-
-def _row(fields: dict[str, Any]) -> Row:
-    errors = Errors(**fields["errors"]) if fields["errors"] else None
-    return Row(**{**fields, "figures": Figures(**fields["figures"]), "errors": errors})
 
 
 def differing_rows(kernels: Sequence[TimedKernel], rows: Iterable[Row]) -> list[Row]:

@@ -247,7 +247,7 @@ def _conflicts_left(records: Records) -> Iterator[str]:
             f"({most.label.replace('_', ' ')})."
         )
     layout = records.shared_memory_of(f"{LARGE}_f16", LAYOUT)
-    if layout.conflicts and not layout.predicted_conflicts and layout.has_predicted_wavefronts:
+    if layout.conflicts and not layout.predicted_conflicts and layout.is_as_predicted:
         yield (
             f"{_device(records)}: of the {layout.conflicts:,} that `ncu` counts at `layout` in the "
             f"large grid above, none is the model's: the wavefronts that `ncu` counts are the "

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, read_json_table, summaries
 from ..benchmark import RESULTS
+from ..cuda_attention import Row as SharedMemoryRow
 from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
@@ -26,43 +27,6 @@ _RowT = TypeVar("_RowT")
 
 class MissingRowError(LookupError):
     """A page quotes a row that a record does not have; the message names both."""
-
-
-@dataclass(frozen=True)
-class SharedMemoryRow:
-    """What `ncu` and the bank model count of an attention's shared memory.
-
-    Attributes:
-        conflicts: the cycles that `ncu` counts as bank conflicts, of loads and stores.
-        wavefronts: the cycles of shared memory that `ncu` counts, conflicts included.
-        instructions: the loads and stores.
-    """
-
-    kernel: str
-    mitigation: str
-    conflicts: int
-    wavefronts: int
-    instructions: int
-    predicted_conflicts: int
-    predicted_wavefronts: int
-
-    @staticmethod
-    def of(row: dict[str, Any]) -> SharedMemoryRow:
-        """Returns the row of a line of the record."""
-        return SharedMemoryRow(
-            row["kernel"],
-            row["mitigation"],
-            row["load_conflicts"] + row["store_conflicts"],
-            row["load_wavefronts"] + row["store_wavefronts"],
-            row["loads"] + row["stores"],
-            row["predicted_conflicts"],
-            row["predicted_wavefronts"],
-        )
-
-    @property
-    def has_predicted_wavefronts(self) -> bool:
-        """Returns whether the wavefronts are those of the model."""
-        return self.wavefronts == self.predicted_wavefronts
 
 
 @dataclass(frozen=True)
@@ -88,7 +52,7 @@ class Records:
     def shared_memory(self) -> list[SharedMemoryRow]:
         """Returns the rows of `cuda_attention.json`."""
         rows = json.loads((self.folder / "cuda_attention.json").read_text())
-        return [SharedMemoryRow.of(row) for row in rows]
+        return [SharedMemoryRow(**row) for row in rows]
 
     @cached_property
     def examples(self) -> list[ExampleRow]:

@@ -64,7 +64,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_an_example_is_compiled_with_the_conflicts_of_its_grid(compiled: Path):
-    (kernel,) = CompiledKernels.read(compiled).kernels
+    (kernel,) = CompiledKernels.of_directory(compiled).kernels
     assert kernel.operands == ("16x32xf32",) and kernel.modes == ("none", "auto")
     assert all(kernel.module(compiled, mode).stat().st_size > 1000 for mode in kernel.modes)
     predicted = json.loads((compiled / gpu_examples.PREDICTIONS_FILE).read_text())
@@ -96,7 +96,7 @@ def test_a_wrong_result_fails(compiled: Path, gpu: Callable[..., None], tmp_path
 
 def test_the_recorded_rows_are_all_examples_as_predicted():
     rows = [Row(**row) for row in json.loads(RECORD.read_text())["rows"]]
-    named = [(example.name, mode) for example in EXAMPLES for mode in example.kernel.modes]
+    named = [(each.kernel.name, mode) for each in EXAMPLES for mode in each.kernel.modes]
     assert [(row.kernel, row.mitigation) for row in rows] == named
     assert all(row.is_as_predicted for row in rows)
     assert all(row.predicted_conflicts == 0 for row in rows if row.mitigation.startswith("auto"))

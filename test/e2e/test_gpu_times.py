@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench/gpu_times: its steps as commands, what is compiled, and the recorded run."""
+"""bench/gpu_times and gpu_errors: their steps, what is compiled, and the recorded times."""
 
 from __future__ import annotations
 
@@ -11,17 +11,29 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import gpu_times
-from bankwise.bench.gpu import compiling
+from bankwise.bench.gpu import compiling, error_kernels
 from bankwise.bench.gpu.compiling import compile_all, kernels, timed
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
+from bankwise.iree_plugin.compile import CompileError
 
 ROOT = Path(gpu_times.__file__).parents[1]
 RECORDED = Record.read(ROOT / "bench" / "results" / "gpu_times.json")
 
 
-def test_each_kernel_is_compiled_in_each_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+TIMES, ERRORS = "gpu_times", "gpu_errors"
+BENCHES = {
+    TIMES: (compile_all, {timed(each): each.source() for each in kernels()}),
+    ERRORS: (error_kernels.compile_all, error_kernels.sources()),
+}
+"""What compiles the kernels of each bench, and what these are."""
+
+
+@pytest.mark.parametrize("bench", BENCHES)
+def test_each_kernel_is_compiled_in_each_mode(
+    bench: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     compiled: list[tuple[str, str]] = []
 
     def compile_mlir(source: str, flags: Sequence[str], mode: str) -> bytes:
@@ -30,24 +42,53 @@ def test_each_kernel_is_compiled_in_each_mode(tmp_path: Path, monkeypatch: pytes
         return f"{mode} {source}".encode()
 
     monkeypatch.setattr(compiling, "compile", compile_mlir)
-    compile_all(tmp_path)
-    assert compiled == [(kernel.source(), mode) for kernel in kernels() for mode in MODES]
-    listed = CompiledKernels.read(tmp_path)
+    compile_every, sources = BENCHES[bench]
+    compile_every(tmp_path)
+    assert compiled == [(source, mode) for each, source in sources.items() for mode in each.modes]
+    listed = CompiledKernels.of_directory(tmp_path)
     assert listed.target == "sm_80" and listed.versions["compiler"]
-    assert listed.kernels == tuple(timed(kernel) for kernel in kernels())
-    for each, kernel in zip(listed.kernels, kernels(), strict=True):
-        source = kernel.source()
+    assert listed.kernels == tuple(sources)
+    for each, source in sources.items():
         assert f"func.func @{each.function}(" in source
         assert all(f"tensor<{operand}>" in source for operand in each.operands)
-        assert all(each.module(tmp_path, m).read_text() == f"{m} {source}" for m in MODES)
+        assert all(each.module(tmp_path, m).read_text() == f"{m} {source}" for m in each.modes)
 
 
-def test_a_part_of_the_kernels_can_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_times_are_of_all_modes_and_errors_of_masks_too():
+    assert all(each.modes == MODES for each in BENCHES[TIMES][1])
+    sources = BENCHES[ERRORS][1]
+    assert len(sources) == 2 * 2 * 10
+    for each, source in sources.items():
+        assert each.modes == ("stock", "auto/exact", "auto/fast")
+        assert each.inexact == ("auto/fast",)
+        types = ", ".join(f"tensor<{operand}>" for operand in each.operands[3:])
+        assert f"%scale{', %mask' * bool(types)} : " in source and types in source
+
+
+@pytest.mark.parametrize(
+    ("bench", "only", "names"),
+    [
+        (TIMES, "^attention_(2|8)x.*_bf16", ("2x1024x128_bf16", "8x1024x64_bf16")),
+        (ERRORS, "2x384x128_bf16", ("2x384x128_bf16", "2x384x128_bf16_masked")),
+    ],
+)
+def test_a_part_of_the_kernels_can_be_compiled(
+    bench: str, only: str, names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(compiling, "compile", lambda *_: b"")
-    compile_all(tmp_path, only="^attention_(2|8)x.*_bf16")
-    names = [kernel.name for kernel in CompiledKernels.read(tmp_path).kernels]
-    assert names == ["attention_2x1024x128_bf16", "attention_8x1024x64_bf16"]
-    assert len([*tmp_path.glob("*.vmfb")]) == 2 * len(MODES)
+    BENCHES[bench][0](tmp_path, only=only)
+    listed = CompiledKernels.of_directory(tmp_path).kernels
+    assert [kernel.name for kernel in listed] == [f"attention_{name}" for name in names]
+    assert len([*tmp_path.glob("*.vmfb")]) == sum(len(kernel.modes) for kernel in listed)
+
+
+def test_what_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> bytes:
+        raise CompileError("no such op")
+
+    monkeypatch.setattr(compiling, "compile", fails)
+    with pytest.raises(RuntimeError, match=r"attention_2x1024x128_f16.stock: no such op"):
+        compile_all(tmp_path, only="2x1024x128_f16")
 
 
 def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
@@ -80,25 +121,32 @@ def test_the_recorded_outputs_equal_stocks_where_they_must():
     assert {row.kernel for row in different} == attentions
 
 
-def command(*arguments: str) -> tuple[int, str]:
+def command(bench: str, *arguments: str, flags: Sequence[str] = ("-S",)) -> tuple[int, str]:
     """Runs a step as on a machine that has neither packages nor programs: -S leaves these out."""
-    words = [sys.executable, "-S", "-m", "bench.gpu_times", *arguments]
+    words = [sys.executable, *flags, "-m", f"bench.{bench}", "measure", *arguments]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env={"PATH": ""})
     return run.returncode, run.stderr
 
 
-def test_the_machine_with_the_gpu_needs_the_standard_library_alone(tmp_path: Path):
-    CompiledKernels("sm_80", {}, ()).write(tmp_path)
-    message = "error: Nsight Compute's `ncu` is not in PATH\n"
-    assert command("measure", str(tmp_path)) == (1, message)
-    code, message = command("measure", str(tmp_path / "nowhere"))
+@pytest.mark.parametrize(
+    ("bench", "flags", "missing"),
+    [
+        (TIMES, ["-S"], "error: Nsight Compute's `ncu` is not in PATH\n"),
+        (ERRORS, [], "error: nvidia-smi is missing"),
+    ],
+)
+def test_the_machine_with_the_gpu_needs_numpy_at_most(
+    bench: str, flags: list[str], missing: str, tmp_path: Path
+):
+    CompiledKernels("sm_80", {}, ()).write_list(tmp_path)
+    code, message = command(bench, str(tmp_path), flags=flags)
+    assert code == 1 and message.startswith(missing)
+    code, message = command(bench, str(tmp_path / "nowhere"), flags=flags)
     assert code == 1 and "nowhere has no kernels.json: compile into it" in message
 
 
-def test_rocm_is_refused():
-    message = "error: --backend rocm is not there yet: times are read by NVIDIA's ncu\n"
-    for step in ("measure", "compile"):
-        assert command(step, "nowhere", "--backend", "rocm") == (1, message)
+def test_errors_need_numpy(tmp_path: Path):
+    assert command(ERRORS, str(tmp_path)) == (1, "error: NumPy is not installed\n")
 
 
 def test_the_table_of_the_recorded_run_is_printed():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables as ncu prints them, and programs in place of real ones."""
+"""Tables as ncu prints them and as reports show them, and programs in place of real ones."""
 
 from __future__ import annotations
 
@@ -59,3 +59,9 @@ def program(path: Path, text: str) -> None:
     """Writes a program in Python."""
     path.write_text(f"#!{sys.executable}\n{text}")
     path.chmod(0o755)
+
+
+def section(text: str, title: str) -> list[list[str]]:
+    """Returns the cells of the table below a title."""
+    lines = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

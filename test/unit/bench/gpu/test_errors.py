@@ -18,6 +18,8 @@ from bankwise.bench.gpu.errors_table import markdown
 from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.record import Errors
 
+from .ncu_tables import section
+
 MODES = ("stock", "auto/exact", "auto/fast")
 Outputs = Callable[[F64, str], F64]
 
@@ -236,12 +238,6 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path):
 
 def test_a_record_without_rows_is_not_well():
     assert [each.what for each in record().findings()] == ["nothing was measured"]
-
-
-def section(text: str, title: str) -> list[list[str]]:
-    """Returns the cells of the table below a title."""
-    lines = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def test_the_table_has_the_greatest_ratios_and_what_fails():

@@ -84,7 +84,7 @@ def write_modules(directory: Path, contents: Sequence[str], *kernels: TimedKerne
     for kernel in kernels or (KERNEL,):
         for mode, content in zip(MODES, contents, strict=True):
             kernel.module(directory, mode).write_text(content)
-    CompiledKernels("sm_80", {"bankwise": "0"}, kernels or (KERNEL,)).write(directory)
+    CompiledKernels("sm_80", {"bankwise": "0"}, kernels or (KERNEL,)).write_list(directory)
 
 
 def test_outputs_are_compared_with_stocks(measure: Callable[..., tuple], tmp_path: Path):

@@ -17,7 +17,7 @@ from bankwise.bench.gpu.ratios import Mean, Ratios, failing
 from bankwise.bench.gpu.record import Conditions, Errors, Failure, Record, Reference, Row
 from bankwise.bench.gpu.table import markdown
 
-from .ncu_tables import FIGURES
+from .ncu_tables import FIGURES, section
 
 
 def attention(shape: str, dtype: str = "f16") -> TimedKernel:
@@ -62,12 +62,6 @@ def record(times: Mapping[tuple[str, str], float] = TIMES) -> Record:
         tuple(row(*case, time) for case, time in times.items()),
         tuple(Reference(*case, time) for case, time in LIBRARIES.items()),
     )
-
-
-def section(text: str, title: str) -> list[list[str]]:
-    """Returns the cells of the table below a title."""
-    lines = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def test_means_are_geometric_and_of_f16():
