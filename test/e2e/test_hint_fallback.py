@@ -173,7 +173,7 @@ def _edit(**options: bool) -> bankwise.PipelineEdit:
 
 @pytest.mark.parametrize("program", ["mmt4d_f16", "at_f16_h80"])
 def test_the_last_resort_is_stock_byte_for_byte(program: str):
-    source = (Path(reproducers.__file__).parent / f"sources/reproducers/{program}.mlir").read_text()
+    (source,) = (p.source for p in reproducers.programs() if p.name == f"reproducer_{program}")
     fallen = bankwise.compile(source, target_flags("gfx942"), "auto", edits=[_edit()])
     assert fallen == bankwise.compile(source, target_flags("gfx942"), "stock")
 

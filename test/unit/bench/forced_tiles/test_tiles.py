@@ -106,7 +106,7 @@ def test_what_does_not_compile_is_left_out(tmp_path: Path, monkeypatch: pytest.M
     said: list[str] = []
     compile_pairs(tmp_path, "16x4096x128", say=said.append)
     assert said == ["attention_16x4096x128_f16.64x128.k32.w4: too large"]
-    (known,) = CompiledKernels.read(tmp_path).kernels
+    (known,) = CompiledKernels.of_directory(tmp_path).kernels
     tiles = [each for each in first.by_label() if each != "64x128.k32.w4"]
     assert known.modes == ("stock", MODE, *tiles) and known.inexact == (MODE, *tiles)
     for mode in known.modes:
