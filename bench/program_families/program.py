@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,13 @@ def integers(element_type: str, *shape: int, low: int, high: int) -> Input:
     return lambda random: random.integers(low, high, shape).astype(dtype_of(element_type))
 
 
-def file_source(name: str) -> str:
-    """Returns the text of one of the `.mlir` files that come with this package."""
-    return (SOURCES / f"{name}.mlir").read_text()
+def file_source(name: str, **values: object) -> str:
+    """Returns the text of one of the `.mlir` files that come with this package.
+
+    Args:
+        values: what stands in place of `${...}` in the file.
+    """
+    return Template((SOURCES / f"{name}.mlir").read_text()).substitute(values)
 
 
 def tensor(element_type: str, *shape: int) -> str:

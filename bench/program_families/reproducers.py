@@ -34,13 +34,14 @@ def _program(
     reference: Reference,
     precision: str,
     *,
+    source: str = "",
     flags: tuple[str, ...] = (),
     targets: tuple[str, ...] = EMULATED_CHIPS,
     race: str = "",
 ) -> Program:
     return Program(
         name=f"reproducer_{name}",
-        source=file_source(f"reproducers/{name}"),
+        source=source or file_source(f"reproducers/{name}"),
         inputs=tuple(inputs),
         reference=reference,
         tolerance=TOLERANCE[precision],
@@ -59,13 +60,22 @@ def _attention(
     return Attention(name, dtype, sizes, mask=mask, mask_dtype=dtype, scale=scale).program()
 
 
-def _matmul(
-    name: str,
-    dims: Contraction,
-    flags: tuple[str, ...] = (),
-    targets: tuple[str, ...] = EMULATED_CHIPS,
+def _matmul(name: str, m: int, n: int, k: int, flags: tuple[str, ...] = ()) -> Program:
+    """Returns a matmul of A and the transposed B."""
+    dims = Contraction("", "f16", {"m": m, "n": n, "k": k}, right="n k")
+    return _program(name, dims.inputs(), dims.reference, "f32", flags=flags)
+
+
+def _with_epilogue(
+    name: str, m: int, n: int, k: int, right: str = "k n", targets: tuple[str, ...] = EMULATED_CHIPS
 ) -> Program:
-    return _program(name, dims.inputs(), dims.reference, "f32", flags=flags, targets=targets)
+    """Returns a matmul with bias, GELU and residual."""
+    steps = ("bias", "gelu", "residual")
+    dims = Contraction("", "f16", {"m": m, "n": n, "k": k}, right=right, epilogue=steps)
+    shape = "x".join(map(str, dims.shape(right)))
+    places = {"m": m, "n": n, "k": k, "right": shape, "map": right.replace(" ", ",")}
+    text = file_source("reproducers/mm_epilogue", **places)
+    return _program(name, dims.inputs(), dims.reference, "f32", source=text, targets=targets)
 
 
 def _dequantized(x: Array, weights: Array, scales: Array) -> Array:
@@ -143,32 +153,30 @@ def _attentions() -> list[Program]:
 
 
 def _matmuls() -> list[Program]:
-    epilogue = ("bias", "gelu", "residual")
-
-    def dims(m: int, n: int, k: int, right: str = "k n", steps: tuple[str, ...] = ()):
-        return Contraction("", "f16", {"m": m, "n": n, "k": k}, right=right, epilogue=steps)
-
+    dynamic = Contraction("", "f16", {"m": 100, "n": 72, "k": 64}, dynamic=True)
+    scale = normal("f16", 128, 2, scale=0.1)
     return [
-        _matmul("cfg_48x80", dims(192, 240, 128, "n k")),
-        _matmul("cfg_promoteC", dims(128, 128, 128, "n k")),
+        _matmul("cfg_48x80", 192, 240, 128),
+        _matmul("cfg_promoteC", 128, 128, 128),
         # Dynamic sizes: idle lanes of a load are undefined until a select drops them.
-        replace(
-            replace(dims(100, 72, 64), dynamic=True).program(), name="reproducer_dyn_mm_f16"
-        ),
-        _matmul("fl_igemm", dims(256, 256, 256, "n k"),
-                flags=("--iree-codegen-llvmgpu-use-igemm=false",)),
-        _matmul("mm_narrowN", dims(512, 8, 256, steps=epilogue)),
-        _matmul("mm_skinny", dims(1, 512, 512, "n k", epilogue)),
-        # iree-compile itself dies of this one for gfx950, of a division by zero.
-        _matmul("mm_skinny8", dims(8, 256, 512, steps=epilogue), targets=("gfx942",)),
+        replace(dynamic.program(), name="reproducer_dyn_mm_f16"),
+        _matmul("fl_igemm", 256, 256, 256, ("--iree-codegen-llvmgpu-use-igemm=false",)),
+        # Its partial loads leave undefined lanes.
+        _with_epilogue("mm_narrowN", 512, 8, 256),
+        # Moves of registers in pairs.
+        _with_epilogue("mm_skinny", 1, 512, 512, "n k"),
+        # The compiler does it with sparse matrix instructions. iree-compile itself dies of this one
+        # for gfx950, of a division by zero.
+        _with_epilogue("mm_skinny8", 8, 256, 512, targets=("gfx942",)),
         _program("mmt4d_f16", [normal("f16", 4, 8, 16, 16)] * 2, _packed_product, "f32"),
         _program("mmt4d_f32", [normal("f32", 8, 16, 8, 1)] * 2, _packed_product, "f32"),
         _program("deq_i4_f16", [normal("f16", 128, 2, 64),
-                                integers("ui4", 128, 2, 64, low=0, high=16),
-                                normal("f16", 128, 2, scale=0.1)], _dequantized, "f32"),
+                                integers("ui4", 128, 2, 64, low=0, high=16), scale], _dequantized,
+                 "f32", source=file_source("reproducers/deq_f16", bits=4, sign="u")),
         _program("deq_i8_f16", [normal("f16", 128, 2, 64),
                                 integers("i8", 128, 2, 64, low=-128, high=128),
-                                normal("f16", 128, 2, scale=0.01)], _dequantized, "f32"),
+                                normal("f16", 128, 2, scale=0.01)], _dequantized,
+                 "f32", source=file_source("reproducers/deq_f16", bits=8, sign="s")),
     ]  # fmt: skip
 
 
@@ -190,9 +198,18 @@ def _others() -> list[Program]:
 
 def _hand_written() -> list[Program]:
     row, direct = [normal("f32", 1024)], ("gfx950",)
+
+    def square(view: str, stored: str, read: str) -> str:
+        return file_source("reproducers/transposed_square", view=view, stored=stored, read=read)
+
+    hint = "%h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<32, 4>]"
     return [
-        _program("hint_assume_alignment", row, _square_transposed, "exact"),
-        _program("hint_used_beside_plain", row, _square_swizzled_transposed, "exact"),
+        # A promise of alignment between the allocation and its accesses.
+        _program("hint_assume_alignment", row, _square_transposed, "exact",
+                 source=square("%m = memref.assume_alignment %a, 16", "%m", "%m")),
+        # An allocation that is stored to through a hint and read without one.
+        _program("hint_used_beside_plain", row, _square_swizzled_transposed, "exact",
+                 source=square(hint, "%h", "%a")),
         _program("unaligned_vector_loads", row, _overlapping_fours, "exact"),
         _program("frame_smaller_than_period", [normal("f16", 1024)], lambda x: x, "exact",
                  targets=direct),

@@ -1,11 +1,11 @@
-// A matmul with weights of eight bits and a scale for each group of 64.
-func.func @main(%x: tensor<128x2x64xf16>, %w: tensor<128x2x64xi8>, %sc: tensor<128x2xf16>) -> tensor<128x128xf32> {
+// A matmul with integer weights and a scale for each group of 64.
+func.func @main(%x: tensor<128x2x64xf16>, %w: tensor<128x2x64xi${bits}>, %sc: tensor<128x2xf16>) -> tensor<128x128xf32> {
   %z = arith.constant 0.0 : f32
   %e0 = tensor.empty() : tensor<128x2x64xf16>
-  %d = linalg.generic {indexing_maps=[affine_map<(a,b,c)->(a,b,c)>, affine_map<(a,b,c)->(a,b)>, affine_map<(a,b,c)->(a,b,c)>], iterator_types=["parallel","parallel","parallel"]} ins(%w, %sc : tensor<128x2x64xi8>, tensor<128x2xf16>) outs(%e0 : tensor<128x2x64xf16>) {
-   ^bb0(%a: i8, %s: f16, %o: f16):
-    %i = arith.extsi %a : i8 to i32
-    %f = arith.sitofp %i : i32 to f16
+  %d = linalg.generic {indexing_maps=[affine_map<(a,b,c)->(a,b,c)>, affine_map<(a,b,c)->(a,b)>, affine_map<(a,b,c)->(a,b,c)>], iterator_types=["parallel","parallel","parallel"]} ins(%w, %sc : tensor<128x2x64xi${bits}>, tensor<128x2xf16>) outs(%e0 : tensor<128x2x64xf16>) {
+   ^bb0(%a: i${bits}, %s: f16, %o: f16):
+    %i = arith.ext${sign}i %a : i${bits} to i32
+    %f = arith.${sign}itofp %i : i32 to f16
     %m = arith.mulf %f, %s : f16
     linalg.yield %m : f16
   } -> tensor<128x2x64xf16>
