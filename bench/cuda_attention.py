@@ -31,6 +31,7 @@ if not __package__:
     sys.path[0] = str(Path(__file__).parents[1])
     __package__ = "bench"
 
+from .gpu.kernels import CompiledKernels, predictions
 from .gpu.profiler import METRICS, ncu_command, read_launches
 from .gpu.runtime_programs import output_of
 from .gpu.steps import Step, modules, output, take_step
@@ -46,9 +47,6 @@ COUNTERS = {
     "load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 }
-
-
-PREDICTIONS = "predictions.json"
 
 
 @dataclass(frozen=True)
@@ -96,26 +94,16 @@ class Row:
         return not self.wavefronts or self.wavefronts == self.predicted_wavefronts
 
 
-def module_name(kernel: str, mitigation: str) -> str:
-    """Returns the file of a compiled kernel."""
-    return f"{kernel}.{mitigation.replace('/', '_')}.vmfb"
-
-
 def compile_all(directory: Path) -> None:
     """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
     # A machine with a GPU need not have the compiler.
     from ..sweep.kernels import Attention
-    from .gpu.observed import compile_observed
+    from .gpu import observed
+    from .gpu.compiling import timed
 
-    directory.mkdir(parents=True, exist_ok=True)
-    predicted: dict[str, dict[str, int]] = {}
-    for kernel in (Attention(*shape, dtype) for shape in SHAPES for dtype in DTYPES):
-        for mitigation in MITIGATIONS:
-            name = module_name(kernel.name, mitigation)
-            vmfb, cycles, _ = compile_observed(kernel.source(), mitigation)
-            (directory / name).write_bytes(vmfb)
-            predicted[name] = asdict(cycles)
-    (directory / PREDICTIONS).write_text(json.dumps(predicted, indent=1) + "\n")
+    attentions = [Attention(*shape, dtype) for shape in SHAPES for dtype in DTYPES]
+    sources = {timed(each, MITIGATIONS, ()): each.source() for each in attentions}
+    observed.compile_all(directory, sources)
 
 
 class Kernel:
@@ -184,28 +172,29 @@ def run_all(directory: Path, output: Path) -> bool:
     import numpy as np
 
     rows: list[Row] = []
-    predicted = json.loads((directory / PREDICTIONS).read_text())
-    for baseline in sorted(directory.glob("*.none.vmfb")):
-        kernel = Kernel(baseline)
+    predicted = predictions(directory)
+    for attention in CompiledKernels.of_directory(directory).kernels:
+        kernel = Kernel(attention.module(directory, "none"))
         expected, base_seconds = kernel(), kernel.seconds()
         batch, seq, _ = expected.shape
         error = None
         if batch * seq <= 4096:
             error = float(np.abs(expected.astype(np.float64) - kernel.reference()).max())
         for mitigation in MITIGATIONS:
-            vmfb = baseline.with_name(module_name(baseline.name.partition(".")[0], mitigation))
+            known = predicted[attention.case(mitigation)]
+            vmfb = attention.module(directory, mitigation)
             variant = Kernel(vmfb)
             same = (variant().view(np.uint16) == expected.view(np.uint16)).all()
             rows.append(
                 Row(
-                    baseline.name.partition(".")[0],
+                    attention.name,
                     mitigation,
                     equal_to_none=bool(same),
                     max_error_of_none=error,
                     time_over_none=round(variant.seconds() / base_seconds, 3),
                     **counters(vmfb),
-                    predicted_conflicts=predicted[vmfb.name]["conflicts"],
-                    predicted_wavefronts=predicted[vmfb.name]["wavefronts"],
+                    predicted_conflicts=known.conflicts,
+                    predicted_wavefronts=known.wavefronts,
                 )
             )
             print(json.dumps(asdict(rows[-1])), flush=True)

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .gpu.kernels import CompiledKernels, TimedKernel, digest
+from .gpu.kernels import CompiledKernels, TimedKernel, digest, predictions
 from .gpu.profiler import METRICS, ncu_command, read_launches
 from .gpu.runtime_programs import (
     gpu_and_versions,
@@ -39,7 +39,6 @@ from .gpu.steps import Step, modules, only, output, take_step
 
 MODES = ("none", "auto")
 STOCK, *_ = CONVOLUTION_MODES = ("stock", "auto/layout", "auto/exact")
-PREDICTIONS_FILE = "predictions.json"
 _WAVE, _WARP = "subgroup_size = 64", "subgroup_size = 32"
 
 
@@ -134,20 +133,10 @@ class Row:
 def compile_all(directory: Path, only: str) -> None:
     """Compiles the examples whose names have `only` in them, in both modes, with predictions."""
     # A machine with a GPU need not have the compiler.
-    from ..sweep.rows import installed_versions
-    from .gpu.compiling import TARGET
-    from .gpu.observed import compile_observed
+    from .gpu import observed
 
-    directory.mkdir(parents=True, exist_ok=True)
     chosen = {each.kernel: each.source() for each in EXAMPLES if only in each.kernel.name}
-    predicted: dict[str, tuple[int | None, int | None]] = {}
-    for kernel, source in chosen.items():
-        for mode in kernel.modes:
-            vmfb, cycles, decided = compile_observed(source, mode)
-            kernel.module(directory, mode).write_bytes(vmfb)
-            predicted[kernel.case(mode)] = None if mode == STOCK else cycles.conflicts, decided
-    CompiledKernels(TARGET, asdict(installed_versions()), tuple(chosen)).write_list(directory)
-    (directory / PREDICTIONS_FILE).write_text(json.dumps(predicted, indent=1) + "\n")
+    observed.compile_all(directory, chosen)
 
 
 def measure_all(directory: Path, output: Path) -> bool:
@@ -177,7 +166,7 @@ def measure_all(directory: Path, output: Path) -> bool:
 
 def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
     programs = runtime_programs()
-    predicted = json.loads((directory / PREDICTIONS_FILE).read_text())
+    predicted = predictions(directory)
     transposed = {each.kernel.name for each in EXAMPLES if each.transposes}
     with tempfile.TemporaryDirectory() as scratch:
         output = Path(scratch, "output.bin")
@@ -195,8 +184,9 @@ def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
                 found = digest(output.read_bytes())
                 wanted = wanted or found
                 conflicts = _conflicts(programs, vmfb, kernel, operands)
-                known, decided = predicted[kernel.case(mode)]
-                yield Row(kernel.name, mode, *conflicts, known, decided, found == wanted)
+                known = predicted[kernel.case(mode)]
+                model = None if mode == STOCK else known.conflicts
+                yield Row(kernel.name, mode, *conflicts, model, known.decided, found == wanted)
 
 
 def _tensor(dtype: str, shape: tuple[int, ...]) -> Any:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..documents import Document
+from ..documents import Document, of_document
 
-KERNELS_FILE = "kernels.json"
+KERNELS_FILE, PREDICTIONS_FILE = "kernels.json", "predictions.json"
 ATTENTION, MATMUL = "attention", "matmul"
 
 
@@ -93,6 +94,30 @@ class CompiledKernels(Document):
             return CompiledKernels.read(directory / KERNELS_FILE)
         except FileNotFoundError:
             raise RuntimeError(f"{directory} has no {KERNELS_FILE}: compile into it") from None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What shared memory does in a whole grid by the bank model, which looks at the final IR.
+
+    Attributes:
+        conflicts: the conflict cycles of all accesses.
+        wavefronts: all their cycles, conflicts included.
+        decided: the conflict cycles that the decisions leave; None where nothing is decided.
+    """
+
+    conflicts: int
+    wavefronts: int
+    decided: int | None
+
+
+def predictions(directory: Path) -> dict[str, Predicted]:
+    """Returns what is predicted of the kernels in a directory, by `TimedKernel.case`.
+
+    Raises:
+        OSError: the predictions cannot be read.
+    """
+    return of_document(dict[str, Predicted], json.loads((directory / PREDICTIONS_FILE).read_text()))
 
 
 def digest(data: bytes) -> str:

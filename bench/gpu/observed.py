@@ -3,39 +3,39 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 
 from ...iree_plugin.compile import compile
 from ...passes.decisions import DecisionLog
 from ...report.observed_compile import ObserveLds, observing_edits
 from ...sweep.cases import target_flags
+from ...sweep.rows import installed_versions
 from ..runs import BIN
 from .compiling import TARGET
+from .kernels import PREDICTIONS_FILE, CompiledKernels, Predicted, TimedKernel
 
 
-@dataclass(frozen=True)
-class Predicted:
-    """What shared memory does in a whole grid by the bank model.
+def compile_all(directory: Path, sources: Mapping[TimedKernel, str]) -> None:
+    """Compiles kernels in their modes into `directory`, with a list of them and predictions."""
+    directory.mkdir(parents=True, exist_ok=True)
+    predictions: dict[str, dict[str, int | None]] = {}
+    for kernel, source in sources.items():
+        for mode in kernel.modes:
+            vmfb, predicted = compile_observed(source, mode)
+            kernel.module(directory, mode).write_bytes(vmfb)
+            predictions[kernel.case(mode)] = asdict(predicted)
+    CompiledKernels(TARGET, asdict(installed_versions()), tuple(sources)).write_list(directory)
+    (directory / PREDICTIONS_FILE).write_text(json.dumps(predictions, indent=1) + "\n")
 
-    Attributes:
-        conflicts: the conflict cycles of all accesses.
-        wavefronts: all their cycles, conflicts included.
-    """
 
-    conflicts: int
-    wavefronts: int
-
-
-def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted, int | None]:
-    """Returns a kernel's vmfb, and what shared memory does in its whole grid.
-
-    The latter is what the bank model finds in the final IR, and then the conflict cycles that the
-    decisions leave, or None where nothing was decided.
-    """
+def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
+    """Returns a kernel's vmfb, and what the bank model finds in the final IR."""
     flags = target_flags(TARGET)
     observer, log = ObserveLds(), DecisionLog()
     vmfb = compile(source, flags, mitigation, edits=observing_edits(observer), decisions=log)
@@ -49,7 +49,7 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted, in
     workgroups = _workgroups(source, flags)
     left = log.conflict_cycles_left() if log.decisions else None
     decided = None if left is None else left * workgroups
-    return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups), decided
+    return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups, decided)
 
 
 def _workgroups(source: str, flags: Sequence[str]) -> int:

@@ -36,7 +36,7 @@ def test_other_wavefronts_than_predicted_are_noticed():
 def test_the_model_still_says_what_was_counted(mitigation: str):
     kernel = Attention(2, 512, 64, "f16")
     (row,) = (r for r in ROWS if (r.kernel, r.mitigation) == (kernel.name, mitigation))
-    _, predicted, _ = compile_observed(kernel.source(), mitigation)
+    _, predicted = compile_observed(kernel.source(), mitigation)
     assert predicted.wavefronts == row.wavefronts
     assert predicted.conflicts == row.conflicts
 
