@@ -87,9 +87,9 @@ def handed_over(
     A vector that is written to a tile, and read from it as a whole, may lie in the same lanes
     before and after. Then the tile is not needed. Returns None where another lane reads an element.
 
-    Example: with 16x16x4 products of f32 a lane has the columns 4t + e of a row of the first
-    product, e = 0 to 3, and as an operand of the second one the columns 4s + t, s = 0 to 3. If the
-    operand calls its column 4s + t by the name 4t + s, the lane has what it reads.
+    Example: with 16x16x4 contractions of f32 a lane has the columns 4t + e of a row of the first
+    contraction, e = 0 to 3, and as an operand of the second one the columns 4s + t, s = 0 to 3. If
+    the operand calls its column 4s + t by the name 4t + s, the lane has what it reads.
     """
     source = _in_memory(written, written_names, renaming)
     target = _in_memory(read, read_names, renaming)

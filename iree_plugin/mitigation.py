@@ -22,7 +22,7 @@ from ..passes.base import FunctionPass
 from ..passes.contractions.rename_contractions import RenameContractions
 from ..passes.contractions.transpose_bytes import TransposeBytes
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
-from ..passes.fragments.order_products import OrderProducts
+from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
@@ -38,7 +38,7 @@ from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.retile import Retile, RetileMode
-from ..passes.tiles.transpose_products import TransposeProducts
+from ..passes.tiles.transpose_contractions import TransposeContractions
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
@@ -226,7 +226,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 STEPS: tuple[Step, ...] = (
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
-    Step(_DISTRIBUTED_START, TransposeProducts, since="fast"),
+    Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
@@ -268,7 +268,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, AlignLdsAccesses, mitigations=_SWIZZLING | _PAD),
     Step(_RESOLVED, OverlapCopies, since="exact"),
     Step(_RESOLVED, ReloadOperands, since="exact"),
-    Step(_RESOLVED, OrderProducts, since="exact"),
+    Step(_RESOLVED, OrderContractions, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, since="fast"),
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 from .accesses.align_lds_accesses import AlignLdsAccesses
 from .accesses.join_lds_accesses import JoinLdsAccesses
@@ -12,7 +13,7 @@ from .base import FunctionPass
 from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .fragments.form_ldmatrix import FormLdmatrix
-from .fragments.order_products import OrderProducts
+from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
@@ -28,11 +29,11 @@ from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.retile import Retile
-from .tiles.transpose_products import TransposeProducts
+from .tiles.transpose_contractions import TransposeContractions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     Retile,
-    TransposeProducts,
+    TransposeContractions,
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,
@@ -52,10 +53,14 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AlignLdsAccesses,
     OverlapCopies,
     ReloadOperands,
-    OrderProducts,
+    OrderContractions,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""
+
+
+_NEARLY = 0.05
+"""How much less alike than the closest name another one may be that is suggested beside it."""
 
 
 class UnknownPassError(ValueError):
@@ -71,12 +76,19 @@ def make_pass(name: str, options: str) -> FunctionPass:
     """Makes the pass `name` with textual options.
 
     Raises:
-        UnknownPassError: no pass has this name; the message suggests the closest one.
+        UnknownPassError: no pass has this name; the message suggests the closest ones.
         PassOptionError: an unknown option or a value of the wrong kind.
     """
     passes = registered_passes()
     if name not in passes:
-        close = difflib.get_close_matches(name, passes, n=1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
+        close = " or ".join(f"'{each}'" for each in _closest(name, passes))
+        hint = f"; did you mean {close}?" if close else ""
         raise UnknownPassError(f"'{name}' does not refer to a registered pass{hint}")
     return passes[name].from_options(options)
+
+
+def _closest(name: str, passes: Iterable[str]) -> list[str]:
+    """Returns the closest name of a pass, and the next one if it is nearly as close."""
+    close = difflib.get_close_matches(name, passes, n=2)
+    ratios = [difflib.SequenceMatcher(None, each, name).ratio() for each in close]
+    return [each for each, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _NEARLY]

@@ -19,7 +19,7 @@ from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
 from ...passes.base import FunctionPass, PassContext
 from ...passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from ...passes.tiles.product_tiles import warp_tiled_product
+from ...passes.tiles.matmul_tiles import warp_tiled_matmul
 from ...passes.tiles.retile import Retile
 from ...passes.tiles.tile_choice import Tile, Tiled, tile_time
 from ...sweep.cases import target_flags
@@ -65,7 +65,7 @@ def _force(function: ir.Operation, tile: Tiling) -> None:
     if isinstance(tile, AttentionTiling):
         _configure(function, warp_tiled_attention(function), tile)
     else:
-        _configure(function, warp_tiled_product(function), tile)
+        _configure(function, warp_tiled_matmul(function), tile)
 
 
 def _configure(function: ir.Operation, tiled: Tiled[Tile] | None, tile: Tile) -> None:
@@ -97,7 +97,7 @@ class PredictTiles(FunctionPass):
         """Predicts the times of all tiles."""
         function = function.operation
         try:
-            operation = warp_tiled_attention(function) or warp_tiled_product(function)
+            operation = warp_tiled_attention(function) or warp_tiled_matmul(function)
             circumstances = self.retile.circumstances(function, context)
         except Refusal as refusal:
             raise PassFailure(function.location, refusal.reason) from refusal

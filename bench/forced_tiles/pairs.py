@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...passes.tiles.attention_tiles import AttentionTiling
-from ...passes.tiles.product_tiles import ProductTiling
+from ...passes.tiles.matmul_tiles import MatmulTiling
 from ...sweep.kernels import Attention, Kernel, Matmul
 
-Tiling = AttentionTiling | ProductTiling
+Tiling = AttentionTiling | MatmulTiling
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ def _attention(batch: int, seq: int, head: int, *tiles: tuple[int, int, int]) ->
 
 def _matmul(kernel: Matmul, tiles: Sequence[tuple[int, int, int, int, int]]) -> TiledKernel:
     """Returns a matmul whose tiles have rows, columns, summed elements, and warps of both."""
-    return TiledKernel(kernel, tuple(ProductTiling(*tile) for tile in tiles))
+    return TiledKernel(kernel, tuple(MatmulTiling(*tile) for tile in tiles))
 
 
-_PRODUCT_TILES = (
+_MATMUL_TILES = (
     (64, 64, 64, 2, 2),
     (128, 64, 32, 2, 2),
     (128, 64, 64, 2, 2),
@@ -51,7 +51,7 @@ _PRODUCT_TILES = (
     (128, 128, 64, 2, 2),
     (256, 128, 32, 4, 2),
 )
-_MORE_PRODUCT_TILES = (
+_MORE_MATMUL_TILES = (
     (64, 128, 64, 2, 2),
     (128, 128, 32, 4, 2),
     (128, 128, 64, 4, 2),
@@ -71,10 +71,10 @@ def timed_pairs() -> tuple[TiledKernel, ...]:
                    (128, 16, 8), (128, 32, 8), (128, 64, 8)),
         _attention(2, 1024, 128, (16, 64, 1), (32, 32, 2), (32, 64, 2), (64, 32, 4), (64, 64, 4),
                    (64, 128, 4)),
-        _matmul(square, (*_PRODUCT_TILES, *_MORE_PRODUCT_TILES)),
-        _matmul(Matmul(2048, 2048, 2048, "f16"), _PRODUCT_TILES),
-        _matmul(Matmul(2048, 2048, 2048, "f16", transposed=True), _PRODUCT_TILES),
-        _matmul(Matmul(8192, 1024, 4096, "f16", transposed=True), _PRODUCT_TILES),
+        _matmul(square, (*_MATMUL_TILES, *_MORE_MATMUL_TILES)),
+        _matmul(Matmul(2048, 2048, 2048, "f16"), _MATMUL_TILES),
+        _matmul(Matmul(2048, 2048, 2048, "f16", transposed=True), _MATMUL_TILES),
+        _matmul(Matmul(8192, 1024, 4096, "f16", transposed=True), _MATMUL_TILES),
     )  # fmt: skip
 
 

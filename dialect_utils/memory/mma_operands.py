@@ -48,16 +48,18 @@ class Fragment:
         return tuple(load for register in self.registers for load in register)
 
 
-def fragments_in(products: Iterable[ir.Operation]) -> list[Fragment]:
+def fragments_in(contractions: Iterable[ir.Operation]) -> list[Fragment]:
     """Returns the operands that LDS loads fill, each once, in the order of their first use.
 
     Args:
-        products: the `nvgpu.mma.sync` of a function, in the order of its text.
+        contractions: the `nvgpu.mma.sync` of a function, in the order of its text.
     """
     found: dict[Registers, Fragment] = {}
     loaded = _LoadedElements()
-    # Many products have an operand in common.
-    operands = dict.fromkeys(each for product in products for each in list(product.operands)[:2])
+    # Many contractions have an operand in common.
+    operands = dict.fromkeys(
+        each for contraction in contractions for each in list(contraction.operands)[:2]
+    )
     for operand in operands:
         registers = _registers(operand, loaded)
         if registers is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where the rows or columns of an accumulator come from, and where they go.
 
-An accumulator starts as a constant, goes around loops and through matrix products, and is stored in
+An accumulator starts as a constant, goes around loops and through contractions, and is stored in
 the end, often after elementwise operations. All values on that way have the same rows and columns.
 They are followed from one of them, each with the two of its dimensions that hold one index: the
 steps, and the lane's part of one step.
@@ -18,8 +18,8 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use
 from ...dialect_utils.operations import defining_operation
+from .lane_contractions import INNER_TILED
 from .lane_memory import is_of_one_lane, kept_values, memory_of
-from .lane_products import INNER_TILED
 from .lane_transfers import READ, WRITE
 from .masked_scatters import SCATTER
 
@@ -34,7 +34,7 @@ class AccumulatorFlow:
     """Everything that has the rows, or the columns, of one accumulator.
 
     Attributes:
-        products: the matrix products that add to it, with the dimensions in their results.
+        contractions: the contractions that add to it, with the dimensions in their results.
         transfers: the transfers of it and of what is combined with it.
         scatters: the masked scatters of it, with the dimensions in what they store before it is
             made a flat vector.
@@ -42,7 +42,7 @@ class AccumulatorFlow:
             column is for all rows.
     """
 
-    products: dict[ir.Operation, Dims] = field(default_factory=dict)
+    contractions: dict[ir.Operation, Dims] = field(default_factory=dict)
     transfers: dict[ir.Operation, Dims] = field(default_factory=dict)
     scatters: dict[ir.Operation, Dims] = field(default_factory=dict)
     repeated: dict[ir.Operation, None] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class AccumulatorFlow:
         if operation.name == INNER_TILED:
             if value in list(operation.operands)[:2]:
                 raise Refusal("an accumulator is multiplied again", operation.location)
-            self.products[operation] = dims
+            self.contractions[operation] = dims
             yield operation.operands[2], dims
             yield operation.results[0], dims
         elif operation.name == "vector.transpose":

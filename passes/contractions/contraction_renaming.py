@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which indices of distributed products are renamed: those that save cycles or instructions.
+"""Which indices of distributed contractions are renamed: those that save cycles or instructions.
 
 A renaming (`bank_model/step_renaming.py`) changes how wide the transfers of its block are, and with
 that what the best layout of every LDS tile is that they touch. So every possible transfer is put

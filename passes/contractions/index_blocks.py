@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The indices of matrix products that may be renamed, and all transfers that must go along.
+"""The indices of contractions that may be renamed, and all transfers that must go along.
 
-An `IndexBlock` is one index of one or more products: the rows of a result, its columns, or what is
-summed over. Its *ends* are the transfers with memory in which the index occurs. For all of them it
-is proven, on the offsets of all lanes, that they access the block as `bank_model/step_renaming.py`
-says. What is not proven is a `Refusal`, and nothing of it is renamed.
+An `IndexBlock` is one index of one or more contractions: the rows of a result, its columns, or what
+is summed over. Its *ends* are the transfers with memory in which the index occurs. For all of them
+it is proven, on the offsets of all lanes, that they access the block as
+`bank_model/step_renaming.py` says. What is not proven is a `Refusal`, and nothing of it is renamed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.memref_types import static_strides, type_of
 from ...dialect_utils.operations import operations_in
 from .accumulators import AccumulatorFlow
+from .lane_contractions import INNER_TILED, LaneContraction, OperandRead
 from .lane_exchange import check_exchange
-from .lane_products import INNER_TILED, LaneProduct, OperandRead
 from .lane_transfers import LaneTransfer
 from .masked_scatters import MaskedScatter, masked_scatter
 
@@ -88,24 +88,24 @@ Blocks = tuple[list[IndexBlock], list[Refusal]]
 
 def index_blocks(function: ir.Operation, evaluator: LaneEvaluator) -> Blocks:
     """Returns the indices that may be renamed, and why others may not."""
-    products: dict[ir.Operation, LaneProduct] = {}
+    contractions: dict[ir.Operation, LaneContraction] = {}
     refusals: list[Refusal] = []
     for operation in operations_in(function, INNER_TILED):
         try:
-            products[operation] = LaneProduct.of(operation)
+            contractions[operation] = LaneContraction.of(operation)
         except Refusal as refusal:
             refusals.append(refusal)
-    finder = _Finder(evaluator, products)
+    finder = _Finder(evaluator, contractions)
     blocks: list[IndexBlock] = []
     searches: list[Callable[[], IndexBlock | None]] = []
-    for product in products.values():
+    for contraction in contractions.values():
         searches += [
-            lambda product=product, loop=loop: finder.summed(product, loop)
-            for loop in sorted(product.summed)
+            lambda contraction=contraction, loop=loop: finder.summed(contraction, loop)
+            for loop in sorted(contraction.summed)
         ]
         searches += [
-            lambda product=product, position=position: finder.kept(product, position)
-            for position in range(len(product.loops[2]))
+            lambda contraction=contraction, position=position: finder.kept(contraction, position)
+            for position in range(len(contraction.loops[2]))
         ]
     for search in searches:
         try:
@@ -121,57 +121,60 @@ def index_blocks(function: ir.Operation, evaluator: LaneEvaluator) -> Blocks:
 class _Finder:
     """The search for the blocks of one function."""
 
-    def __init__(self, evaluator: LaneEvaluator, products: dict[ir.Operation, LaneProduct]) -> None:
-        self.evaluator, self.products = evaluator, products
+    def __init__(
+        self, evaluator: LaneEvaluator, contractions: dict[ir.Operation, LaneContraction]
+    ) -> None:
+        self.evaluator, self.contractions = evaluator, contractions
         self._met: set[tuple[ir.Operation, int]] = set()
 
-    def summed(self, product: LaneProduct, loop: int) -> IndexBlock | None:
-        """Returns the block of a loop that a product sums over; None where it has one step.
+    def summed(self, contraction: LaneContraction, loop: int) -> IndexBlock | None:
+        """Returns the block of a loop that a contraction sums over; None where it has one step.
 
         Raises:
             Refusal: it must not be renamed.
         """
-        where = product.operation.location
-        if any(loop not in product.loops[number] for number in (0, 1)):
+        where = contraction.operation.location
+        if any(loop not in contraction.loops[number] for number in (0, 1)):
             raise Refusal("a loop that is summed over is none of both operands", where)
         ends: list[BlockEnd] = []
         places: set[tuple[int, ...]] = set()
         units: set[int] = set()
         for number in (0, 1):
-            read = product.read_of(number, self.evaluator)
-            end, unit = _read_end(product, number, loop, read)
+            read = contraction.read_of(number, self.evaluator)
+            end, unit = _read_end(contraction, number, loop, read)
             if end.steps == 1:
                 return None
             units.add(unit)
-            places.add(self._places(end, Slot.DEPTH, product.size, unit))
+            places.add(self._places(end, Slot.DEPTH, contraction.size, unit))
             ends.append(end)
         if len(places) != 1 or len(units) != 1:
             raise Refusal("the operands do not pair the elements that lie alike", where)
         return self._block(ends, (), len(places.pop()), units.pop())
 
-    def kept(self, product: LaneProduct, position: int) -> IndexBlock | None:
-        """Returns the block of a dimension of a product's result.
+    def kept(self, contraction: LaneContraction, position: int) -> IndexBlock | None:
+        """Returns the block of a dimension of a contraction's result.
 
-        Returns None where it has one step, or another product of the accumulator had it already.
+        Returns None where it has one step, or another contraction of the accumulator had it
+        already.
 
         Raises:
             Refusal: it must not be renamed.
         """
-        if ir.VectorType(product.result.type).shape[position] == 1:
+        if ir.VectorType(contraction.result.type).shape[position] == 1:
             return None
-        if (product.operation, position) in self._met:
+        if (contraction.operation, position) in self._met:
             return None
-        number = product.operand_of(product.loops[2][position])
-        inner = product.inner_dims(2)
+        number = contraction.operand_of(contraction.loops[2][position])
+        inner = contraction.inner_dims(2)
         if number == 0 and len(inner) != 2:
-            where = product.operation.location
+            where = contraction.operation.location
             raise Refusal("the rows that a lane has of one instruction are no neighbours", where)
         dims = (position, inner[0] if number == 0 else inner[-1])
-        flow = AccumulatorFlow.of(product.result, dims)
+        flow = AccumulatorFlow.of(contraction.result, dims)
         ends: list[BlockEnd] = []
         places: set[tuple[int, ...]] = set()
-        for operation, (steps, _) in flow.products.items():
-            end, found = self._operand_end(operation, steps, number, product.size)
+        for operation, (steps, _) in flow.contractions.items():
+            end, found = self._operand_end(operation, steps, number, contraction.size)
             ends.append(end)
             places.add(found)
             self._met.add((operation, steps))
@@ -179,35 +182,35 @@ class _Finder:
             transfer = LaneTransfer.of(operation, self.evaluator)
             end = BlockEnd(transfer, steps, _within(transfer, steps, within))
             if number == 1:
-                places.add(self._places(end, Slot.ROW, product.size, 1))
+                places.add(self._places(end, Slot.ROW, contraction.size, 1))
             else:
-                self._check_rows(end, product.size)
+                self._check_rows(end, contraction.size)
             ends.append(end)
         if flow.scatters and number == 0:
-            raise Refusal("rows of a result are scattered", product.operation.location)
+            raise Refusal("rows of a result are scattered", contraction.operation.location)
         scatters = [
-            masked_scatter(operation, *each, product.size, self.evaluator)
+            masked_scatter(operation, *each, contraction.size, self.evaluator)
             for operation, each in flow.scatters.items()
         ]
         for operation in flow.repeated:
-            self._check_repeated(operation, number, product.size)
-        slots = product.size
+            self._check_repeated(operation, number, contraction.size)
+        slots = contraction.size
         if places != {tuple(range(slots))}:
-            where = product.operation.location
+            where = contraction.operation.location
             raise Refusal("an operand and the result do not lie alike in the lanes", where)
         return self._block(ends, scatters, slots, 1, summed=False)
 
     def _operand_end(
         self, operation: ir.Operation, position: int, number: int, size: int
     ) -> tuple[BlockEnd, tuple[int, ...]]:
-        product = self.products.get(operation)
-        if product is None:
+        contraction = self.contractions.get(operation)
+        if contraction is None:
             raise Refusal("an accumulator goes through a product that is not understood")
-        loop = product.loops[2][position]
-        if product.size != size or product.operand_of(loop) != number:
+        loop = contraction.loops[2][position]
+        if contraction.size != size or contraction.operand_of(loop) != number:
             raise Refusal("an accumulator goes through different products", operation.location)
-        read = product.read_of(number, self.evaluator)
-        outer = read.dims[product.loops[number].index(loop)]
+        read = contraction.read_of(number, self.evaluator)
+        outer = read.dims[contraction.loops[number].index(loop)]
         end = BlockEnd(read.transfer, outer, _within(read.transfer, outer, outer + 1))
         return end, self._places(end, Slot.ROW, size, 1)
 
@@ -282,12 +285,12 @@ class _Finder:
 
 
 def _read_end(
-    product: LaneProduct, number: int, loop: int, read: OperandRead
+    contraction: LaneContraction, number: int, loop: int, read: OperandRead
 ) -> tuple[BlockEnd, int]:
     """Returns where a loop that is summed over occurs in a read, and the elements of a slot."""
     extents = read.transfer.extents
-    dims = [read.dims[dim] for dim in product.inner_dims(number)]
-    outer = read.dims[product.loops[number].index(loop)]
+    dims = [read.dims[dim] for dim in contraction.inner_dims(number)]
+    outer = read.dims[contraction.loops[number].index(loop)]
     long = [dim for dim in dims if extents[dim] > 1]
     if len(long) > 1:
         where = read.transfer.operation.location

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a lane keeps in memory of its own, between a product and the store of its result.
+"""What a lane keeps in memory of its own, between a contraction and the store of its result.
 
     %kept = memref.alloca() : memref<2x4x4x1xf32, #gpu.address_space<private>>
     vector.transfer_write %sum, %kept[%c0, %c0, %c0, %c0] : vector<2x4x4x1xf32>, ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Renames indices of matrix products, so that what a lane reads of the LDS lies side by side.
+"""Renames indices of contractions, so that what a lane reads of the LDS lies side by side.
 
 Runs in the pipeline TileAndFuse right after `iree-codegen-vectorize-memref-copy`. There each
 operand of an `iree_codegen.inner_tiled` is one read of all that a lane needs:
@@ -36,22 +36,22 @@ from ..decisions import Action
 from ..layout_policy import LayoutPolicy
 from .contraction_renaming import BlockDecision, ContractionSearch
 from .index_blocks import index_blocks
-from .lane_products import INNER_TILED
+from .lane_contractions import INNER_TILED
 
 
 @dataclass(frozen=True)
 class RenameContractions(FunctionPass):
-    """Widens LDS accesses by renaming the indices of matrix products."""
+    """Widens LDS accesses by renaming the indices of contractions."""
 
     name: ClassVar[str] = "bankwise-rename-contractions"
-    summary: ClassVar[str] = "rename indices of matrix products so that lanes access the LDS wider"
+    summary: ClassVar[str] = "rename indices of contractions so that lanes access the LDS wider"
     later_passes_may_refuse: ClassVar[bool] = True
 
     reductions: bool = False
     """Also rename indices that are summed over, which changes roundings."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Decides on every index of the products, and rewrites the transfers of those renamed."""
+        """Decides on every index of the contractions, and rewrites their transfers."""
         function = function.operation
         if not operations_in(function, INNER_TILED) or not lds_allocations(function):
             return

@@ -73,14 +73,14 @@ class FormLdmatrix(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies matrices in a warp and has LDS allocations."""
-        return all(_products_and_allocations(operations_in(function, MMA, ALLOC)))
+        return all(_contractions_and_allocations(operations_in(function, MMA, ALLOC)))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the loads for which it is proven; never fails."""
         function = function.operation
         operations = operations_in(function)
-        products, allocations = _products_and_allocations(operations)
-        if not products or not allocations:
+        contractions, allocations = _contractions_and_allocations(operations)
+        if not contractions or not allocations:
             return
         with function.context:
             try:
@@ -92,7 +92,7 @@ class FormLdmatrix(FunctionPass):
             if not chip.has(INSTRUCTION):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
-            fragments = fragments_in(products)
+            fragments = fragments_in(contractions)
             plan = _Plan(prover, places_in_segments(operations, LOADS), OperandLoads(chip))
             plan.add(fragments)
             thread_ids = [each for each in operations if each.name == THREAD_ID]
@@ -112,12 +112,12 @@ class FormLdmatrix(FunctionPass):
             self.record(context, function, memref, loads.action, loads.reason, detail=loads.detail)
 
 
-def _products_and_allocations(
+def _contractions_and_allocations(
     operations: Sequence[ir.Operation],
 ) -> tuple[list[ir.Operation], list[ir.Operation]]:
-    """Returns the products and the LDS allocations among operations, in their order."""
-    products = [each for each in operations if each.name == MMA]
-    return products, [each for each in operations if is_lds_allocation(each)]
+    """Returns the contractions and the LDS allocations among operations, in their order."""
+    contractions = [each for each in operations if each.name == MMA]
+    return contractions, [each for each in operations if is_lds_allocation(each)]
 
 
 class _Group(NamedTuple):

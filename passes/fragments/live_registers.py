@@ -9,7 +9,7 @@ with its bits:
 * What a trip computes lives from its operation to its last use. Being stored is no use: the
   backend can store what a trip copies as soon as it is loaded, one piece after the other.
 * What a trip reads from the LDS is counted where it is used first: the backend moves reads down to
-  their uses, and brings products with the same operand together.
+  their uses, and brings contractions with the same operand together.
 
 Addresses of LDS reads are counted too, a register for those that differ by constants, which are
 parts of the instructions. Operations that only move elements are no instructions

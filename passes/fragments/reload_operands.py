@@ -5,7 +5,7 @@ IREE reads the Q of an attention from the LDS before the loop over K and V, and 
 registers through all iterations. A lane of an NVIDIA GPU has 255 registers; what they cannot hold
 ptxas spills to memory and reads again in every iteration. Q is in the LDS anyway: where registers
 do not suffice, this pass lets each iteration read it from there.
-`passes/fragments/reloaded_operands.py` tells what is moved, and why every product stays the same.
+`passes/fragments/reloaded_operands.py` tells what is moved, and why every contraction stays the same.
 
 **When.** Where registers suffice the reads cost time, so registers are estimated:
 `passes/fragments/live_registers.py` counts those of the loop's values and of the addresses in
@@ -92,7 +92,7 @@ class ReloadOperands(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies by `mma.sync` in a loop and has LDS."""
-        return bool(_loops_with_products(function)) and bool(lds_allocations(function))
+        return bool(_loops_with_contractions(function)) and bool(lds_allocations(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves the reads of every loop that needs it; never fails."""
@@ -102,7 +102,7 @@ class ReloadOperands(FunctionPass):
             return
         share = WORKGROUP_REGISTERS // launch.threads
         limit = min(self.most_registers, share - share % _REGISTER_STEP)
-        for loop in _loops_with_products(function):
+        for loop in _loops_with_contractions(function):
             self._reload(function, loop, limit, context)
 
     def _reload(
@@ -143,8 +143,8 @@ def _use(needed: int, limit: int) -> str:
     return f"the loop needs about {needed} registers of {limit}"
 
 
-def _loops_with_products(function: ir.Operation) -> list[ir.Operation]:
-    """Returns the loops with products in their own bodies, not only in loops inside."""
-    products = operations_in(function, MMA)
-    around = dict.fromkeys(product.parent.operation for product in products)
+def _loops_with_contractions(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the loops with contractions in their own bodies, not only in loops inside."""
+    contractions = operations_in(function, MMA)
+    around = dict.fromkeys(contraction.parent.operation for contraction in contractions)
     return [parent for parent in around if parent.name == FOR]

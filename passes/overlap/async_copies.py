@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Letting the copies of later iterations run under the products of this one, by `cp.async`.
+"""Letting the copies of later iterations run under the contractions of this one, by `cp.async`.
 
 The tiles of a loop (`staged_copies.py`) get N slots each, one behind the other in the LDS.
 Iteration t reads slot t mod N. Its copies were issued N - 1 iterations before, so that they have as

@@ -56,7 +56,7 @@ class OverlapCopies(FunctionPass):
     """
 
     name: ClassVar[str] = "bankwise-overlap-copies"
-    summary: ClassVar[str] = "copy the next tiles to the LDS while matrix products run"
+    summary: ClassVar[str] = "copy the next tiles to the LDS while contractions run"
     slots: int = 0
 
     def __post_init__(self) -> None:
@@ -88,13 +88,13 @@ class OverlapCopies(FunctionPass):
                     context.sink.remark(loop.operation.location, reason)
 
     def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
-        products = len(operations_in(loop.operation, MMA))
-        if not products:
+        contractions = len(operations_in(loop.operation, MMA))
+        if not contractions:
             raise Refusal("the loop multiplies no matrices")
         if loop.refusals:
             raise loop.refusals[0]
         check_copies(loop)
-        slots = self._slots(function, loop, products, context)
+        slots = self._slots(function, loop, contractions, context)
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
@@ -116,9 +116,9 @@ class OverlapCopies(FunctionPass):
         AsyncCopies(loop, slots).carry_out()
 
     def _slots(
-        self, function: ir.Operation, loop: StagingLoop, products: int, context: PassContext
+        self, function: ir.Operation, loop: StagingLoop, contractions: int, context: PassContext
     ) -> int:
-        """Returns how many slots each tile of a loop gets, which has so many products.
+        """Returns how many slots each tile of a loop gets, which has so many contractions.
 
         Raises:
             Refusal: not even two fit.
@@ -130,7 +130,7 @@ class OverlapCopies(FunctionPass):
         )
 
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
-        slots = self.slots or rotating_slots(products, loop.trip_count, copied, rest, limit)
+        slots = self.slots or rotating_slots(contractions, loop.trip_count, copied, rest, limit)
         needed = rest + max(slots, 2) * copied
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")

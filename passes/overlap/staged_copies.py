@@ -12,7 +12,7 @@
 What an iteration reads from such a tile is what the same iteration has copied there: the copies
 stand before a barrier, and the reads behind it. A tile may therefore lie elsewhere in every
 iteration, and may be copied at any time before, provided that a barrier comes between. That is what
-overlaps copies with products.
+overlaps copies with contractions.
 
 A tile is refused where a copy is more than moving bytes, where its addresses are not known before
 the iteration begins, where its global memory may be written, or where something else uses it. Every

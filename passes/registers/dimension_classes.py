@@ -9,18 +9,20 @@ into digits (`bank_model/layout_digits.py`), and digits that are the same number
     %c = vector.shape_cast %b : 64x8 to 4x16x8       64 = 4 * 16: digits 4, 5 and digits 0 to 3
     %d = arith.addf %c, %e                 the digits of %c, %d and %e are the same
 
-An operation gives the digits *roles*: a reduction keeps some and sums over others, a product has
-digits of rows, of columns, and of the contracted index, a transfer has digits for each dimension of
-the memory. Exchanging two digits everywhere changes nothing for an operation in which they have the
-same role. So digits with the same roles in all operations form a *class*, and every permutation of
-a class is a renaming that changes no result: only the addresses of the transfers change.
+An operation gives the digits *roles*: a reduction keeps some and sums over others, a contraction
+has digits of rows, of columns, and of the contracted index, a transfer has digits for each
+dimension of the memory. Exchanging two digits everywhere changes nothing for an operation in which
+they have the same role. So digits with the same roles in all operations form a *class*, and every
+permutation of a class is a renaming that changes no result: only the addresses of the transfers
+change.
 
 What an operation does that is not known here may depend on positions. Its digits are *pinned*, with
 the operation as the reason. A permutation of digits that are reduced or contracted changes the
 order of a sum: the result is right to rounding, but not the same bits.
 
-Example, an attention's second product `P[m, k] * V[k, n]`: V is read from memory with the digits of
-n as columns; n is never reduced; the output has it as columns. So all digits of n are one class.
+Example, an attention's second contraction `P[m, k] * V[k, n]`: V is read from memory with the
+digits of n as columns; n is never reduced; the output has it as columns. So all digits of n are one
+class.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ DigitNames = tuple[tuple[int, ...], ...]
 
 
 _Rows = list[list[int]]
-"""The digits of each dimension of a vector, or of each iterator of a product."""
+"""The digits of each dimension of a vector, or of each iterator of a contraction."""
 
 
 class ClassKind(Enum):
@@ -323,7 +325,7 @@ class _Walk:
             return "a contraction has masks or a scalar result"
         self._same(op.operands[2], op.results[0])
         rows = [self.digits.vector(v) for v in (*list(op.operands)[:2], op.results[0])]
-        return self._product(op, rows)
+        return self._contraction(op, rows)
 
     def _inner_tiled(self, op: ir.Operation) -> str | None:
         segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -339,7 +341,7 @@ class _Walk:
         rows = self._agreed(maps, ways)
         if rows is None:
             return f"{op_name(op)} has an operand whose tiles are of unknown origin"
-        return self._product(op, rows)
+        return self._contraction(op, rows)
 
     def _agreed(
         self, maps: Sequence[Sequence[str]], ways: Sequence[Sequence[_Rows]]
@@ -424,8 +426,8 @@ class _Walk:
             current = None if op is None else op.results[0]
         return None
 
-    def _product(self, op: ir.Operation, rows: Sequence[Sequence[Sequence[int]]]) -> str | None:
-        """Unites the digits of a product's iterators.
+    def _contraction(self, op: ir.Operation, rows: Sequence[Sequence[Sequence[int]]]) -> str | None:
+        """Unites the digits of a contraction's iterators.
 
         Args:
             rows: for each operand and each result of its indexing map, the iterator's digits.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a renaming of indices is judged by, before and after products are distributed to lanes."""
+"""What a renaming of indices is judged by, before and after the distribution to lanes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How an attention's rows are spread over workgroups and warps, to be read and changed.
 
-IREE computes an attention by two matrix products whose warps share the rows. Beside the tiles of
-the loops (`tiled_attention.py`), the configuration of each product says how many warps there are
-along each loop, and which matrix instruction multiplies:
+IREE computes an attention by two contractions whose warps share the rows. Beside the tiles of
+the loops (`tiled_attention.py`), the configuration of each contraction says how many warps there
+are along each loop, and which matrix instruction multiplies:
 
     decomposition_config = {
       qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = ...,
@@ -40,7 +40,7 @@ _SCORES, _OUTPUTS = "qk_attrs", "pv_attrs"
 _BASIS = "subgroup_basis"
 _PROMOTED = "promote_operands"
 _PROMOTED_ALL = {_SCORES: (0, 1), _OUTPUTS: (1,)}
-"""Which operands of each product IREE stages in the LDS."""
+"""Which operands of each contraction IREE stages in the LDS."""
 _Q, _K, _V = range(3)
 _OUTPUT = -3
 
@@ -113,7 +113,7 @@ class WarpTiledAttention:
     """An attention, its tile, and the instructions that multiply.
 
     Attributes:
-        scores, outputs: rows, columns and summed elements of the instruction of each product.
+        scores, outputs: rows, columns and summed elements of the instruction of each contraction.
     """
 
     attention: TiledAttention
@@ -190,12 +190,12 @@ class WarpTiledAttention:
                 REDUCTION: numbers_attribute(reduction, context),
             }
         )
-        products = _products(self.operation)
+        contractions = _contractions(self.operation)
         decomposition = {
             name: ir.DictAttr.get(
-                {CONFIG: self._spread(product, tile.warps).attribute(context)}, context
+                {CONFIG: self._spread(contraction, tile.warps).attribute(context)}, context
             )
-            for name, product in products.items()
+            for name, contraction in contractions.items()
         }
         return {
             CONFIG: config.attribute(context),
@@ -210,12 +210,12 @@ class WarpTiledAttention:
         for name, attribute in attributes.items():
             self.operation.attributes[name] = attribute
 
-    def _spread(self, product: LoweringConfig, warps: int) -> LoweringConfig:
-        counts, order = _basis(product)
+    def _spread(self, contraction: LoweringConfig, warps: int) -> LoweringConfig:
+        counts, order = _basis(contraction)
         context = self.operation.context
         counts = tuple(warps if loop == self.loops.rows else 1 for loop in range(len(counts)))
         lists = [numbers_attribute(each, context) for each in (counts, order)]
-        return product.with_entries(**{_BASIS: ir.ArrayAttr.get(lists, context)})
+        return contraction.with_entries(**{_BASIS: ir.ArrayAttr.get(lists, context)})
 
 
 def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
@@ -233,8 +233,8 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     if config.numbers(_PROMOTED) != (_Q, _K, _V):
         raise Refusal("not all of Q, K and V are staged in the LDS")
     _check_tiles(attention, loops)
-    products = _products(attention.operation)
-    warps = {_warps(name, product, loops) for name, product in products.items()}
+    contractions = _contractions(attention.operation)
+    warps = {_warps(name, contraction, loops) for name, contraction in contractions.items()}
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")
@@ -244,7 +244,7 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
         attention.reduction[loops.keys],
         launch.warps,
     )
-    scores, outputs = (products[name].instruction for name in (_SCORES, _OUTPUTS))
+    scores, outputs = (contractions[name].instruction for name in (_SCORES, _OUTPUTS))
     read = WarpTiledAttention(attention, loops, launch, tile, scores, outputs)
     if not read.takes(tile):
         raise Refusal("its tiles do not divide its sizes")
@@ -262,20 +262,20 @@ def _check_tiles(attention: TiledAttention, loops: AttentionLoops) -> None:
         raise Refusal("its loops are tiled otherwise than rows, columns and keys")
 
 
-def _products(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
-    """Returns the configurations of both products, by their names."""
+def _contractions(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
+    """Returns the configurations of both contractions, by their names."""
     if _DECOMPOSITION not in operation.attributes:
         raise Refusal("its products have no configuration")
     parts = _entries(operation.attributes[_DECOMPOSITION])
     if {*parts} != {_SCORES, _OUTPUTS}:
         raise Refusal("its decomposition_config has other entries than qk_attrs and pv_attrs")
-    products: dict[str, LoweringConfig] = {}
+    contractions: dict[str, LoweringConfig] = {}
     for name, part in parts.items():
         entries = _entries(part)
         if {*entries} != {CONFIG}:
             raise Refusal(f"its {name} have other entries than a lowering_config")
-        products[name] = LoweringConfig.of(entries[CONFIG])
-    return products
+        contractions[name] = LoweringConfig.of(entries[CONFIG])
+    return contractions
 
 
 def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
@@ -284,19 +284,19 @@ def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
     return {each.name: each.attr for each in attribute}
 
 
-def _warps(name: str, product: LoweringConfig, loops: AttentionLoops) -> int:
-    """Returns how many warps a product is spread over, all of them along the rows."""
-    product.only(("mma_kind", _PROMOTED, _BASIS), ("promotion_types",))
-    if product.numbers(_PROMOTED) != _PROMOTED_ALL[name]:
+def _warps(name: str, contraction: LoweringConfig, loops: AttentionLoops) -> int:
+    """Returns how many warps a contraction is spread over, all of them along the rows."""
+    contraction.only(("mma_kind", _PROMOTED, _BASIS), ("promotion_types",))
+    if contraction.numbers(_PROMOTED) != _PROMOTED_ALL[name]:
         raise Refusal("its products stage other operands in the LDS than IREE's")
-    counts, _ = _basis(product)
+    counts, _ = _basis(contraction)
     if prod(counts) != counts[loops.rows]:
         raise Refusal("its warps share more than rows")
     return counts[loops.rows]
 
 
-def _basis(product: LoweringConfig) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    attribute = product.entries[_BASIS]
+def _basis(contraction: LoweringConfig) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    attribute = contraction.entries[_BASIS]
     lists: Iterable[ir.Attribute] = attribute if isinstance(attribute, ir.ArrayAttr) else ()
     numbers = [integers(each) for each in lists]
     if len(numbers) != 2:

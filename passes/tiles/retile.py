@@ -7,7 +7,7 @@ tile of a 16x4096x128 f16 attention for CUDA is
     workgroup = [1, 64, 32, 0, 0]
 
 64 rows and 32 of 128 columns, so that every score is computed four times. With the whole head in a
-workgroup it is computed once, and the kernel takes a quarter of the time. For a matrix product the
+workgroup it is computed once, and the kernel takes a quarter of the time. For a matmul the
 tile decides how many products are made of what a step brings into the LDS.
 
 All tiles that the sizes divide into are compared by a model of the GPU (`bank_model/tile_cost.py`).
@@ -41,8 +41,8 @@ from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
 from .attention_tiles import warp_tiled_attention
-from .product_tiles import warp_tiled_product
-from .tile_choice import Circumstances, TileChoice, attention_choice, product_choice
+from .matmul_tiles import warp_tiled_matmul
+from .tile_choice import Circumstances, TileChoice, attention_choice, matmul_choice
 
 _FLAG = "--bankwise-retile=on"
 _POLYNOMIAL = 21.0
@@ -65,7 +65,7 @@ class Retile(FunctionPass):
     Attributes:
         mode: on which GPUs.
         other_keys: whether an attention may take another number of keys a step.
-        overlap: whether a pass follows that lets copies overlap with products, as
+        overlap: whether a pass follows that lets copies overlap with contractions, as
             `bankwise-overlap-copies` does for NVIDIA.
         reloads: whether one follows that reads Q in every step where registers do not suffice, as
             `bankwise-reload-operands` does for NVIDIA.
@@ -125,8 +125,8 @@ class Retile(FunctionPass):
         attention = warp_tiled_attention(function)
         if attention is not None:
             return attention_choice(attention, circumstances)
-        matmul = warp_tiled_product(function)
-        return None if matmul is None else product_choice(matmul, circumstances)
+        matmul = warp_tiled_matmul(function)
+        return None if matmul is None else matmul_choice(matmul, circumstances)
 
     def _decide(
         self, function: ir.Operation, choice: TileChoice[Any], unmeasured: str, context: PassContext

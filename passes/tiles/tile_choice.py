@@ -27,9 +27,9 @@ from ...bank_model.tile_cost import (
     rotating_slots,
 )
 from .attention_tiles import AttentionTiling, WarpTiledAttention
-from .product_tiles import ProductTiling, WarpTiledProduct
+from .matmul_tiles import MatmulTiling, WarpTiledMatmul
 
-Tile = TypeVar("Tile", AttentionTiling, ProductTiling)
+Tile = TypeVar("Tile", AttentionTiling, MatmulTiling)
 
 LEAST_GAIN = 0.03
 """The part of the predicted time that another tile must save: differences below it are no more than
@@ -43,9 +43,9 @@ f16, 64 rows x 32 columns are predicted to take 0.022 ms and take 0.026 ms, wher
 _INSTRUCTIONS_HIGH = (1, 2)
 """How many matrix instructions below each other a warp of an attention computes."""
 _KEY_STEPS = (16, 32, 64, 128)
-_PRODUCT_SIZES = (32, 64, 128, 256)
-_PRODUCT_STEPS = (32, 64)
-_PRODUCT_WARPS = (4, 8)
+_MATMUL_SIZES = (32, 64, 128, 256)
+_MATMUL_STEPS = (32, 64)
+_MATMUL_WARPS = (4, 8)
 _WARPS_BELOW_EACH_OTHER = (1, 2, 4, 8)
 
 
@@ -121,7 +121,7 @@ class Circumstances:
         lds_bytes: the LDS that a workgroup may have.
         other_keys: whether an attention may take another number of keys a step. That changes the
             order of sums, and of the rescaling by row maxima: outputs are right to rounding.
-        overlap: whether copies to the LDS overlap with products.
+        overlap: whether copies to the LDS overlap with contractions.
         reloads: whether an attention reads Q in every step where registers do not suffice.
         exponential: the instructions of an exponential.
     """
@@ -173,10 +173,10 @@ def attention_choice(
     return _choice(attention, filter(attention.takes, tiles), work, circumstances, handicap)
 
 
-def product_choice(
-    matmul: WarpTiledProduct, circumstances: Circumstances
-) -> TileChoice[ProductTiling]:
-    """Returns the choice for a matrix product.
+def matmul_choice(
+    matmul: WarpTiledMatmul, circumstances: Circumstances
+) -> TileChoice[MatmulTiling]:
+    """Returns the choice for a contraction.
 
     Its outputs are the same bits in every tile: an element is the sum over k in the order in which
     matrix instructions take it, whatever a step holds of it.
@@ -184,14 +184,14 @@ def product_choice(
     Raises:
         Refusal: the elements have no size that is known.
     """
-    work = _product_work(matmul, circumstances)
-    tiles = _product_tiles({matmul.tile.summed, *_PRODUCT_STEPS})
+    work = _matmul_work(matmul, circumstances)
+    tiles = _matmul_tiles({matmul.tile.summed, *_MATMUL_STEPS})
     return _choice(matmul, filter(matmul.takes, tiles), work, circumstances)
 
 
 def tile_time(
-    tiled: WarpTiledAttention | WarpTiledProduct,
-    tile: AttentionTiling | ProductTiling,
+    tiled: WarpTiledAttention | WarpTiledMatmul,
+    tile: AttentionTiling | MatmulTiling,
     circumstances: Circumstances,
 ) -> float:
     """Returns the predicted microseconds of one tile, which the sizes must divide into.
@@ -202,8 +202,8 @@ def tile_time(
     """
     if isinstance(tiled, WarpTiledAttention) and isinstance(tile, AttentionTiling):
         return circumstances.time(_attention_work(tiled, circumstances)(tile))
-    if isinstance(tiled, WarpTiledProduct) and isinstance(tile, ProductTiling):
-        return circumstances.time(_product_work(tiled, circumstances)(tile))
+    if isinstance(tiled, WarpTiledMatmul) and isinstance(tile, MatmulTiling):
+        return circumstances.time(_matmul_work(tiled, circumstances)(tile))
     raise TypeError(f"{tile} is no tile of {tiled.operation.name}")
 
 
@@ -235,14 +235,14 @@ def _attention_work(
     return work
 
 
-def _product_work(
-    matmul: WarpTiledProduct, circumstances: Circumstances
-) -> Callable[[ProductTiling], TileWork]:
+def _matmul_work(
+    matmul: WarpTiledMatmul, circumstances: Circumstances
+) -> Callable[[MatmulTiling], TileWork]:
     """Returns what says how much work a tile is."""
     shape = (matmul.rows, matmul.columns, matmul.summed)
     size = matmul.element_bits // 8
 
-    def work(tile: ProductTiling) -> TileWork:
+    def work(tile: MatmulTiling) -> TileWork:
         part = (tile.rows // tile.row_warps, tile.columns // tile.column_warps)
 
         def cut(slots: int) -> TileWork:
@@ -256,17 +256,17 @@ def _product_work(
     return work
 
 
-def _product_tiles(steps: Iterable[int]) -> Iterator[ProductTiling]:
+def _matmul_tiles(steps: Iterable[int]) -> Iterator[MatmulTiling]:
     shares = [
         (down, warps // down)
-        for warps in _PRODUCT_WARPS
+        for warps in _MATMUL_WARPS
         for down in _WARPS_BELOW_EACH_OTHER
         if down <= warps
     ]
     for rows, columns, summed, (down, across) in product(
-        _PRODUCT_SIZES, _PRODUCT_SIZES, sorted(steps), shares
+        _MATMUL_SIZES, _MATMUL_SIZES, sorted(steps), shares
     ):
-        yield ProductTiling(rows, columns, summed, down, across)
+        yield MatmulTiling(rows, columns, summed, down, across)
 
 
 def _choice(

@@ -25,7 +25,7 @@ from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from bankwise.passes.tiles.product_tiles import ProductTiling, warp_tiled_product
+from bankwise.passes.tiles.matmul_tiles import MatmulTiling, warp_tiled_matmul
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
@@ -45,7 +45,7 @@ class GiveTile(FunctionPass):
     tile: Any = None
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        tiled = warp_tiled_attention(function) or warp_tiled_product(function)
+        tiled = warp_tiled_attention(function) or warp_tiled_matmul(function)
         assert tiled is not None and tiled.takes(self.tile)
         tiled.configure(function, self.tile)
 
@@ -97,7 +97,7 @@ def test_products_have_the_same_bits_in_any_tile(
     kernel, (down, across), rows, columns, summed = case
     if rows % (16 * down) or columns % (16 * across):
         return
-    tile = ProductTiling(rows, columns, summed, down, across)
+    tile = MatmulTiling(rows, columns, summed, down, across)
     result = run(kernel, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
     assert result.workgroups == kernel.m * kernel.n // (rows * columns)

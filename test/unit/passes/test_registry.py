@@ -35,6 +35,8 @@ def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -
 def test_unknown_name_suggests_the_closest() -> None:
     with pytest.raises(UnknownPassError, match="did you mean 'bankwise-pad-unhinted-allocs'"):
         make_pass("bankwise-pad-unhinted-alloc", "")
+    with pytest.raises(UnknownPassError, match="-bytes' or 'bankwise-transpose-contractions'"):
+        make_pass("bankwise-transpose-products", "")
     with pytest.raises(UnknownPassError) as caught:
         make_pass("zzz", "")
     assert str(caught.value) == "'zzz' does not refer to a registered pass"

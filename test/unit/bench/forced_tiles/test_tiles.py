@@ -18,7 +18,7 @@ from bankwise.bench.forced_tiles.pairs import TiledKernel, emulated_pairs, label
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
 from bankwise.passes.tiles.attention_tiles import AttentionTiling
-from bankwise.passes.tiles.product_tiles import ProductTiling
+from bankwise.passes.tiles.matmul_tiles import MatmulTiling
 from bankwise.sweep.kernels import Attention, Matmul
 
 SMALL = TiledKernel(
@@ -26,7 +26,7 @@ SMALL = TiledKernel(
 )
 PRODUCT = TiledKernel(
     Matmul(256, 256, 64, "f16", transposed=True),
-    (ProductTiling(64, 64, 32, 2, 2), ProductTiling(128, 64, 32, 2, 2)),
+    (MatmulTiling(64, 64, 32, 2, 2), MatmulTiling(128, 64, 32, 2, 2)),
 )
 
 
@@ -40,7 +40,7 @@ def test_there_are_60_pairs():
 
 def test_labels_say_what_a_tile_is():
     assert label(AttentionTiling(64, 128, 32, 4)) == "64x128.k32.w4"
-    assert label(ProductTiling(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
+    assert label(MatmulTiling(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
 
 
 def test_a_forced_tile_is_that_of_the_kernel():
@@ -69,7 +69,7 @@ def test_tiles_of_products_are_forced_and_keep_the_bits():
     ("kernel", "tile"),
     [
         (SMALL, AttentionTiling(48, 64, 64, 1)),
-        (PRODUCT, ProductTiling(96, 64, 32, 2, 2)),
+        (PRODUCT, MatmulTiling(96, 64, 32, 2, 2)),
     ],
 )
 def test_a_tile_that_does_not_divide_the_sizes_is_refused(kernel: TiledKernel, tile):

@@ -88,7 +88,7 @@ func.func @f(%q: {q}, %k: {k}, %v: {v}, %s: {self.dtype}, %mask: {mask}, %o: {ou
 
 @dataclass(frozen=True)
 class MatmulIr:
-    """A product A (b, m, k) * B (b, k, n) for sm_80; the texts are those of its configuration."""
+    """A matmul A (b, m, k) * B (b, k, n) for sm_80; the texts are those of its configuration."""
 
     b: int = 8
     m: int = 256

@@ -18,7 +18,7 @@ from bankwise.passes.tiles.attention_tiles import (
     WarpTiledAttention,
     warp_tiled_attention,
 )
-from bankwise.passes.tiles.product_tiles import ProductTiling, WarpTiledProduct, warp_tiled_product
+from bankwise.passes.tiles.matmul_tiles import MatmulTiling, WarpTiledMatmul, warp_tiled_matmul
 
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
@@ -40,8 +40,8 @@ def attention_in(function: ir.Operation) -> WarpTiledAttention:
     return found
 
 
-def product_in(function: ir.Operation) -> WarpTiledProduct:
-    found = warp_tiled_product(function)
+def matmul_in(function: ir.Operation) -> WarpTiledMatmul:
+    found = warp_tiled_matmul(function)
     assert found is not None
     return found
 
@@ -54,14 +54,14 @@ def test_an_attention_is_read(mask: bool) -> None:
     assert (found.batch, found.rows, found.columns) == (2, 1024, 96)
     assert (found.head, found.keys, found.element_bits) == (64, 512, 16)
     assert found.scores == found.outputs == (16, 8, 16)
-    assert warp_tiled_product(function) is None
+    assert warp_tiled_matmul(function) is None
 
 
 @pytest.mark.parametrize(("loops", "b_map"), [((1, 2, 3), "d0, d3, d2"), ((1, 2, 3), "d0, d2, d3")])
 def test_a_product_is_read(loops: tuple[int, ...], b_map: str) -> None:
     _module, function = parsed(MatmulIr(b_map=b_map))
-    found = product_in(function)
-    assert found.tile == ProductTiling(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
+    found = matmul_in(function)
+    assert found.tile == MatmulTiling(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
     assert (found.batch, found.rows, found.columns, found.summed) == (8, 256, 256, 512)
     assert (found.loops, found.element_bits) == (loops, 16)
     assert warp_tiled_attention(function) is None
@@ -88,14 +88,14 @@ def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns:
 def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
     module, function = parsed(MatmulIr())
     before = str(module)
-    stock = product_in(function).tile
-    tile = ProductTiling(down * m * 16, across * n * 8, step, down, across)
-    product_in(function).configure(function, tile)
+    stock = matmul_in(function).tile
+    tile = MatmulTiling(down * m * 16, across * n * 8, step, down, across)
+    matmul_in(function).configure(function, tile)
     assert module.operation.verify()
-    assert product_in(function).tile == tile
+    assert matmul_in(function).tile == tile
     assert f"workgroup_size = [{32 * tile.warps}, 1, 1]" in str(module)
     assert "prefetch_num_stages = 2" in str(module)
-    product_in(function).configure(function, stock)
+    matmul_in(function).configure(function, stock)
     assert str(module) == before
 
 
@@ -109,8 +109,8 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
     ):
         assert not attention.takes(AttentionTiling(rows, columns, step, warps))
     _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
-    product = product_in(function)
-    assert product.takes(ProductTiling(64, 64, 32, 4, 2))
+    matmul = matmul_in(function)
+    assert matmul.takes(MatmulTiling(64, 64, 32, 4, 2))
     for tile in (
         (128, 64, 32, 4, 2),
         (64, 96, 32, 2, 2),
@@ -118,7 +118,7 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
         (32, 64, 32, 4, 1),
         (64, 64, 8, 2, 2),
     ):
-        assert not product.takes(ProductTiling(*tile))
+        assert not matmul.takes(MatmulTiling(*tile))
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,6 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
 )
 def test_what_is_not_understood_is_refused(kernel: AttentionIr | MatmulIr, reason: str) -> None:
     _module, function = parsed(kernel)
-    read = warp_tiled_attention if isinstance(kernel, AttentionIr) else warp_tiled_product
+    read = warp_tiled_attention if isinstance(kernel, AttentionIr) else warp_tiled_matmul
     with pytest.raises(Refusal, match=reason):
         read(function)

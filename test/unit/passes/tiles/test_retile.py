@@ -25,12 +25,12 @@ from bankwise.dialect_utils.operations import children
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from bankwise.passes.tiles.product_tiles import warp_tiled_product
+from bankwise.passes.tiles.matmul_tiles import warp_tiled_matmul
 from bankwise.passes.tiles.retile import Retile, RetileMode
 from bankwise.passes.tiles.tile_choice import (
     Circumstances,
     attention_choice,
-    product_choice,
+    matmul_choice,
     tile_time,
 )
 
@@ -170,12 +170,12 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
 
 def test_tiles_stay_within_the_lds() -> None:
     module = ir.Module.parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
-    matmul = warp_tiled_product(children(module.operation)[0])
+    matmul = warp_tiled_matmul(children(module.operation)[0])
     assert matmul is not None
     for limit in (8192, 16384, 49152, 166912):
-        tile = product_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
+        tile = matmul_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
         assert tile == matmul.tile or (tile.rows + tile.columns) * tile.summed * 2 <= limit
-    without = product_choice(matmul, replace(PLAIN, lds_bytes=8192))
+    without = matmul_choice(matmul, replace(PLAIN, lds_bytes=8192))
     assert math.isinf(without.stock_time) and without.gains
     assert "does not fit" in str(without)
 
@@ -183,15 +183,15 @@ def test_tiles_stay_within_the_lds() -> None:
 def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
     modules = [ir.Module.parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
     attention, matmul = (children(module.operation)[0] for module in modules)
-    tiled, product = warp_tiled_attention(attention), warp_tiled_product(matmul)
-    assert tiled is not None and product is not None
+    tiled, matmul = warp_tiled_attention(attention), warp_tiled_matmul(matmul)
+    assert tiled is not None and matmul is not None
     for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
         for operation, choice in (
             (tiled, attention_choice(tiled, circumstances)),
-            (product, product_choice(product, circumstances)),
+            (matmul, matmul_choice(matmul, circumstances)),
         ):
             assert choice.gains
             assert tile_time(operation, choice.best, circumstances) == choice.best_time
             assert tile_time(operation, operation.tile, circumstances) == choice.stock_time
     with pytest.raises(TypeError, match=r"no tile of linalg\.generic"):
-        tile_time(product, tiled.tile, PLAIN)
+        tile_time(matmul, tiled.tile, PLAIN)

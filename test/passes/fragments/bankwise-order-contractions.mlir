@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-order-products))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-order-contractions))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
-// The second product has two steps for each of two tiles. The steps of both tiles come together, each
+// The second contraction has two steps for each of two tiles. The steps of both tiles come together, each
 // behind its own exponential. The shuffle does not part them.
 
 // CHECK-LABEL: func.func @attention
@@ -43,7 +43,7 @@ func.func @attention(%q: vector<4x2xf16>, %v0: vector<2x2xf16>, %c: vector<2x2xf
 
 // -----
 
-// A barrier may not be passed: the exponentials before it stay there, and so do all products.
+// A barrier may not be passed: the exponentials before it stay there, and so do all contractions.
 
 // CHECK-LABEL: func.func @barrier
 //       CHECK:   nvgpu.mma.sync(%arg0, %arg1, %arg2)

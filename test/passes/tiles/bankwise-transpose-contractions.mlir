@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-transpose-products))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-transpose-contractions))' --mlir-print-local-scope | FileCheck %s
 
-// Both products are turned, or none: the statistics of rows connect them.
+// Both contractions are turned, or none: the statistics of rows connect them.
 
 // CHECK-LABEL: func.func @row_major
 // CHECK:         pv_attrs = {mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x4_F32, col_major = true>}

@@ -45,8 +45,8 @@ class OperandRead:
 
 
 @dataclass(frozen=True)
-class LaneProduct:
-    """A product, and what is known of it.
+class LaneContraction:
+    """A contraction, and what is known of it.
 
     Attributes:
         size: the rows, and as many columns, that one instruction computes.
@@ -61,8 +61,8 @@ class LaneProduct:
     summed: frozenset[int]
 
     @staticmethod
-    def of(operation: ir.Operation) -> LaneProduct:
-        """Returns the product that an `inner_tiled` is.
+    def of(operation: ir.Operation) -> LaneContraction:
+        """Returns the contraction that an `inner_tiled` is.
 
         Raises:
             Refusal: it is not understood.
@@ -86,11 +86,11 @@ class LaneProduct:
         # As text: for an element alone the bindings import the dialect `linalg`, in 65 ms.
         kinds = str(operation.attributes["iterator_types"]).split(",")
         summed = frozenset(i for i, each in enumerate(kinds) if "reduction" in each)
-        return LaneProduct(operation, int(match[1]), tuple(loops), summed)
+        return LaneContraction(operation, int(match[1]), tuple(loops), summed)
 
     @property
     def result(self) -> ir.Value:
-        """Returns the accumulator with the products added to it."""
+        """Returns the accumulator with the contractions added to it."""
         return self.operation.results[0]
 
     def inner_dims(self, number: int) -> tuple[int, ...]:
@@ -102,7 +102,7 @@ class LaneProduct:
         """Returns the number of the operand that has a loop which is not summed over.
 
         Raises:
-            Refusal: both have it, as where a batch is part of the product.
+            Refusal: both have it, as where a batch is part of the contraction.
         """
         numbers = [number for number in (0, 1) if loop in self.loops[number]]
         if len(numbers) != 1:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns the products of an attention so that a lane's scores are an operand of the next product.
+"""Turns the contractions of an attention, so that scores are in the lanes that use them.
 
 A matrix instruction of AMD's gives every lane four rows of a column of the result, but takes as an
-operand some columns of a row. Where the second product of an attention reads the result of the
+operand some columns of a row. Where the second contraction of an attention reads the result of the
 first, IREE therefore moves the probabilities through the LDS. With `col_major` IREE computes the
-transposed product with exchanged operands, B^T A^T: a lane gets four columns of a row. Then the
+transposed contraction with exchanged operands, B^T A^T: a lane gets four columns of a row. Then the
 operand's elements are in the right lanes, and after `bankwise-rename-registers` under the right
 names, so that the allocation, its barrier, and its traffic go away.
 
@@ -35,10 +35,10 @@ _PRODUCTS = 2
 
 
 @dataclass(frozen=True)
-class TransposeProducts(FunctionPass):
-    """Sets `col_major` on both products of an attention that have row-major results."""
+class TransposeContractions(FunctionPass):
+    """Sets `col_major` on both contractions of an attention that have row-major results."""
 
-    name: ClassVar[str] = "bankwise-transpose-products"
+    name: ClassVar[str] = "bankwise-transpose-contractions"
     summary: ClassVar[str] = "keep an attention's probabilities in the lanes that use them"
     later_passes_may_refuse: ClassVar[bool] = True
 
@@ -49,7 +49,7 @@ class TransposeProducts(FunctionPass):
                 continue
             text = str(attention.attributes[_CONFIG])
             turned, count = _ROW_MAJOR.subn(r"\1, col_major = true>", text)
-            # The statistics of rows connect the products: both have to be turned.
+            # The statistics of rows connect the contractions: both have to be turned.
             if count == _PRODUCTS and text.count("mma_kind") == _PRODUCTS:
                 attention.attributes[_CONFIG] = ir.Attribute.parse(turned, function.context)
                 context.sink.remark(attention.location, "both products are computed transposed")

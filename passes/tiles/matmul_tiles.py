@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a matrix product of IREE's TileAndFuse is spread over workgroups and warps.
+"""How a matmul of IREE's TileAndFuse is spread over workgroups and warps.
 
 A `linalg.generic` that multiplies matrices, C (m, n) += A (m, k) * B (k, n), with any batch
 dimensions and orders of dimensions, carries its tiles:
@@ -11,7 +11,7 @@ dimensions and orders of dimensions, carries its tiles:
 `workgroup` counts elements, `subgroup` and `reduction` count matrix instructions: here each of two
 by two waves computes 2 x 4 tiles of 16 x 16 elements, and sums 8 times 16 elements a step.
 
-A product of another form is refused with the reason. Convolutions among them: which elements of an
+A matmul of another form is refused with the reason. Convolutions among them: which elements of an
 image a tile of a window needs is not this module's affair.
 """
 
@@ -47,8 +47,8 @@ _A, _B, _C = range(3)
 
 
 @dataclass(frozen=True)
-class ProductTiling:
-    """What a workgroup of a matrix product computes.
+class MatmulTiling:
+    """What a workgroup of a matmul computes.
 
     Attributes:
         rows, columns: of its part of C.
@@ -75,8 +75,8 @@ class ProductTiling:
 
 
 @dataclass(frozen=True)
-class WarpTiledProduct:
-    """A matrix product, its tile, and the instruction that multiplies.
+class WarpTiledMatmul:
+    """A matmul, its tile, and the instruction that multiplies.
 
     Attributes:
         loops: the numbers of the loops over rows, columns and summed elements.
@@ -88,12 +88,12 @@ class WarpTiledProduct:
     launch: WarpLaunch
     loops: tuple[int, int, int]
     extents: tuple[int, ...]
-    tile: ProductTiling
+    tile: MatmulTiling
     instruction: tuple[int, int, int]
 
     @property
     def batch(self) -> int:
-        """Returns how many products there are."""
+        """Returns how many matmuls there are."""
         return prod(self.extents) // (self.rows * self.columns * self.summed)
 
     @property
@@ -124,7 +124,7 @@ class WarpTiledProduct:
             raise Refusal("the elements of its operands differ in size, or have none that is known")
         return next(each for each in bits if each is not None)
 
-    def takes(self, tile: ProductTiling) -> bool:
+    def takes(self, tile: MatmulTiling) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
         m, n, k = self.instruction
         return not (
@@ -136,7 +136,7 @@ class WarpTiledProduct:
             or tile.summed % k
         )
 
-    def attributes(self, tile: ProductTiling) -> dict[str, ir.Attribute]:
+    def attributes(self, tile: MatmulTiling) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
         config = LoweringConfig.of(self.operation.attributes[CONFIG])
@@ -159,15 +159,15 @@ class WarpTiledProduct:
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
 
-    def configure(self, function: ir.Operation, tile: ProductTiling) -> None:
+    def configure(self, function: ir.Operation, tile: MatmulTiling) -> None:
         """Makes `tile` that of the operation in its function."""
         attributes = self.attributes(tile)
         function.attributes[TRANSLATION_INFO] = attributes[TRANSLATION_INFO]
         self.operation.attributes[CONFIG] = attributes[CONFIG]
 
 
-def warp_tiled_product(function: ir.Operation) -> WarpTiledProduct | None:
-    """Returns the product that decides on the workgroups of `function`, if there is one.
+def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
+    """Returns the matmul that decides on the workgroups of `function`, if there is one.
 
     Raises:
         Refusal: there is one, but of another form than this module describes.
@@ -191,12 +191,12 @@ def warp_tiled_product(function: ir.Operation) -> WarpTiledProduct | None:
     loops = _parts(maps, len(extents))
     launch = WarpLaunch.of(function)
     tile = _tile(config, loops, extents)
-    product = WarpTiledProduct(operation, launch, loops, extents, tile, config.instruction)
+    matmul = WarpTiledMatmul(operation, launch, loops, extents, tile, config.instruction)
     if tile.warps != launch.warps:
         raise Refusal("it is not spread over all warps of the workgroup")
-    if not product.takes(tile):
+    if not matmul.takes(tile):
         raise Refusal("its tiles do not divide its sizes")
-    return product
+    return matmul
 
 
 def _multiplies(root: ir.Operation) -> bool:
@@ -236,7 +236,7 @@ def _parts(maps: tuple[tuple[int, ...], ...], loops: int) -> tuple[int, int, int
 
 def _tile(
     config: LoweringConfig, loops: tuple[int, int, int], extents: tuple[int, ...]
-) -> ProductTiling:
+) -> MatmulTiling:
     m, n, k = config.instruction
     names = (WORKGROUP, _SUBGROUP, REDUCTION)
     sizes = {name: config.per_loop(name, len(extents)) for name in names}
@@ -253,4 +253,4 @@ def _tile(
     shares = workgroup[row] // by_warp[0], workgroup[column] // by_warp[1]
     if (shares[0] * by_warp[0], shares[1] * by_warp[1]) != (workgroup[row], workgroup[column]):
         raise Refusal("its warps do not share its tile evenly")
-    return ProductTiling(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)
+    return MatmulTiling(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)

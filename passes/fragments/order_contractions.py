@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-order-products`: products that use other products wait for no more than they need.
+"""`bankwise-order-contractions`: contractions that use others wait for no more than they need.
 
-The second product of an attention multiplies the probabilities, which are exponentials of the
-first product's scores. IREE unrolls it tile by tile of the output: each tile goes over all keys,
-so that the first tile waits for the exponentials of all scores. Here the products come key step by
-key step, for all tiles of the output, each right behind what it needs:
+The second contraction of an attention multiplies the probabilities, which are exponentials of the
+first contraction's scores. IREE unrolls it tile by tile of the output: each tile goes over all
+keys, so that the first tile waits for the exponentials of all scores. Here the contractions come
+key step by key step, for all tiles of the output, each right behind what it needs:
 
     e0 = exp2(...); e1 = exp2(...)              e0 = exp2(...)
     o0 += e0 v00; o0 += e1 v10          ->      o0 += e0 v00; o1 += e0 v01
@@ -36,15 +36,15 @@ from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 
 _ACCUMULATOR = 2
-"""The number of the operand of `nvgpu.mma.sync` that the product is added to."""
+"""The number of the operand of `nvgpu.mma.sync` that the contraction is added to."""
 
 
 @dataclass(frozen=True)
-class OrderProducts(FunctionPass):
+class OrderContractions(FunctionPass):
     """Orders the `nvgpu.mma.sync` of a segment of which some use the results of others."""
 
-    name: ClassVar[str] = "bankwise-order-products"
-    summary: ClassVar[str] = "let products follow the operands that other products make"
+    name: ClassVar[str] = "bankwise-order-contractions"
+    summary: ClassVar[str] = "let contractions follow the operands that others make"
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies matrices in a warp."""
@@ -53,31 +53,31 @@ class OrderProducts(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves operations; never fails."""
         blocks: list[ir.Block] = []
-        for product in operations_in(function.operation, MMA):
-            if product.block not in blocks:
-                blocks.append(product.block)
+        for contraction in operations_in(function.operation, MMA):
+            if contraction.block not in blocks:
+                blocks.append(contraction.block)
         for block in blocks:
             for segment in store_free_segments(block):
                 order = _Order(segment)
                 order.read()
-                if order.uses_products:
+                if order.uses_contractions:
                     order.carry_out()
-                    text = f"{len(order.products)} products come in the order of their operands"
-                    context.sink.remark(order.products[0].location, text)
+                    text = f"{len(order.contractions)} products come in the order of their operands"
+                    context.sink.remark(order.contractions[0].location, text)
 
 
 @dataclass
 class _Order:
-    """The operations of a segment, and what is known of its products.
+    """The operations of a segment, and what is known of its contractions.
 
     Operations are told by their places in the segment.
 
     Attributes:
         sources: for each operation and each of its operands the operation that makes it; None for
             one outside the segment.
-        stages: for each operation how many products one behind the other it depends on, where a
-            chain of products that are added up counts as one.
-        steps: for each product its place in the chain.
+        stages: for each operation how many contractions one behind the other it depends on, where a
+            chain of contractions that are added up counts as one.
+        steps: for each contraction its place in the chain.
     """
 
     segment: Sequence[ir.Operation]
@@ -86,44 +86,44 @@ class _Order:
     steps: dict[int, int] = field(default_factory=dict)
 
     @property
-    def products(self) -> list[ir.Operation]:
-        """Returns the products in the order of the text."""
+    def contractions(self) -> list[ir.Operation]:
+        """Returns the contractions in the order of the text."""
         return [self.segment[place] for place in self.steps]
 
     @property
-    def uses_products(self) -> bool:
-        """Returns whether the operands of a product depend on another product."""
-        return any(self.stages[product] > 0 for product in self.steps)
+    def uses_contractions(self) -> bool:
+        """Returns whether the operands of a contraction depend on another contraction."""
+        return any(self.stages[contraction] > 0 for contraction in self.steps)
 
     def read(self) -> None:
-        """Finds the stages of all operations, and the steps of the products."""
+        """Finds the stages of all operations, and the steps of the contractions."""
         makers: dict[ir.Value, int] = {}
         for place, operation in enumerate(self.segment):
             sources = [makers.get(operand) for operand in operation.operands]
-            is_product = operation.name == MMA
+            is_contraction = operation.name == MMA
             stage = 0
             for number, source in enumerate(sources):
                 if source is None:
                     continue
-                is_added = is_product and number == _ACCUMULATOR
+                is_added = is_contraction and number == _ACCUMULATOR
                 follows = source in self.steps and not is_added
                 stage = max(stage, self.stages[source] + follows)
             self.sources.append(sources)
             self.stages.append(stage)
-            if is_product:
+            if is_contraction:
                 before = sources[_ACCUMULATOR]
                 self.steps[place] = 0 if before is None else self.steps.get(before, -1) + 1
             makers |= dict.fromkeys(operation.results, place)
 
     def carry_out(self) -> None:
-        """Moves the operations of the segment, products by their stages and steps.
+        """Moves the operations of the segment, contractions by their stages and steps.
 
-        The others come right before the first product that needs them, or behind the last one, in
-        their old order.
+        The others come right before the first contraction that needs them, or behind the last one,
+        in their old order.
         """
-        products = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
+        contractions = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
         ordered: dict[int, None] = {}
-        for place in (*products, *range(len(self.segment))):
+        for place in (*contractions, *range(len(self.segment))):
             compute_after_operands(place, ordered, self._operands, lambda *_: None)
         last = len(self.segment) - 1
         for place in ordered:
