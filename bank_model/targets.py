@@ -108,7 +108,7 @@ class Processor:
         lds_bytes: the LDS of a multiprocessor.
         lds_overhead: the bytes of it that each workgroup takes besides its own.
         max_warps: the most warps on a multiprocessor.
-        product_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
+        matrix_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
             units.
         least_warps: the fewest warps of a workgroup that are proposed.
         issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
@@ -122,13 +122,13 @@ class Processor:
     lds_bytes: int
     lds_overhead: int
     max_warps: int
-    product_cycles: float
+    matrix_cycles: float
     issue_cycles: float
     least_warps: int
     measured: bool = False
     megahertz: float = 1500.0
     wait_cycles: float = 670.0
-    product_latency: float = 2.0
+    matrix_latency: float = 2.0
     issue_latency: float = 1.8
     copy_latency: float = 4.4
     spill_latency: float = 20.0
@@ -458,7 +458,7 @@ def _nvidia_processor(
         lds_bytes=lds_kib * 1024,
         lds_overhead=1024,
         max_warps=warps,
-        product_cycles=2.0,
+        matrix_cycles=2.0,
         issue_cycles=1.26,
         # A warp alone would issue all copies: 2x1024x128 f16 takes 0.035 ms with 16 rows and one
         # warp, and 0.022 ms with 32 rows and two (H200).
@@ -489,7 +489,7 @@ def _cdna(
     )
 
 
-def _amd_processor(units: int, lds_kib: int, product_cycles: float) -> Processor:
+def _amd_processor(units: int, lds_kib: int, matrix_cycles: float) -> Processor:
     return Processor(
         multiprocessors=units,
         lanes=64,
@@ -498,12 +498,12 @@ def _amd_processor(units: int, lds_kib: int, product_cycles: float) -> Processor
         lds_bytes=lds_kib * 1024,
         lds_overhead=0,
         max_warps=32,
-        product_cycles=product_cycles,
+        matrix_cycles=matrix_cycles,
         issue_cycles=4.0,
         # A wave for each SIMD.
         least_warps=4,
         # Wave64 instructions take four cycles of a SIMD, and MFMAs 16 at least.
-        product_latency=16.0,
+        matrix_latency=16.0,
         issue_latency=4.0,
         megahertz=2100.0,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long a kernel takes that computes a product tile by tile, predicted from what a step does.
+"""How long a contraction takes that is computed tile by tile, predicted from what a step does.
 
 A workgroup owns a tile of the result and goes over the reduction in steps. Each step copies tiles
 of the operands to the LDS, reads them, and multiplies. What a step needs is known from the sizes:
@@ -7,15 +7,15 @@ matrix instructions, LDS cycles (of 128 bytes each, because the layouts are free
 up to a few, other instructions. How long it takes is modelled so:
 
 * **Busy units.** With c workgroups on a multiprocessor, a step of all of them keeps the matrix
-  units busy for `product_cycles` per instruction, the LDS for its cycles, and the issue slots for
+  units busy for `matrix_cycles` per instruction, the LDS for its cycles, and the issue slots for
   `issue_cycles` per instruction of a scheduler. The units work side by side, so that the longest
-  counts most: t = (products^4 + lds^4 + issue^4)^(1/4). Two units that are equally busy get in each
+  counts most: t = (matrix^4 + lds^4 + issue^4)^(1/4). Two units that are equally busy get in each
   other's way: t is 1.19 times either.
 * **Latency.** A step cannot be shorter than what one warp does one after the other: it waits for
-  the copies and the barrier (`wait_cycles`; 3 times as long where copies and products do not
-  overlap; half of it where copies are issued three steps ahead, and another workgroup computes
-  while one waits at the barrier), and it issues its instructions. Neither bound is sharp: a step
-  takes (t^2 + latency^2)^(1/2).
+  the copies and the barrier (`wait_cycles`; 3 times as long where copies and matrix
+  instructions do not overlap; half of it where copies are issued three steps ahead, and another
+  workgroup computes while one waits at the barrier), and it issues its instructions. Neither bound
+  is sharp: a step takes (t^2 + latency^2)^(1/2).
 * **Waves of workgroups.** c is what registers and LDS allow. A grid is served c workgroups per
   multiprocessor at a time; in the last wave there are fewer, and their steps are shorter. What a
   kernel does before and behind its steps counts as `outer_steps` steps.
@@ -26,10 +26,10 @@ the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
 **Worked example.** f16 attention 16x4096x128, 64 rows and 64 keys per step, 4 warps, overlapped
 copies. A warp has 16 rows: 64 matrix instructions for the scores, 64 for the output. A workgroup
 reads K and V once per warp, 4 x 32,768 bytes, and writes them once: 1,280 LDS cycles. Two
-workgroups fit (192 registers). Busy: products 2 x 4 x 128 x 2.0 = 2,048 cycles, LDS 2,560, issue
-2 x 4 x 376 / 4 x 1.26 = 949; together 2,799. Latency: 670 + 128 x 2 + 376 x 1.8 + 16 x 4.4 = 1,674.
-A step of both takes 3,261 cycles; 1,024 workgroups are 3.9 waves of 264 on 132 multiprocessors, of
-64 steps and 2.6 more: 0.58 ms. Measured: 0.532 ms.
+workgroups fit (192 registers). Busy: matrix units 2 x 4 x 128 x 2.0 = 2,048 cycles, LDS 2,560,
+issue 2 x 4 x 376 / 4 x 1.26 = 949; together 2,799. Latency: 670 + 128 x 2 + 376 x 1.8 + 16 x 4.4 =
+1,674. A step of both takes 3,261 cycles; 1,024 workgroups are 3.9 waves of 264 on 132
+multiprocessors, of 64 steps and 2.6 more: 0.58 ms. Measured: 0.532 ms.
 
 **Where the constants come from.** They were fitted to 76 kernels of nine attentions and six matmuls
 in other tiles, with overlapped copies, sm_80 code on an H200, times of ncu
@@ -49,7 +49,7 @@ from .targets import Processor
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
 _WAIT_ALONE = 3.1
-"""How much longer a step waits whose copies do not overlap with products."""
+"""How much longer a step waits whose copies do not overlap with matrix instructions."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where another workgroup computes meanwhile."""
 
@@ -62,7 +62,7 @@ class TileWork:
         workgroups: how many there are in the grid.
         warps: the warps of a workgroup.
         steps: how often the loop over the reduction runs.
-        products: matrix instructions of a warp per step.
+        matrix_instructions: those of a warp per step.
         lds_cycles: LDS cycles of a workgroup per step, reads and writes.
         instructions: other instructions of a warp per step.
         copies: those of them that copy to the LDS.
@@ -74,7 +74,7 @@ class TileWork:
     workgroups: int
     warps: int
     steps: int
-    products: float
+    matrix_instructions: float
     lds_cycles: float
     instructions: float
     copies: float
@@ -110,13 +110,13 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     spilled = _SPILLED_PER_REGISTER * max(0.0, work.registers - processor.lane_registers)
     instructions = work.instructions + 2 * spilled
     warps = workgroups * work.warps
-    products = warps * work.products * processor.product_cycles
+    matrix = warps * work.matrix_instructions * processor.matrix_cycles
     lds = workgroups * work.lds_cycles + warps * 2 * spilled
     issue = warps * instructions / 4 * processor.issue_cycles
-    busy = (products**4 + lds**4 + issue**4) ** (1 / 4)
+    busy = (matrix**4 + lds**4 + issue**4) ** (1 / 4)
     latency = (
         processor.wait_cycles * _wait(work.slots, workgroups)
-        + work.products * processor.product_latency
+        + work.matrix_instructions * processor.matrix_latency
         + instructions * processor.issue_latency
         + work.copies * processor.copy_latency
         + spilled * processor.spill_latency
@@ -132,12 +132,12 @@ def _wait(slots: int, workgroups: int) -> float:
 
 
 _FEW_SLOTS = 2
-_PRODUCTS_AHEAD = 128
+_INSTRUCTIONS_AHEAD = 128
 """Matrix instructions of a warp that take about as long as a copy from global memory."""
 
 
 def rotating_slots(
-    products: float, steps: int | None, copied_bytes: int, other_bytes: int, limit: int
+    matrix_instructions: float, steps: int | None, copied_bytes: int, other_bytes: int, limit: int
 ) -> int:
     """Returns how many steps' tiles the LDS shall hold while copies overlap; 1 if not even two fit.
 
@@ -151,7 +151,7 @@ def rotating_slots(
     8 warps, 64 instructions, takes 0.635 ms with 2 slots and 0.646 ms with 4.)
 
     Args:
-        products: matrix instructions of a warp per step.
+        matrix_instructions: those of a warp per step.
         steps: how many there are; None if that is not known.
         copied_bytes: what a step copies.
         other_bytes: what else a workgroup has in the LDS.
@@ -160,7 +160,7 @@ def rotating_slots(
     if other_bytes + _FEW_SLOTS * copied_bytes > limit:
         return 1
     is_long = steps is None or steps >= _MANY_SLOTS
-    wants_more = is_long and (_FEW_SLOTS - 1) * products < _PRODUCTS_AHEAD
+    wants_more = is_long and (_FEW_SLOTS - 1) * matrix_instructions < _INSTRUCTIONS_AHEAD
     if wants_more and 2 * (other_bytes + _MANY_SLOTS * copied_bytes) <= limit:
         return _MANY_SLOTS
     return _FEW_SLOTS
@@ -174,7 +174,7 @@ class AttentionTile:
         rows: rows of Q of a workgroup; a warp has `rows / warps` of them.
         columns: columns of the output of a workgroup.
         keys: rows of K and V per step.
-        warps: warps of a workgroup.
+        warps: warps of a workgroup, which share the rows.
         slots: how many steps' tiles of K and V the LDS holds.
     """
 
@@ -182,7 +182,13 @@ class AttentionTile:
     columns: int
     keys: int
     warps: int
-    slots: int
+    slots: int = 1
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rows} rows x {self.columns} columns, {self.keys} keys a step, "
+            f"{self.warps} warps"
+        )
 
 
 @dataclass(frozen=True)
@@ -210,7 +216,7 @@ class AttentionShape:
     reloads: bool = False
 
 
-_PRODUCT = (16, 8, 16)
+_INSTRUCTION = (16, 8, 16)
 """Rows, columns and summed elements of `mma.sync` of 16-bit types."""
 _CYCLE_BYTES = 128
 """Bytes that the LDS moves in a cycle."""
@@ -220,16 +226,16 @@ def attention_work(
     shape: AttentionShape,
     tile: AttentionTile,
     processor: Processor,
-    product: tuple[int, int, int] = _PRODUCT,
+    instruction: tuple[int, int, int] = _INSTRUCTION,
 ) -> TileWork:
     """Returns what a workgroup of an attention does; Q is read anew only where registers are short.
 
     Args:
-        product: rows, columns and summed elements of a matrix instruction.
+        instruction: rows, columns and summed elements of a matrix instruction.
     """
-    work = _attention_work(shape, tile, processor, product, reloads=False)
+    work = _attention_work(shape, tile, processor, instruction, reloads=False)
     if shape.reloads and work.registers > processor.lane_registers:
-        return _attention_work(shape, tile, processor, product, reloads=True)
+        return _attention_work(shape, tile, processor, instruction, reloads=True)
     return work
 
 
@@ -237,7 +243,7 @@ def _attention_work(
     shape: AttentionShape,
     tile: AttentionTile,
     processor: Processor,
-    product: tuple[int, int, int],
+    instruction: tuple[int, int, int],
     *,
     reloads: bool,
 ) -> TileWork:
@@ -246,7 +252,7 @@ def _attention_work(
     query_registers = rows * shape.head * size / (4 * lanes)
     copied = tile.keys * (shape.head + tile.columns) * size
     queries = tile.rows * shape.head * size
-    volume = product[0] * product[1] * product[2]
+    volume = math.prod(instruction)
     # A load of a matrix operand gives each lane 16 bytes, and so does a copy.
     loaded = copied + (queries / tile.warps if reloads else 0)
     copies = copied / (16 * lanes * tile.warps)
@@ -256,7 +262,7 @@ def _attention_work(
         * math.ceil(shape.columns / tile.columns),
         warps=tile.warps,
         steps=math.ceil(shape.keys / tile.keys),
-        products=rows * tile.keys * (shape.head + tile.columns) / volume,
+        matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume,
         lds_cycles=((tile.warps + 1) * copied + (queries if reloads else 0)) / _CYCLE_BYTES,
         # A score is scaled, reduced twice, shifted, raised and converted.
         instructions=scores * (4.2 + shape.exponential)
@@ -277,26 +283,42 @@ def _attention_work(
 
 @dataclass(frozen=True)
 class MatmulTile:
-    """How a matrix product is cut.
+    """How a matmul is cut.
 
     Attributes:
-        rows, columns: the tile of a workgroup.
+        rows, columns: the part of the result that a workgroup computes.
         summed: summed elements per step.
-        warp_rows, warp_columns: the tile of a warp.
+        row_warps, column_warps: how many warps share the rows, and the columns.
         slots: how many steps' tiles the LDS holds.
     """
 
     rows: int
     columns: int
     summed: int
-    warp_rows: int
-    warp_columns: int
-    slots: int
+    row_warps: int
+    column_warps: int
+    slots: int = 1
 
     @property
     def warps(self) -> int:
         """Returns the warps of a workgroup."""
-        return (self.rows // self.warp_rows) * (self.columns // self.warp_columns)
+        return self.row_warps * self.column_warps
+
+    @property
+    def warp_rows(self) -> int:
+        """Returns the rows of a warp's part of the result."""
+        return self.rows // self.row_warps
+
+    @property
+    def warp_columns(self) -> int:
+        """Returns the columns of a warp's part of the result."""
+        return self.columns // self.column_warps
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rows} x {self.columns}, {self.summed} a step, "
+            f"{self.row_warps} x {self.column_warps} warps"
+        )
 
 
 def matmul_work(
@@ -304,25 +326,25 @@ def matmul_work(
     tile: MatmulTile,
     processor: Processor,
     element_bytes: int = 2,
-    product: tuple[int, int, int] = _PRODUCT,
+    instruction: tuple[int, int, int] = _INSTRUCTION,
     batch: int = 1,
 ) -> TileWork:
-    """Returns what a workgroup of a matrix product does.
+    """Returns what a workgroup of a matmul does.
 
     Args:
-        shape: rows, columns, and summed elements of the product.
-        product: rows, columns and summed elements of a matrix instruction.
+        shape: rows, columns, and summed elements.
+        instruction: rows, columns and summed elements of a matrix instruction.
     """
     lanes = processor.lanes
     copied = (tile.rows + tile.columns) * tile.summed * element_bytes
     loaded = (tile.warp_rows + tile.warp_columns) * tile.summed * element_bytes
     copies = copied / (16 * lanes * tile.warps)
-    volume = product[0] * product[1] * product[2]
+    volume = math.prod(instruction)
     return TileWork(
         workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
         warps=tile.warps,
         steps=math.ceil(shape[2] / tile.summed),
-        products=tile.warp_rows * tile.warp_columns * tile.summed / volume,
+        matrix_instructions=tile.warp_rows * tile.warp_columns * tile.summed / volume,
         lds_cycles=(tile.warps * loaded + copied) / _CYCLE_BYTES,
         instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
         copies=copies,

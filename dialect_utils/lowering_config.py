@@ -83,6 +83,17 @@ class LoweringConfig:
         """Returns the configuration with some entries replaced or added."""
         return LoweringConfig({**self.entries, **entries})
 
+    def with_tiles(
+        self, loops: int, tiles: Mapping[str, Mapping[int, int]], context: ir.Context
+    ) -> LoweringConfig:
+        """Returns the configuration with other tiles: by the names of entries, then by loops."""
+        entries: dict[str, ir.Attribute] = {}
+        for name, changed in tiles.items():
+            numbers = enumerate(self.per_loop(name, loops))
+            sizes = [changed.get(loop, size) for loop, size in numbers]
+            entries[name] = numbers_attribute(sizes, context)
+        return self.with_entries(**entries)
+
     def attribute(self, context: ir.Context) -> ir.Attribute:
         """Returns the configuration as an attribute."""
         entries = ir.DictAttr.get(dict(self.entries), context)

@@ -18,10 +18,8 @@ from ...iree_plugin.compile_settings import Mode
 from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
 from ...passes.base import FunctionPass, PassContext
-from ...passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from ...passes.tiles.matmul_tiles import warp_tiled_matmul
 from ...passes.tiles.retile import Retile
-from ...passes.tiles.tile_choice import Tile, Tiled, tile_time
+from ...passes.tiles.tile_choice import tile_time, tiled_operation
 from ...sweep.cases import target_flags
 from .pairs import TiledKernel, Tiling
 
@@ -62,14 +60,8 @@ def _force(function: ir.Operation, tile: Tiling) -> None:
     Raises:
         Refusal: it computes nothing of the known forms, or does not divide into such tiles.
     """
-    if isinstance(tile, AttentionTiling):
-        _configure(function, warp_tiled_attention(function), tile)
-    else:
-        _configure(function, warp_tiled_matmul(function), tile)
-
-
-def _configure(function: ir.Operation, tiled: Tiled[Tile] | None, tile: Tile) -> None:
-    if tiled is None:
+    tiled = tiled_operation(function)
+    if tiled is None or type(tile) is not type(tiled.tile):
         raise Refusal("the function has no tile that is known")
     if not tiled.takes(tile):
         raise Refusal("its sizes do not divide into such tiles")
@@ -97,7 +89,7 @@ class PredictTiles(FunctionPass):
         """Predicts the times of all tiles."""
         function = function.operation
         try:
-            operation = warp_tiled_attention(function) or warp_tiled_matmul(function)
+            operation = tiled_operation(function)
             circumstances = self.retile.circumstances(function, context)
         except Refusal as refusal:
             raise PassFailure(function.location, refusal.reason) from refusal

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...passes.tiles.attention_tiles import AttentionTiling
-from ...passes.tiles.matmul_tiles import MatmulTiling
+from ...bank_model.tile_cost import AttentionTile, MatmulTile
 from ...sweep.kernels import Attention, Kernel, Matmul
 
-Tiling = AttentionTiling | MatmulTiling
+Tiling = AttentionTile | MatmulTile
 
 
 @dataclass(frozen=True)
@@ -27,20 +26,20 @@ class TiledKernel:
 
 def label(tile: Tiling) -> str:
     """Returns a tile as a word that is fit for a file: its sizes, summed elements, and warps."""
-    if isinstance(tile, AttentionTiling):
+    if isinstance(tile, AttentionTile):
         return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}"
     return f"{tile.rows}x{tile.columns}.k{tile.summed}.w{tile.row_warps}x{tile.column_warps}"
 
 
 def _attention(batch: int, seq: int, head: int, *tiles: tuple[int, int, int]) -> TiledKernel:
     """Returns an f16 attention whose tiles have rows, keys a step, warps, and the whole head."""
-    tilings = tuple(AttentionTiling(rows, head, keys, warps) for rows, keys, warps in tiles)
+    tilings = tuple(AttentionTile(rows, head, keys, warps) for rows, keys, warps in tiles)
     return TiledKernel(Attention(batch, seq, head, "f16"), tilings)
 
 
 def _matmul(kernel: Matmul, tiles: Sequence[tuple[int, int, int, int, int]]) -> TiledKernel:
     """Returns a matmul whose tiles have rows, columns, summed elements, and warps of both."""
-    return TiledKernel(kernel, tuple(MatmulTiling(*tile) for tile in tiles))
+    return TiledKernel(kernel, tuple(MatmulTile(*tile) for tile in tiles))
 
 
 _MATMUL_TILES = (

@@ -17,14 +17,16 @@ image a tile of a window needs is not this module's affair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import prod
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.tile_cost import MatmulTile, TileWork, matmul_work
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.lowering_config import (
     CONFIG,
     REDUCTION,
@@ -33,10 +35,10 @@ from ...dialect_utils.lowering_config import (
     LoweringConfig,
     WarpLaunch,
     loops_of,
-    numbers_attribute,
     roots_in,
 )
 from ...dialect_utils.operations import operations_in
+from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
 
 _GENERIC = "linalg.generic"
 _SUBGROUP = "subgroup"
@@ -45,51 +47,29 @@ _ADDED_LATER = "convert_acc_gemm"
 """The entry that makes IREE add the products to C when all of them are summed."""
 _A, _B, _C = range(3)
 
-
-@dataclass(frozen=True)
-class MatmulTiling:
-    """What a workgroup of a matmul computes.
-
-    Attributes:
-        rows, columns: of its part of C.
-        summed: elements of a row of A that it sums in one trip of its loop.
-        row_warps, column_warps: how many warps share the rows, and the columns.
-    """
-
-    rows: int
-    columns: int
-    summed: int
-    row_warps: int
-    column_warps: int
-
-    @property
-    def warps(self) -> int:
-        """Returns the warps of the workgroup."""
-        return self.row_warps * self.column_warps
-
-    def __str__(self) -> str:
-        return (
-            f"{self.rows} x {self.columns}, {self.summed} a step, "
-            f"{self.row_warps} x {self.column_warps} warps"
-        )
+_SIZES = (32, 64, 128, 256)
+_STEPS = (32, 64)
+_WARPS = (4, 8)
+_WARPS_DOWN = (1, 2, 4, 8)
+"""How many warps stand below each other."""
 
 
 @dataclass(frozen=True)
-class WarpTiledMatmul:
+class WarpTiledMatmul(TiledOperation[MatmulTile]):
     """A matmul, its tile, and the instruction that multiplies.
 
     Attributes:
         loops: the numbers of the loops over rows, columns and summed elements.
-        extents: how long each loop is.
         instruction: rows, columns and summed elements of the matrix instruction.
     """
 
-    operation: ir.Operation
-    launch: WarpLaunch
     loops: tuple[int, int, int]
-    extents: tuple[int, ...]
-    tile: MatmulTiling
     instruction: tuple[int, int, int]
+
+    multiplied: ClassVar[tuple[int, ...]] = (_A, _B)
+    sizes_differ: ClassVar[str] = (
+        "the elements of its operands differ in size, or have none that is known"
+    )
 
     @property
     def batch(self) -> int:
@@ -111,20 +91,7 @@ class WarpTiledMatmul:
         """Returns the columns of A."""
         return self.extents[self.loops[2]]
 
-    @property
-    def element_bits(self) -> int:
-        """Returns the bits of an element of A, as wide as those of B.
-
-        Raises:
-            Refusal: they differ, or have no known size.
-        """
-        kinds = [ir.ShapedType(self.operation.operands[each].type) for each in (_A, _B)]
-        bits = {element_bits(kind.element_type) for kind in kinds}
-        if len(bits) != 1 or None in bits:
-            raise Refusal("the elements of its operands differ in size, or have none that is known")
-        return next(each for each in bits if each is not None)
-
-    def takes(self, tile: MatmulTiling) -> bool:
+    def takes(self, tile: MatmulTile) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
         m, n, k = self.instruction
         return not (
@@ -136,34 +103,44 @@ class WarpTiledMatmul:
             or tile.summed % k
         )
 
-    def attributes(self, tile: MatmulTiling) -> dict[str, ir.Attribute]:
+    def candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
+        """Yields tiles of many sizes.
+
+        Outputs are the same bits in all of them: an element is the sum over k in the order in which
+        matrix instructions take it, whatever a step holds of it.
+        """
+        shares = [
+            (down, warps // down) for warps in _WARPS for down in _WARPS_DOWN if down <= warps
+        ]
+        steps = sorted({self.tile.summed, *_STEPS})
+        for rows, columns, summed, (down, across) in product(_SIZES, _SIZES, steps, shares):
+            yield MatmulTile(rows, columns, summed, down, across)
+
+    def copied_bytes(self, tile: MatmulTile) -> int:
+        """Returns the bytes of A and B that a step copies."""
+        return (tile.rows + tile.columns) * tile.summed * self.element_bytes
+
+    def work(self, tile: MatmulTile, circumstances: Circumstances) -> TileWork:
+        """Returns how much work a tile is."""
+        shape = (self.rows, self.columns, self.summed)
+        of_elements = (self.element_bytes, self.instruction, self.batch)
+        return matmul_work(shape, tile, circumstances.processor, *of_elements)
+
+    def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
         config = LoweringConfig.of(self.operation.attributes[CONFIG])
         m, n, k = self.instruction
-        loops = len(self.extents)
-        by_warp = tile.rows // tile.row_warps // m, tile.columns // tile.column_warps // n
-        changed = {
-            WORKGROUP: (tile.rows, tile.columns, None),
-            _SUBGROUP: (*by_warp, None),
-            REDUCTION: (None, None, tile.summed // k),
+        row, column, summed = self.loops
+        tiles = {
+            WORKGROUP: {row: tile.rows, column: tile.columns},
+            _SUBGROUP: {row: tile.warp_rows // m, column: tile.warp_columns // n},
+            REDUCTION: {summed: tile.summed // k},
         }
-        entries: dict[str, ir.Attribute] = {}
-        for name, sizes in changed.items():
-            numbers = list(config.per_loop(name, loops))
-            for loop, size in zip(self.loops, sizes, strict=True):
-                numbers[loop] = numbers[loop] if size is None else size
-            entries[name] = numbers_attribute(numbers, context)
         return {
-            CONFIG: config.with_entries(**entries).attribute(context),
+            CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
-
-    def configure(self, function: ir.Operation, tile: MatmulTiling) -> None:
-        """Makes `tile` that of the operation in its function."""
-        attributes = self.attributes(tile)
-        function.attributes[TRANSLATION_INFO] = attributes[TRANSLATION_INFO]
-        self.operation.attributes[CONFIG] = attributes[CONFIG]
 
 
 def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
@@ -187,11 +164,11 @@ def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
     if not (_ADDED_LATER in config.entries or _is_filled(operation.operands[_C], function)):
         raise Refusal("what it adds to is staged in the LDS too")
     maps = loops_of(operation)
-    extents = _extents(operation, maps)
+    extents = loop_extents(operation, maps, (_A, _B, _C))
     loops = _parts(maps, len(extents))
     launch = WarpLaunch.of(function)
     tile = _tile(config, loops, extents)
-    matmul = WarpTiledMatmul(operation, launch, loops, extents, tile, config.instruction)
+    matmul = WarpTiledMatmul(operation, extents, launch, tile, loops, config.instruction)
     if tile.warps != launch.warps:
         raise Refusal("it is not spread over all warps of the workgroup")
     if not matmul.takes(tile):
@@ -212,31 +189,16 @@ def _is_filled(value: ir.Value, function: ir.Operation) -> bool:
     return any(value == result for fill in fills for result in fill.results)
 
 
-def _extents(operation: ir.Operation, maps: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    sizes: dict[int, int] = {}
-    for value, loops in zip(operation.operands, maps, strict=True):
-        sizes.update(zip(loops, ir.ShapedType(value.type).shape, strict=True))
-    if DYNAMIC in sizes.values():
-        raise Refusal("its sizes are not all known")
-    if {*sizes} != {*range(len(sizes))}:
-        raise Refusal("not all of its loops are known")
-    return tuple(sizes[loop] for loop in range(len(sizes)))
-
-
-def _parts(maps: tuple[tuple[int, ...], ...], loops: int) -> tuple[int, int, int]:
+def _parts(maps: Maps, loops: int) -> tuple[int, int, int]:
     a, b, c = (frozenset(each) for each in maps)
-    rows, columns, summed = (a & c) - b, (b & c) - a, (a & b) - c
-    for name, part in (("rows", rows), ("columns", columns), ("summed elements", summed)):
-        if len(part) != 1:
-            raise Refusal(f"its {name} are no single loop")
-    if (a & b & c) | rows | columns | summed != {*range(loops)}:
-        raise Refusal("not all of its loops are known")
-    return next(iter(rows)), next(iter(columns)), next(iter(summed))
+    parts = {"rows": (a & c) - b, "columns": (b & c) - a, "summed elements": (a & b) - c}
+    rows, columns, summed = single_loops(parts, a & b & c, loops)
+    return rows, columns, summed
 
 
 def _tile(
     config: LoweringConfig, loops: tuple[int, int, int], extents: tuple[int, ...]
-) -> MatmulTiling:
+) -> MatmulTile:
     m, n, k = config.instruction
     names = (WORKGROUP, _SUBGROUP, REDUCTION)
     sizes = {name: config.per_loop(name, len(extents)) for name in names}
@@ -253,4 +215,4 @@ def _tile(
     shares = workgroup[row] // by_warp[0], workgroup[column] // by_warp[1]
     if (shares[0] * by_warp[0], shares[1] * by_warp[1]) != (workgroup[row], workgroup[column]):
         raise Refusal("its warps do not share its tile evenly")
-    return MatmulTiling(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)
+    return MatmulTile(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)

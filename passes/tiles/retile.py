@@ -40,9 +40,8 @@ from ...dialect_utils.operations import symbol_of
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
-from .attention_tiles import warp_tiled_attention
-from .matmul_tiles import warp_tiled_matmul
-from .tile_choice import Circumstances, TileChoice, attention_choice, matmul_choice
+from .tile_choice import TileChoice, tile_choice, tiled_operation
+from .tiled_operation import Circumstances
 
 _FLAG = "--bankwise-retile=on"
 _POLYNOMIAL = 21.0
@@ -95,7 +94,8 @@ class Retile(FunctionPass):
                 context.sink.remark(function.location, f"the tile of a workgroup stays: {reason}")
             return
         try:
-            choice = self._choice(function, circumstances)
+            tiled = tiled_operation(function)
+            choice = None if tiled is None else tile_choice(tiled, circumstances)
         except Refusal as refusal:
             context.sink.remark(
                 function.location, f"the tile of a workgroup stays: {refusal.reason}"
@@ -118,15 +118,6 @@ class Retile(FunctionPass):
             reloads=chip.mma_sync and self.reloads,
             exponential=_POLYNOMIAL if chip.native_exp2 and not self.native_exponentials else 1.0,
         )
-
-    def _choice(
-        self, function: ir.Operation, circumstances: Circumstances
-    ) -> TileChoice[Any] | None:
-        attention = warp_tiled_attention(function)
-        if attention is not None:
-            return attention_choice(attention, circumstances)
-        matmul = warp_tiled_matmul(function)
-        return None if matmul is None else matmul_choice(matmul, circumstances)
 
     def _decide(
         self, function: ir.Operation, choice: TileChoice[Any], unmeasured: str, context: PassContext

@@ -17,6 +17,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 import bankwise
+from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import open_source, settings_of
@@ -24,8 +25,7 @@ from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from bankwise.passes.tiles.matmul_tiles import MatmulTiling, warp_tiled_matmul
+from bankwise.passes.tiles.tile_choice import tiled_operation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
@@ -45,7 +45,7 @@ class GiveTile(FunctionPass):
     tile: Any = None
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        tiled = warp_tiled_attention(function) or warp_tiled_matmul(function)
+        tiled = tiled_operation(function)
         assert tiled is not None and tiled.takes(self.tile)
         tiled.configure(function, self.tile)
 
@@ -82,7 +82,7 @@ def test_attentions_have_the_same_bits_in_any_tile(case: tuple[Attention, int, i
     kernel, warps, high = case
     if warps * high > kernel.seq:
         return
-    tile = AttentionTiling(warps * high, kernel.head_dim, 64, warps)
+    tile = AttentionTile(warps * high, kernel.head_dim, 64, warps)
     result = run(kernel, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
     assert result.counters[Counted.CONFLICTS] == 0
@@ -97,7 +97,7 @@ def test_products_have_the_same_bits_in_any_tile(
     kernel, (down, across), rows, columns, summed = case
     if rows % (16 * down) or columns % (16 * across):
         return
-    tile = MatmulTiling(rows, columns, summed, down, across)
+    tile = MatmulTile(rows, columns, summed, down, across)
     result = run(kernel, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
     assert result.workgroups == kernel.m * kernel.n // (rows * columns)
@@ -136,7 +136,7 @@ def test_retile_on_has_the_same_bits() -> None:
 def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest tile is predicted to be the best, and to need no LDS."""
     monkeypatch.setattr(
-        "bankwise.passes.tiles.tile_choice.Circumstances.time",
+        "bankwise.passes.tiles.tiled_operation.Circumstances.time",
         lambda self, work: 1.0 / work.lds_bytes,
     )
     kernel = Attention(1, 256, 256, "f16")

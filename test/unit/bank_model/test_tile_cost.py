@@ -46,13 +46,13 @@ ATTENTIONS = [
     ((1, 16384, 16384, 128, 128), (128, 128, 8), 521.0),
 ]
 MATMULS = [
-    # Shape; rows, columns, summed elements, rows and columns of a warp, slots.
-    ((4096, 4096, 4096), (128, 128, 64, 64, 64, 2), 439.1),
-    ((4096, 4096, 4096), (128, 128, 32, 64, 64, 4), 415.6),
-    ((4096, 4096, 4096), (128, 64, 32, 64, 32, 2), 516.5),
-    ((4096, 4096, 4096), (256, 128, 32, 64, 64, 2), 545.7),
-    ((2048, 2048, 2048), (128, 128, 32, 64, 64, 4), 57.9),
-    ((8192, 1024, 4096), (128, 64, 32, 64, 32, 2), 267.2),
+    # Shape; rows, columns, summed elements, warps that share the rows and the columns, slots.
+    ((4096, 4096, 4096), (128, 128, 64, 2, 2, 2), 439.1),
+    ((4096, 4096, 4096), (128, 128, 32, 2, 2, 4), 415.6),
+    ((4096, 4096, 4096), (128, 64, 32, 2, 2, 2), 516.5),
+    ((4096, 4096, 4096), (256, 128, 32, 4, 2, 2), 545.7),
+    ((2048, 2048, 2048), (128, 128, 32, 2, 2, 4), 57.9),
+    ((8192, 1024, 4096), (128, 64, 32, 2, 2, 2), 267.2),
 ]
 
 
@@ -76,7 +76,7 @@ def test_matmuls_take_as_long_as_measured(
 def test_the_worked_example() -> None:
     cut = AttentionTile(64, 128, 64, 4, slots=2)
     work = attention_work(AttentionShape(16, 4096, 4096, 128, 128), cut, SM80)
-    assert (work.workgroups, work.steps, work.products) == (1024, 64, 128)
+    assert (work.workgroups, work.steps, work.matrix_instructions) == (1024, 64, 128)
     assert work.lds_cycles == 1280
     assert work.instructions == pytest.approx(376, abs=1)
     assert work.registers == pytest.approx(192, abs=1)
@@ -118,7 +118,7 @@ def test_chips() -> None:
         workgroups=st.integers(1, 5000),
         warps=st.sampled_from([1, 2, 4, 8]),
         steps=st.integers(1, 500),
-        products=st.floats(1, 500),
+        matrix_instructions=st.floats(1, 500),
         lds_cycles=st.floats(0, 5000),
         instructions=st.floats(0, 2000),
         copies=st.floats(0, 500),
@@ -126,7 +126,9 @@ def test_chips() -> None:
         lds_bytes=st.integers(0, 100_000),
         slots=st.sampled_from([1, 2]),
     ),
-    st.sampled_from(["workgroups", "steps", "products", "lds_cycles", "instructions", "copies"]),
+    st.sampled_from(
+        ["workgroups", "steps", "matrix_instructions", "lds_cycles", "instructions", "copies"]
+    ),
 )
 def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
     more = replace(work, **{what: getattr(work, what) * 2})
@@ -134,7 +136,7 @@ def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("products", "steps", "copied", "other", "slots"),
+    ("matrix_instructions", "steps", "copied", "other", "slots"),
     [
         (128, 64, 32768, 16384, 2),
         (64, 128, 16384, 0, 4),
@@ -145,5 +147,7 @@ def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
         (64, 128, 65536, 40000, 1),
     ],
 )
-def test_slots(products: int, steps: int | None, copied: int, other: int, slots: int) -> None:
-    assert rotating_slots(products, steps, copied, other, 166912) == slots
+def test_slots(
+    matrix_instructions: int, steps: int | None, copied: int, other: int, slots: int
+) -> None:
+    assert rotating_slots(matrix_instructions, steps, copied, other, 166912) == slots

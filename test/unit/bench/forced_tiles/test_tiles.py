@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.bench.forced_tiles import compiling, report
 from bankwise.bench.forced_tiles.compiling import MODE, compile_pairs, listed
 from bankwise.bench.forced_tiles.emulating import EmulatedTile, emulated_tiles
@@ -17,16 +18,14 @@ from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predic
 from bankwise.bench.forced_tiles.pairs import TiledKernel, emulated_pairs, label, timed_pairs
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
-from bankwise.passes.tiles.attention_tiles import AttentionTiling
-from bankwise.passes.tiles.matmul_tiles import MatmulTiling
 from bankwise.sweep.kernels import Attention, Matmul
 
 SMALL = TiledKernel(
-    Attention(2, 128, 64, "f16"), (AttentionTiling(32, 64, 64, 2), AttentionTiling(64, 64, 32, 4))
+    Attention(2, 128, 64, "f16"), (AttentionTile(32, 64, 64, 2), AttentionTile(64, 64, 32, 4))
 )
 PRODUCT = TiledKernel(
     Matmul(256, 256, 64, "f16", transposed=True),
-    (MatmulTiling(64, 64, 32, 2, 2), MatmulTiling(128, 64, 32, 2, 2)),
+    (MatmulTile(64, 64, 32, 2, 2), MatmulTile(128, 64, 32, 2, 2)),
 )
 
 
@@ -39,8 +38,8 @@ def test_there_are_60_pairs():
 
 
 def test_labels_say_what_a_tile_is():
-    assert label(AttentionTiling(64, 128, 32, 4)) == "64x128.k32.w4"
-    assert label(MatmulTiling(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
+    assert label(AttentionTile(64, 128, 32, 4)) == "64x128.k32.w4"
+    assert label(MatmulTile(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
 
 
 def test_a_forced_tile_is_that_of_the_kernel():
@@ -68,8 +67,8 @@ def test_tiles_of_products_are_forced_and_keep_the_bits():
 @pytest.mark.parametrize(
     ("kernel", "tile"),
     [
-        (SMALL, AttentionTiling(48, 64, 64, 1)),
-        (PRODUCT, MatmulTiling(96, 64, 32, 2, 2)),
+        (SMALL, AttentionTile(48, 64, 64, 1)),
+        (PRODUCT, MatmulTile(96, 64, 32, 2, 2)),
     ],
 )
 def test_a_tile_that_does_not_divide_the_sizes_is_refused(kernel: TiledKernel, tile):
@@ -84,8 +83,8 @@ def test_different_tiles_are_different_code_on_nvidia():
 
 
 def test_predictions_are_those_of_the_chip_and_the_tile():
-    large = TiledKernel(Attention(16, 4096, 128, "f16"), (AttentionTiling(128, 128, 64, 8),))
-    tiles = (*large.tiles, AttentionTiling(16, 128, 16, 1), AttentionTiling(128, 128, 512, 8))
+    large = TiledKernel(Attention(16, 4096, 128, "f16"), (AttentionTile(128, 128, 64, 8),))
+    tiles = (*large.tiles, AttentionTile(16, 128, 16, 1), AttentionTile(128, 128, 512, 8))
     times = predicted_microseconds(large, tiles, "sm_80", MODE)
     # 0.55 ms were measured; a workgroup of one warp reads K and V for 16 rows alone.
     assert 400 < times[0] < 700 < times[1]
@@ -95,7 +94,7 @@ def test_predictions_are_those_of_the_chip_and_the_tile():
 def test_what_does_not_compile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first = timed_pairs()[0]
 
-    def tiled(kernel: TiledKernel, tile: AttentionTiling, target: str, mode: str) -> bytes:
+    def tiled(kernel: TiledKernel, tile: AttentionTile, target: str, mode: str) -> bytes:
         assert (target, mode) == ("sm_80", "auto/fast")
         if tile == first.tiles[1]:
             raise TileError("too large")

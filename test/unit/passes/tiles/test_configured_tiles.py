@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.operations import children
 from bankwise.passes.tiles.attention_tiles import (
-    AttentionTiling,
     WarpTiledAttention,
     warp_tiled_attention,
 )
-from bankwise.passes.tiles.matmul_tiles import MatmulTiling, WarpTiledMatmul, warp_tiled_matmul
+from bankwise.passes.tiles.matmul_tiles import WarpTiledMatmul, warp_tiled_matmul
 
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
@@ -50,20 +50,20 @@ def matmul_in(function: ir.Operation) -> WarpTiledMatmul:
 def test_an_attention_is_read(mask: bool) -> None:
     _module, function = parsed(AttentionIr(b=2, m=1024, n=96, k=64, t=512, mask=mask))
     found = attention_in(function)
-    assert found.tile == AttentionTiling(rows=64, columns=32, keys=64, warps=4)
+    assert found.tile == AttentionTile(rows=64, columns=32, keys=64, warps=4)
     assert (found.batch, found.rows, found.columns) == (2, 1024, 96)
-    assert (found.head, found.keys, found.element_bits) == (64, 512, 16)
+    assert (found.head, found.keys, found.element_bytes) == (64, 512, 2)
     assert found.scores == found.outputs == (16, 8, 16)
     assert warp_tiled_matmul(function) is None
 
 
 @pytest.mark.parametrize(("loops", "b_map"), [((1, 2, 3), "d0, d3, d2"), ((1, 2, 3), "d0, d2, d3")])
-def test_a_product_is_read(loops: tuple[int, ...], b_map: str) -> None:
+def test_a_matmul_is_read(loops: tuple[int, ...], b_map: str) -> None:
     _module, function = parsed(MatmulIr(b_map=b_map))
     found = matmul_in(function)
-    assert found.tile == MatmulTiling(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
+    assert found.tile == MatmulTile(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
     assert (found.batch, found.rows, found.columns, found.summed) == (8, 256, 256, 512)
-    assert (found.loops, found.element_bits) == (loops, 16)
+    assert (found.loops, found.element_bytes) == (loops, 2)
     assert warp_tiled_attention(function) is None
 
 
@@ -75,7 +75,7 @@ def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns:
     module, function = parsed(AttentionIr())
     before = str(module)
     stock = attention_in(function).tile
-    tile = AttentionTiling(warps * 16 * high, columns, step, warps)
+    tile = AttentionTile(warps * 16 * high, columns, step, warps)
     attention_in(function).configure(function, tile)
     assert module.operation.verify()
     assert attention_in(function).tile == tile
@@ -85,11 +85,11 @@ def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns:
 
 
 @given(WARPS, WARPS, st.sampled_from((1, 2)), st.sampled_from((1, 4)), st.sampled_from((16, 64)))
-def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
+def test_a_matmul_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
     module, function = parsed(MatmulIr())
     before = str(module)
     stock = matmul_in(function).tile
-    tile = MatmulTiling(down * m * 16, across * n * 8, step, down, across)
+    tile = MatmulTile(down * m * 16, across * n * 8, step, down, across)
     matmul_in(function).configure(function, tile)
     assert module.operation.verify()
     assert matmul_in(function).tile == tile
@@ -102,15 +102,15 @@ def test_a_product_s_tile_is_what_was_written(down: int, across: int, m: int, n:
 def test_tiles_that_do_not_divide_are_not_taken() -> None:
     _module, function = parsed(AttentionIr(n=96, t=192))
     attention = attention_in(function)
-    assert attention.takes(AttentionTiling(128, 96, 64, 8))
+    assert attention.takes(AttentionTile(128, 96, 64, 8))
     for rows, columns, step, warps in (
         *((48, 96, 64, 1), (64, 64, 64, 4), (64, 96, 128, 4), (64, 96, 24, 4)),
         *((64, 96, 64, 8), (128, 96, 64, 3), (64, 12, 64, 4)),
     ):
-        assert not attention.takes(AttentionTiling(rows, columns, step, warps))
+        assert not attention.takes(AttentionTile(rows, columns, step, warps))
     _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
     matmul = matmul_in(function)
-    assert matmul.takes(MatmulTiling(64, 64, 32, 4, 2))
+    assert matmul.takes(MatmulTile(64, 64, 32, 4, 2))
     for tile in (
         (128, 64, 32, 4, 2),
         (64, 96, 32, 2, 2),
@@ -118,7 +118,7 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
         (32, 64, 32, 4, 1),
         (64, 64, 8, 2, 2),
     ):
-        assert not matmul.takes(MatmulTiling(*tile))
+        assert not matmul.takes(MatmulTile(*tile))
 
 
 @pytest.mark.parametrize(

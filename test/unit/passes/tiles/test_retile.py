@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,15 +25,9 @@ from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.operations import children
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
-from bankwise.passes.tiles.attention_tiles import AttentionTiling, warp_tiled_attention
-from bankwise.passes.tiles.matmul_tiles import warp_tiled_matmul
 from bankwise.passes.tiles.retile import Retile, RetileMode
-from bankwise.passes.tiles.tile_choice import (
-    Circumstances,
-    attention_choice,
-    matmul_choice,
-    tile_time,
-)
+from bankwise.passes.tiles.tile_choice import tile_choice, tile_time, tiled_operation
+from bankwise.passes.tiles.tiled_operation import Circumstances, TiledOperation
 
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
@@ -51,6 +46,12 @@ PLAIN = Circumstances(SM80, 166912)
 def context() -> Iterator[None]:
     with Session().context:
         yield
+
+
+def tiled_in(module: ir.Module) -> TiledOperation[Any]:
+    found = tiled_operation(children(module.operation)[0])
+    assert found is not None
+    return found
 
 
 def retiled(
@@ -122,11 +123,10 @@ def test_what_is_not_understood_stays(kernel: AttentionIr | MatmulIr) -> None:
 
 def test_steps_change_only_where_they_may() -> None:
     module = ir.Module.parse(AttentionIr().text())
-    attention = warp_tiled_attention(children(module.operation)[0])
-    assert attention is not None
-    assert attention_choice(attention, PLAIN).best.keys == 64
+    attention = tiled_in(module)
+    assert tile_choice(attention, PLAIN).best.keys == 64
     other = replace(PLAIN, other_keys=True, overlap=True)
-    assert attention_choice(attention, other).best.keys == 128
+    assert tile_choice(attention, other).best.keys == 128
 
 
 @given(
@@ -138,14 +138,11 @@ def test_steps_change_only_where_they_may() -> None:
 def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: int, other: bool):
     kernel = AttentionIr(b=batch, m=rows, t=rows, k=head, n=head)
     module = ir.Module.parse(kernel.text())
-    attention = warp_tiled_attention(children(module.operation)[0])
-    assert attention is not None
-    choice = attention_choice(attention, replace(PLAIN, other_keys=other))
+    attention = tiled_in(module)
+    choice = tile_choice(attention, replace(PLAIN, other_keys=other))
 
-    def time(tile: AttentionTiling) -> float:
-        shape = AttentionShape(batch, rows, rows, head, head)
-        cut = AttentionTile(tile.rows, tile.columns, tile.keys, tile.warps, slots=1)
-        work = attention_work(shape, cut, SM80)
+    def time(tile: AttentionTile) -> float:
+        work = attention_work(AttentionShape(batch, rows, rows, head, head), tile, SM80)
         fits = work.lds_bytes <= PLAIN.lds_bytes
         return predicted_microseconds(work, SM80) if fits else math.inf
 
@@ -157,7 +154,7 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
         for warps in (2, 4, 8)
         for high in (16, 32)
         for keys in ((16, 32, 64, 128) if other else (64,))
-        if attention.takes(tile := AttentionTiling(warps * high, head, keys, warps))
+        if attention.takes(tile := AttentionTile(warps * high, head, keys, warps))
     ]
     least = min(gains)
     # Stock's tile computes scores again for each part of a head.
@@ -170,28 +167,23 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
 
 def test_tiles_stay_within_the_lds() -> None:
     module = ir.Module.parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
-    matmul = warp_tiled_matmul(children(module.operation)[0])
-    assert matmul is not None
+    matmul = tiled_in(module)
     for limit in (8192, 16384, 49152, 166912):
-        tile = matmul_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
+        tile = tile_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
         assert tile == matmul.tile or (tile.rows + tile.columns) * tile.summed * 2 <= limit
-    without = matmul_choice(matmul, replace(PLAIN, lds_bytes=8192))
+    without = tile_choice(matmul, replace(PLAIN, lds_bytes=8192))
     assert math.isinf(without.stock_time) and without.gains
     assert "does not fit" in str(without)
 
 
 def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
     modules = [ir.Module.parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
-    attention, matmul = (children(module.operation)[0] for module in modules)
-    tiled, matmul = warp_tiled_attention(attention), warp_tiled_matmul(matmul)
-    assert tiled is not None and matmul is not None
+    attention, matmul = map(tiled_in, modules)
     for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
-        for operation, choice in (
-            (tiled, attention_choice(tiled, circumstances)),
-            (matmul, matmul_choice(matmul, circumstances)),
-        ):
+        for operation in (attention, matmul):
+            choice = tile_choice(operation, circumstances)
             assert choice.gains
             assert tile_time(operation, choice.best, circumstances) == choice.best_time
             assert tile_time(operation, operation.tile, circumstances) == choice.stock_time
     with pytest.raises(TypeError, match=r"no tile of linalg\.generic"):
-        tile_time(matmul, tiled.tile, PLAIN)
+        tile_time(matmul, attention.tile, PLAIN)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An operation that decides on the workgroups of a function, with the tile that each computes.
+
+What an attention (`attention_tiles.py`) and a matmul (`matmul_tiles.py`) have in common: how long
+the loops are, which tiles they can be cut into, how much work such a tile is, and how it is written
+into the configuration (`dialect_utils/lowering_config.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import ClassVar, Generic, TypeVar
+
+from iree.compiler import ir
+
+from ...bank_model.targets import Processor
+from ...bank_model.tile_cost import (
+    AttentionTile,
+    MatmulTile,
+    TileWork,
+    predicted_microseconds,
+    rotating_slots,
+)
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
+
+Tile = TypeVar("Tile", bound=AttentionTile | MatmulTile)
+
+Maps = Sequence[Sequence[int]]
+"""The loops of each operand's dimensions, in the order of `indexing_maps`."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a tile is compiled with and runs on.
+
+    Attributes:
+        lds_bytes: the LDS that a workgroup may have.
+        other_keys: whether an attention may take another number of keys a step. That changes the
+            order of sums, and of the rescaling by row maxima: outputs are right to rounding.
+        overlap: whether copies to the LDS overlap with contractions.
+        reloads: whether an attention reads Q in every step where registers do not suffice.
+        exponential: the instructions of an exponential.
+    """
+
+    processor: Processor
+    lds_bytes: int
+    other_keys: bool = False
+    overlap: bool = False
+    reloads: bool = False
+    exponential: float = 1.0
+
+    def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:
+        """Returns the work of a tile with the slots that its copies rotate through."""
+        work = tiled.work(tile, self)
+        if not self.overlap:
+            return work
+        copied = tiled.copied_bytes(tile)
+        others = work.lds_bytes - copied
+        slots = rotating_slots(work.matrix_instructions, work.steps, copied, others, self.lds_bytes)
+        return work if slots == 1 else tiled.work(replace(tile, slots=slots), self)
+
+    def time(self, work: TileWork) -> float:
+        """Returns the predicted microseconds; infinitely many where a workgroup does not fit."""
+        fits = work.lds_bytes <= self.lds_bytes
+        return predicted_microseconds(work, self.processor) if fits else math.inf
+
+
+@dataclass(frozen=True)
+class TiledOperation(ABC, Generic[Tile]):
+    """A configured operation whose tile can be another.
+
+    Attributes:
+        extents: how long each loop is.
+        tile: the tile that it has.
+    """
+
+    operation: ir.Operation
+    extents: tuple[int, ...]
+    launch: WarpLaunch
+    tile: Tile
+
+    multiplied: ClassVar[tuple[int, ...]]
+    """The numbers of the operands that are multiplied."""
+    sizes_differ: ClassVar[str]
+    """The reason to refuse an operation whose multiplied elements have no common size."""
+
+    @cached_property
+    def element_bytes(self) -> int:
+        """Returns the bytes of an element of each operand that is multiplied.
+
+        Raises:
+            Refusal: they differ, or have no known size.
+        """
+        kinds = [ir.ShapedType(self.operation.operands[each].type) for each in self.multiplied]
+        bits = {element_bits(kind.element_type) or 0 for kind in kinds}
+        if len(bits) != 1 or 0 in bits:
+            raise Refusal(self.sizes_differ)
+        return bits.pop() // 8
+
+    @property
+    def handicap(self) -> float:
+        """Returns what the time of the operation's own tile counts."""
+        return 1.0
+
+    @abstractmethod
+    def takes(self, tile: Tile) -> bool:
+        """Returns whether the loops and the instructions divide evenly into such tiles."""
+
+    @abstractmethod
+    def candidates(self, circumstances: Circumstances) -> Iterator[Tile]:
+        """Yields the tiles that may be chosen; the operation does not take all of them."""
+
+    @abstractmethod
+    def copied_bytes(self, tile: Tile) -> int:
+        """Returns the bytes that a step copies to the LDS."""
+
+    @abstractmethod
+    def work(self, tile: Tile, circumstances: Circumstances) -> TileWork:
+        """Returns how much work a tile is.
+
+        Raises:
+            Refusal: the elements have no size that is known.
+        """
+
+    @abstractmethod
+    def attributes(self, tile: Tile) -> dict[str, ir.Attribute]:
+        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
+
+    def configure(self, function: ir.Operation, tile: Tile) -> None:
+        """Makes `tile` that of the operation in its function."""
+        attributes = self.attributes(tile)
+        function.attributes[TRANSLATION_INFO] = attributes.pop(TRANSLATION_INFO)
+        for name, attribute in attributes.items():
+            self.operation.attributes[name] = attribute
+
+
+def loop_extents(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> tuple[int, ...]:
+    """Returns how long each loop is by the sizes of some operands; 0 for one that none of them has.
+
+    Raises:
+        Refusal: a size is not known.
+    """
+    sizes = dict.fromkeys(chain.from_iterable(maps), 0)
+    for number in operands:
+        shape = ir.ShapedType(operation.operands[number].type).shape
+        sizes.update(zip(maps[number], shape, strict=True))
+    if DYNAMIC in sizes.values():
+        raise Refusal("its sizes are not all known")
+    return tuple(sizes[loop] for loop in sorted(sizes))
+
+
+def single_loops(
+    parts: Mapping[str, frozenset[int]], batch: frozenset[int], loops: int
+) -> list[int]:
+    """Returns the loops of an operation by their parts in it.
+
+    Args:
+        parts: the loops that have each part.
+        batch: those that index every operand.
+        loops: how many there are.
+
+    Raises:
+        Refusal: a part is that of several loops, or a loop has none of them.
+    """
+    for name, found in parts.items():
+        if len(found) != 1:
+            raise Refusal(f"its {name} are no single loop")
+    if batch.union(*parts.values()) != {*range(loops)}:
+        raise Refusal("not all of its loops are known")
+    return [next(iter(found)) for found in parts.values()]
