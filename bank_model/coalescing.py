@@ -21,6 +21,9 @@ from .targets import Target
 
 IntArray = npt.NDArray[np.integer]
 
+WIDEST_BYTES = 16
+"""What a lane moves at once at most."""
+
 
 @dataclass(frozen=True, eq=False)
 class Coalescing:
@@ -66,6 +69,24 @@ def coalescing(
         fetched_bytes=transactions * target.transaction_bytes,
         useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
     )
+
+
+def transactions_of_runs(
+    target: Target,
+    addresses: IntArray,
+    run_bytes: int,
+    active: npt.NDArray[np.bool_] | None = None,
+) -> int:
+    """Returns the transactions of lanes that each access `run_bytes`, at most 16 at once.
+
+    Args:
+      addresses, active: as `coalescing` has them.
+    """
+    count = 0
+    for start in range(0, run_bytes, WIDEST_BYTES):
+        piece = min(WIDEST_BYTES, run_bytes - start)
+        count += int(coalescing(target, addresses + start, piece, active).transactions.sum())
+    return count
 
 
 def _blocks_touched(

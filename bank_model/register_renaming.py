@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import prod
 
+from .coalescing import WIDEST_BYTES
 from .layout_digits import (
     Holder,
     LayoutDigit,
@@ -46,9 +47,6 @@ Renaming = Mapping[int, int]
 
 DigitNames = Sequence[Sequence[int]]
 """The names of the digits of each dimension of a vector, from the lowest digit."""
-
-WIDEST_BYTES = 16
-"""What a lane moves at once at most."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from .register_renaming import WIDEST_BYTES
+from .coalescing import WIDEST_BYTES
 
 Offsets = npt.NDArray[np.int64]
 """The offset at which each lane begins along a dimension, as [waves, lanes of a wave]."""

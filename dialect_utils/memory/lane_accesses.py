@@ -43,15 +43,31 @@ class Overrun(Refusal):
 
 
 @dataclass(frozen=True, eq=False)
+class MovedVector:
+    """Where else in its memory a transfer could find its vector, cut otherwise.
+
+    Attributes:
+        shift: the elements by which the vector begins behind the place where it does.
+        extents, strides: its elements along each dimension, and how far apart they lie.
+    """
+
+    shift: LaneValues
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class TracedAccess:
     """An access with the operation that makes it, and the trip of the loop right around that.
 
-    The trip is 0 unless the loop was unrolled in the trace.
+    The trip is 0 unless the loop was unrolled in the trace. An access that the operation would make
+    to a vector that were `moved` is not one of the program.
     """
 
     access: LdsAccess
     operation: ir.Operation
     trip: int = 0
+    moved: MovedVector | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,7 @@ class LaneAccesses:
     evaluator: LaneEvaluator
     operation: ir.Operation
     footprint: Footprint
+    moved: MovedVector | None = None
 
     def traced(self, unroll: int) -> tuple[list[TracedAccess], int | None]:
         """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
@@ -108,13 +125,16 @@ class LaneAccesses:
         is_innermost = bool(loops) and loops[-1].depth == self.around.loops - 1
         trips = loops[-1].trips if is_innermost else None
         if trips is None or trips > unroll:
-            return [TracedAccess(access, self.operation) for access in self._runs(issues)], trips
+            return [self._traced(access) for access in self._runs(issues)], trips
         waves = self.evaluator.launch.waves
         return [
-            TracedAccess(access, self.operation, trip)
+            self._traced(access, trip)
             for trip in range(trips)
             for access in self._runs(issues.of_trip(trip, waves))
         ], trips
+
+    def _traced(self, access: LdsAccess, trip: int = 0) -> TracedAccess:
+        return TracedAccess(access, self.operation, trip, self.moved)
 
     def stored_directly(self) -> tuple[DirectStore, list[LdsAccess]] | None:
         """Returns what a direct store does, at the addresses that the hardware gives it.
@@ -175,6 +195,10 @@ class LaneAccesses:
         first = view.element(footprint.indices, evaluator)
         if isinstance(first, Unknown):
             raise Refusal(f"offset depends on the {first.reason}")
+        if self.moved is not None:
+            first = combine(np.add, first, self.moved.shift)
+            if isinstance(first, Unknown):
+                raise Refusal(first.reason)
         everywhere = combine(
             lambda *masks: reduce(np.minimum, masks), constant(1), *self.around.masks
         )
@@ -197,15 +221,18 @@ class LaneAccesses:
 
     def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
         """Yields one access per run of consecutive elements; none where no lane takes part."""
-        tile, view, footprint = self.tile, self.view, self.footprint
+        tile, footprint = self.tile, self.footprint
+        strides, extents = self.view.strides, footprint.extents
+        if self.moved is not None:
+            strides, extents = self.moved.strides, self.moved.extents
         issued = issues.active.any(axis=1)
         if not issued.any():
             return
         # Rows of one element have stride 1 too, but are consecutive only while not padded.
-        run_dimension = _run_dimension(view, footprint.extents) if tile.row_elements > 1 else None
-        count = 1 if run_dimension is None else footprint.extents[run_dimension]
+        run_dimension = _run_dimension(strides, extents) if tile.row_elements > 1 else None
+        count = 1 if run_dimension is None else extents[run_dimension]
         starts, active = issues.starts[issued], issues.active[issued]
-        for offset in _run_offsets(view.strides, footprint.extents, run_dimension):
+        for offset in run_offsets(strides, extents, run_dimension):
             elements = starts + offset
             used = elements[active]
             if used.min() < 0 or used.max() + count > tile.elements:
@@ -269,15 +296,15 @@ def _same_shape(
     return loops, flat
 
 
-def _run_dimension(view: TracedView, extents: tuple[int, ...]) -> int | None:
+def _run_dimension(strides: tuple[int, ...], extents: tuple[int, ...]) -> int | None:
     """Returns the memref dimension along which the accessed elements are consecutive, if any."""
     for dimension in reversed(range(len(extents))):
-        if view.strides[dimension] == 1 and extents[dimension] > 1:
+        if strides[dimension] == 1 and extents[dimension] > 1:
             return dimension
     return None
 
 
-def _run_offsets(
+def run_offsets(
     strides: tuple[int, ...], extents: tuple[int, ...], run_dimension: int | None
 ) -> Iterator[int]:
     """Yields element offsets of the runs from the first element, the last dimension fastest."""

@@ -12,8 +12,8 @@ Whatever cannot be followed exactly becomes a `Refusal` with the reason, never a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
@@ -24,7 +24,7 @@ from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ..loops import carried_as
 from .flow import Use, follow
 from .joined_accesses import MOST_UNROLLED
-from .lane_accesses import LaneAccesses, Overrun, TracedAccess
+from .lane_accesses import LaneAccesses, MovedVector, Overrun, TracedAccess
 from .lds_ops import access_row, footprint_of
 from .memref_types import tile_of, type_of
 from .surroundings import Surroundings, surroundings_of
@@ -108,17 +108,21 @@ def trace_allocation(
     function: ir.Operation,
     evaluator: LaneEvaluator,
     unroll: int = 0,
+    moved: Mapping[ir.Operation, Collection[MovedVector]] | None = None,
 ) -> AllocationAccesses:
     """Returns all accesses to `allocation` inside `function`.
 
     What an operation does in each trip of the loop right around it is an access of its own, if it
     differs between trips and the loop has at most `unroll` trips.
 
+    Args:
+        moved: where else operations could have their vectors; accesses to these are traced too.
+
     Raises:
         Refusal: the allocation is no tile at all.
     """
     tile = tile_of(type_of(allocation))
-    trace = _Trace(tile, function.operation, evaluator, unroll)
+    trace = _Trace(tile, function.operation, evaluator, unroll, moved or {})
     for use, view in follow(allocation.results[0], TracedView.of(allocation), trace.onward):
         trace.add_accesses(use, view)
     return AllocationAccesses(
@@ -145,6 +149,7 @@ class _Trace:
     function: ir.Operation
     evaluator: LaneEvaluator
     unroll: int
+    moved: Mapping[ir.Operation, Collection[MovedVector]]
     traced: list[TracedAccess] = field(default_factory=list)
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
@@ -199,10 +204,11 @@ class _Trace:
                     self.gathers.append(Gather(use.user, store, tuple(written), *where))
                     self.traced += [TracedAccess(access, use.user) for access in written]
             else:
-                found, trips = lanes.traced(self.unroll)
-                self.traced += found
-                if trips is not None:
-                    self.trips.append(trips)
+                for moved in (None, *self.moved.get(use.user, ())):
+                    found, trips = replace(lanes, moved=moved).traced(self.unroll)
+                    self.traced += found
+                    if trips is not None:
+                        self.trips.append(trips)
             self.assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
         except Overrun as overrun:
             row = access_row(use.user)

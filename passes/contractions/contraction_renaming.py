@@ -2,15 +2,14 @@
 """Which indices of distributed contractions are renamed: those that save cycles or instructions.
 
 A renaming (`bank_model/step_renaming.py`) changes how wide the transfers of its block are, and with
-that what the best layout of every LDS tile is that they touch. So every possible transfer is put
-into the function beside the one that is there, the tiles are traced with all of them, and each
-choice is judged by what the layout policy makes of the tiles with the transfers that it takes:
+that what the best layout of every LDS tile is that they touch. Each tile is traced once with all
+accesses that its transfers could make, and each choice is judged by what the layout policy makes of
+the tiles with the accesses that it takes:
 
     cost = LDS cycles + issue slots of LDS instructions,
 
-of all waves of a workgroup, weighted by trips. In the end one of the transfers is adopted, and the
-others are erased. Blocks meet in tiles, as k and the columns of one operand. They are decided in
-turns until nothing changes, each with the others as they are.
+of all waves of a workgroup, weighted by trips. Blocks meet in tiles, as k and the columns of one
+operand: `passes/registers/renaming_search.py` decides on them in turns.
 
 A choice is out of the question if a transfer to global memory would touch more blocks of it: the
 coalescing model counts them.
@@ -28,32 +27,24 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsTile
-from ...bank_model.coalescing import coalescing
+from ...bank_model.coalescing import transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import layout_cost
-from ...bank_model.register_renaming import WIDEST_BYTES
-from ...bank_model.step_renaming import possible_merges
+from ...bank_model.step_renaming import Offsets, possible_merges
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from ...dialect_utils.memory.flow import lds_allocations, roots_of
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
-from ...dialect_utils.memory.lane_accesses import TracedAccess
+from ...dialect_utils.memory.lane_accesses import MovedVector, TracedAccess, run_offsets
 from ...dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
 from ...dialect_utils.memory.memref_types import static_strides, type_of
 from ..layout_policy import KnownTile, LayoutPolicy
-from ..registers.renaming_cost import NOTHING, RenamingCost
+from ..registers.renaming_search import NOTHING, RenamingCost, RenamingSearch
 from .index_blocks import BlockEnd, IndexBlock
 from .lane_transfers import LaneTransfer
 from .renamed_scatters import store_side_by_side
-from .renamed_steps import (
-    MergedPair,
-    RenamedTransfer,
-    renamed_transfer,
-)
-
-_MOST_ROUNDS = 3
-"""How often every block is decided at most; blocks that meet in a tile settle in two rounds."""
+from .renamed_steps import MergedPair, renamed_transfer
 
 Merges = tuple[int, ...]
 """How many steps of each block become neighbours, in the order of the blocks."""
@@ -82,37 +73,20 @@ class _Site:
 
     Attributes:
         ends: by the number of the block.
-        variants: what may take its place, by the merges of its blocks in the order of `ends`.
+        moved: where its vector may lie instead, by the merges of its blocks in the order of `ends`.
     """
 
     transfer: LaneTransfer
     ends: Mapping[int, BlockEnd]
-    variants: Mapping[Merges, RenamedTransfer]
+    moved: Mapping[Merges, MovedVector]
 
-    def chosen(self, merges: Merges) -> ir.Operation:
-        """Returns the transfer that stands for a choice."""
-        variant = self.variants.get(self._key(merges))
-        return self.transfer.operation if variant is None else variant.transfer
-
-    def finish(self, merges: Merges) -> None:
-        """Adopts the transfer that stands for a choice, and erases what is left of the others."""
-        key = self._key(merges)
-        for each, variant in self.variants.items():
-            if each != key:
-                variant.discard()
-        if key in self.variants:
-            self.variants[key].adopt()
-
-    def _key(self, merges: Merges) -> Merges:
-        return tuple(merges[number] for number in self.ends)
+    def chosen(self, merges: Sequence[int]) -> MovedVector | None:
+        """Returns where the vector lies under a choice; None where it is."""
+        return self.moved.get(tuple(merges[number] for number in self.ends))
 
 
 class ContractionSearch:
-    """The search for the renamings of one function.
-
-    It puts transfers into the function, which `finish` adopts or erases; nothing else may change
-    the function in between.
-    """
+    """The search for the renamings of one function, which it does not change before `finish`."""
 
     def __init__(
         self,
@@ -121,7 +95,7 @@ class ContractionSearch:
         evaluator: LaneEvaluator,
         blocks: Sequence[IndexBlock],
     ) -> None:
-        """Makes the possible transfers, and traces the tiles.
+        """Plans the possible transfers, and traces the tiles.
 
         Args:
             blocks: those that may be renamed.
@@ -136,24 +110,21 @@ class ContractionSearch:
         touched = [self._root(site.transfer) for site in self._sites]
         for allocation in dict.fromkeys(root for root in touched if root is not None):
             self._trace(allocation, function)
-        self._counted: dict[tuple[ir.Operation, tuple[ir.Operation, ...]], RenamingCost] = {}
+        self._counted: dict[tuple[ir.Operation, tuple[MovedVector | None, ...]], RenamingCost] = {}
 
     def decide(self) -> list[BlockDecision]:
         """Returns the decision on each block."""
-        merges = [1] * len(self.blocks)
-        for _ in range(_MOST_ROUNDS):
-            before = list(merges)
-            for number in range(len(self.blocks)):
-                merges[number] = self._best(number, merges)
-            if merges == before:
-                break
-        return [self._decision(number, merges) for number in range(len(self.blocks))]
+        search = RenamingSearch(1, lambda number: [self._widest[number]], self._cost)
+        merges = search.choices(len(self.blocks))
+        return [self._decision(number, search, merges) for number in range(len(self.blocks))]
 
     def finish(self, decisions: Sequence[BlockDecision]) -> None:
-        """Adopts what was decided on, and erases all other transfers."""
-        merges = tuple(decision.merged for decision in decisions)
+        """Puts the transfers that were decided on in the place of those that are there."""
+        merges = [decision.merged for decision in decisions]
         for site in self._sites:
-            site.finish(merges)
+            pairs = self._pairs(site.ends, [merges[number] for number in site.ends])
+            if pairs:
+                renamed_transfer(site.transfer, pairs).adopt()
         for block, merged in zip(self.blocks, merges, strict=True):
             if merged > 1:
                 for scatter in block.scatters:
@@ -193,8 +164,8 @@ class ContractionSearch:
     def _keeps_transactions(self, end: BlockEnd, block: IndexBlock, merged: int) -> bool:
         if merged == 1 or self._root(end.transfer) is not None:
             return True
-        before = self._transactions(end.transfer, None)
-        after = self._transactions(end.transfer, MergedPair(end.outer, block.renaming(merged)))
+        renamed = MergedPair(end.outer, block.renaming(merged))
+        before, after = (self._transactions(end.transfer, each) for each in ([], [renamed]))
         return after <= before
 
     def _root(self, transfer: LaneTransfer) -> ir.Operation | None:
@@ -217,24 +188,62 @@ class ContractionSearch:
         sites: list[_Site] = []
         for of_blocks in ends.values():
             transfer = next(iter(of_blocks.values())).transfer
-            variants: dict[Merges, RenamedTransfer] = {}
-            for key in product(*({1, self._widest[number]} for number in of_blocks)):
-                pairs = [
-                    MergedPair(end.outer, self.blocks[number].renaming(merged))
-                    for (number, end), merged in zip(of_blocks.items(), key, strict=True)
-                    if merged > 1
-                ]
+            moved: dict[Merges, MovedVector] = {}
+            for merges in product(*({1, self._widest[number]} for number in of_blocks)):
+                pairs = self._pairs(of_blocks, merges)
                 if pairs:
-                    variants[key] = renamed_transfer(transfer, pairs)
-            self._root(transfer)
-            sites.append(_Site(transfer, of_blocks, variants))
+                    moved[merges] = self._moved(transfer, pairs)
+            sites.append(_Site(transfer, of_blocks, moved))
         return sites
+
+    def _pairs(self, ends: Mapping[int, BlockEnd], merges: Sequence[int]) -> list[MergedPair]:
+        """Returns what is renamed of a transfer by the merges of the blocks that occur in it."""
+        return [
+            MergedPair(end.outer, self.blocks[number].renaming(merged))
+            for (number, end), merged in zip(ends.items(), merges, strict=True)
+            if merged > 1
+        ]
+
+    def _moved(self, transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> MovedVector:
+        """Returns where the vector of a transfer lies under a renaming."""
+        before, _, _ = self._place(transfer, [])
+        first, extents, strides = self._place(transfer, pairs)
+        return MovedVector(LaneValues(first - before), extents, strides)
+
+    def _place(
+        self, transfer: LaneTransfer, pairs: Sequence[MergedPair]
+    ) -> tuple[Offsets, tuple[int, ...], tuple[int, ...]]:
+        """Returns the first element of each lane in a transfer's memory, extents, and strides."""
+        starts = [transfer.offsets(dim, self.evaluator) for dim in range(len(transfer.extents))]
+        extents = list(transfer.extents)
+        strides = list(static_strides(type_of(transfer.memory)) or ())
+        for pair in pairs:
+            extents[pair.outer] //= pair.merged
+            extents[pair.inner] *= pair.merged
+            starts[pair.outer] = starts[pair.outer] // pair.merged
+            starts[pair.inner] = starts[pair.inner] * pair.merged
+            strides[pair.outer] *= pair.merged
+        first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+        return np.asarray(first), tuple(extents), tuple(strides)
+
+    def _transactions(self, transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> int:
+        """Returns the blocks of global memory that a transfer touches under a renaming.
+
+        Where the memory begins is not known, and taken to be the beginning of a block.
+        """
+        first, extents, strides = self._place(transfer, pairs)
+        size, last = max(_bits(transfer) // 8, 1), len(extents) - 1
+        along = last if strides[last] == 1 else None
+        rows = np.array([*run_offsets(strides, extents, along)])[:, None, None]
+        run = 1 if along is None else extents[last]
+        return transactions_of_runs(self.policy.lds, (first + rows) * size, run * size)
 
     # What it costs.
 
     def _trace(self, allocation: ir.Operation, function: ir.Operation) -> None:
         try:
-            traced = trace_allocation(allocation, function, self.evaluator, MOST_UNROLLED)
+            moved = {site.transfer.operation: site.moved.values() for site in self._sites}
+            traced = trace_allocation(allocation, function, self.evaluator, MOST_UNROLLED, moved)
         except Refusal as refusal:
             self._why_not[allocation] = str(refusal)
             return
@@ -244,16 +253,6 @@ class ContractionSearch:
             self._why_not[allocation] = "a tile is loaded directly from global memory"
         else:
             self._traces[allocation] = traced
-
-    def _best(self, number: int, merges: Sequence[int]) -> int:
-        widest = self._widest[number]
-        if self._refusal(number) is not None:
-            return 1
-        plain, wide = (
-            self._cost(number, (*merges[:number], each, *merges[number + 1 :]))
-            for each in (1, widest)
-        )
-        return widest if plain and wide and wide.rank < plain.rank else 1
 
     def _refusal(self, number: int) -> str | None:
         if self._widest[number] == 1:
@@ -267,33 +266,28 @@ class ContractionSearch:
         roots = [self._root(end.transfer) for end in self.blocks[number].ends]
         return [root for root in dict.fromkeys(roots) if root is not None]
 
-    def _cost(self, number: int, merges: Merges) -> RenamingCost | None:
+    def _cost(self, number: int, merges: Sequence[int]) -> RenamingCost | None:
         """Returns what the tiles of a block cost; None where that cannot be counted."""
+        if self._refusal(number) is not None:
+            return None
         try:
             costs = [self._tile_cost(tile, merges) for tile in self._tiles(number)]
         except InvalidParameterError:
             return None
         return reduce(add, costs, NOTHING)
 
-    def _tile_cost(self, allocation: ir.Operation, merges: Merges) -> RenamingCost:
-        chosen = [
-            site.chosen(merges)
+    def _tile_cost(self, allocation: ir.Operation, merges: Sequence[int]) -> RenamingCost:
+        chosen = {
+            site.transfer.operation: site.chosen(merges)
             for site in self._sites
             if (root := self._root(site.transfer)) is not None and root == allocation
-        ]
-        key = (allocation, tuple(chosen))
+        }
+        key = (allocation, tuple(chosen.values()))
         if key not in self._counted:
             traced = self._traces[allocation]
-            taken = [each for each in traced.traced if self._is_taken(each.operation, chosen)]
+            taken = [each for each in traced.traced if each.moved is chosen.get(each.operation)]
             self._counted[key] = self._best_layout(traced.tile, taken)
         return self._counted[key]
-
-    def _is_taken(self, operation: ir.Operation, chosen: Sequence[ir.Operation]) -> bool:
-        return operation in chosen or not any(
-            operation == site.transfer.operation
-            or any(operation == variant.transfer for variant in site.variants.values())
-            for site in self._sites
-        )
 
     def _best_layout(self, tile: LdsTile, traced: Sequence[TracedAccess]) -> RenamingCost:
         orders = BlockOrders()
@@ -307,42 +301,15 @@ class ContractionSearch:
         cost = layout_cost(self.policy.lds, tile, choice.layout, emitted)
         return RenamingCost(cost.cycles, cost.instructions)
 
-    def _transactions(self, transfer: LaneTransfer, pair: MergedPair | None) -> int:
-        """Returns the blocks of global memory that a transfer touches.
-
-        Where the memory begins is not known, and taken to be the beginning of a block.
-        """
-        strides = list(static_strides(type_of(transfer.memory)) or ())
-        dims = range(len(transfer.extents))
-        starts = [transfer.offsets(dim, self.evaluator) for dim in dims]
-        extents = list(transfer.extents)
-        if pair is not None:
-            extents[pair.outer] //= pair.merged
-            extents[pair.inner] *= pair.merged
-            starts[pair.outer] = starts[pair.outer] // pair.merged
-            starts[pair.inner] = starts[pair.inner] * pair.merged
-            strides[pair.outer] *= pair.merged
-        size = max(_bits(transfer) // 8, 1)
-        run = extents.pop() if strides[-1] == 1 else 1
-        base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-        rows = np.zeros(1, np.int64)
-        for extent, stride in zip(extents, strides, strict=False):
-            rows = (rows[:, None] + np.arange(extent) * stride).reshape(-1)
-        piece = min(run * size, WIDEST_BYTES)
-        parts = np.arange(0, run * size, piece)
-        first = (rows[:, None, None] + base) * size
-        addresses = first[None] + parts[:, None, None, None]
-        return int(coalescing(self.policy.lds, addresses, piece).transactions.sum())
-
-    def _decision(self, number: int, merges: Sequence[int]) -> BlockDecision:
+    def _decision(
+        self, number: int, search: RenamingSearch[int], merges: Sequence[int]
+    ) -> BlockDecision:
         block = self.blocks[number]
         reason = self._refusal(number)
         if reason is not None:
             return BlockDecision(block, 1, reason, NOTHING, NOTHING)
-        before = self._cost(number, (*merges[:number], 1, *merges[number + 1 :])) or NOTHING
-        after = self._cost(number, tuple(merges)) or NOTHING
         reason = "it costs least" if merges[number] > 1 else "no renaming costs less"
-        return BlockDecision(block, merges[number], reason, before, after)
+        return BlockDecision(block, merges[number], reason, *search.change(number, merges))
 
 
 def _bits(transfer: LaneTransfer) -> int:

@@ -32,7 +32,7 @@ from ..decisions import Action
 from ..layout_policy import LayoutPolicy
 from .dimension_classes import ClassKind, dimension_classes
 from .renamed_transfers import hand_over, rename_transfer
-from .renaming_choice import ClassDecision, RenamingSearch
+from .renaming_choice import ClassDecision, RegisterSearch
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RenameRegisters(FunctionPass):
         except Refusal as refusal:
             context.sink.remark(function.location, f"no index renamed: {refusal}")
             return
-        search = RenamingSearch(
+        search = RegisterSearch(
             LayoutPolicy(lds),
             launch,
             infer_vector_layouts(function),

@@ -16,24 +16,22 @@ unit takes 64 bytes in a cycle. Outputs are stored once, after the loop that rea
 renaming that saves in the loop may well store in more pieces.
 
 A tile that is written and read by the same lanes costs nothing: it is not needed. Classes meet in
-tiles, the rows and the columns of one. They are decided in turns until nothing changes, each with
-the others as they are.
+tiles, the rows and the columns of one: `renaming_search.py` decides on them in turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsTile
-from ...bank_model.coalescing import coalescing
+from ...bank_model.coalescing import WIDEST_BYTES, transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layout_digits import RegisterOrder
 from ...bank_model.nested_layout import NestedLayout, TilePart
 from ...bank_model.register_renaming import (
-    WIDEST_BYTES,
     Renamed,
     Renaming,
     candidates,
@@ -59,10 +57,7 @@ from .dimension_classes import (
     DimensionClasses,
     Meeting,
 )
-from .renaming_cost import NOTHING, RenamingCost
-
-_MOST_ROUNDS = 3
-"""How often every class is decided at most; two classes that meet settle in two rounds."""
+from .renaming_search import NOTHING, RenamingCost, RenamingSearch
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ class _Tile:
     transfers: frozenset[ir.Operation]
 
 
-class RenamingSearch:
+class RegisterSearch:
     """The search for the renamings of one function, which it does not change."""
 
     def __init__(
@@ -152,25 +147,31 @@ class RenamingSearch:
         Args:
             kinds: classes of other kinds are left as they are.
         """
-        renamings: dict[int, Renaming] = {}
-        open_classes: list[int] = []
-        reasons: dict[int, str] = {}
-        for number, each in enumerate(self.classes.classes):
-            if self._widened_read(each) is None:
-                continue
-            why = self._why_not(each, kinds)
-            if why is None:
-                open_classes.append(number)
-            else:
-                reasons[number] = why
-        for _ in range(_MOST_ROUNDS):
-            before = dict(renamings)
-            for number in open_classes:
-                others = [r for other, r in renamings.items() if other != number]
-                renamings[number] = self._best(self.classes.classes[number], composed(others))
-            if renamings == before or len(open_classes) == 1:
-                break
-        return [self._decision(number, renamings, reasons) for number in (*open_classes, *reasons)]
+        undecided: list[DimensionClass] = []
+        kept: list[ClassDecision] = []
+        for each in self.classes.classes:
+            read = self._widened_read(each)
+            why = None if read is None else self._why_not(each, kinds)
+            if read is not None and why is not None:
+                kept.append(ClassDecision(read, why))
+            elif read is not None:
+                undecided.append(each)
+        meetings = [self.classes.meetings_of(each) for each in undecided]
+
+        def cost(number: int, renamings: Sequence[Renaming]) -> RenamingCost | None:
+            together = composed(renamings)
+            if any(self._new(each, together) is None for each in meetings[number]):
+                return None
+            return self._cost(meetings[number], together)
+
+        search = RenamingSearch[Renaming](
+            {}, lambda number: self._candidates(undecided[number], meetings[number]), cost
+        )
+        renamings = search.choices(len(undecided))
+        decisions = [
+            self._decision(each, number, search, renamings) for number, each in enumerate(undecided)
+        ]
+        return [*decisions, *kept]
 
     def handed_over(self, renaming: Renaming) -> list[HandedOver]:
         """Returns the vectors that need no tile under a renaming of the whole function."""
@@ -209,20 +210,6 @@ class RenamingSearch:
             return str(error)
         return None
 
-    def _best(self, each: DimensionClass, others: Renaming) -> Renaming:
-        """Returns the renaming of a class that costs least; the empty one wins ties."""
-        meetings = self.classes.meetings_of(each)
-        plain = self._cost(meetings, others)
-        best: tuple[tuple[int, int, int], Renaming] = (plain.rank, {})
-        for candidate in self._candidates(each, meetings):
-            together = composed([others, candidate])
-            if any(self._new(m, together) is None for m in meetings):
-                continue
-            cost = self._cost(meetings, together)
-            if cost.rank < best[0]:
-                best = (cost.rank, candidate)
-        return best[1]
-
     def _candidates(self, each: DimensionClass, meetings: Sequence[Meeting]) -> list[Renaming]:
         found: list[Renaming] = []
         for meeting in meetings:
@@ -237,21 +224,18 @@ class RenamingSearch:
         return found
 
     def _decision(
-        self, number: int, renamings: Mapping[int, Renaming], reasons: Mapping[int, str]
+        self,
+        each: DimensionClass,
+        number: int,
+        search: RenamingSearch[Renaming],
+        renamings: Sequence[Renaming],
     ) -> ClassDecision:
-        each = self.classes.classes[number]
-        read = self._widened_read(each)
+        read, reason = self._widened_read(each), "no renaming costs less"
         assert read is not None
-        if number in reasons:
-            return ClassDecision(read, reasons[number])
-        meetings = self.classes.meetings_of(each)
-        together = composed(list(renamings.values()))
-        others = composed([r for other, r in renamings.items() if other != number])
-        before, after = self._cost(meetings, others), self._cost(meetings, together)
-        renaming = renamings[number]
-        if not renaming:
-            return ClassDecision(read, "no renaming costs less", {}, before, after)
-        return ClassDecision(read, self._neighbours(read, together), renaming, before, after)
+        if renamings[number]:
+            reason = self._neighbours(read, composed(renamings))
+        change = search.change(number, renamings)
+        return ClassDecision(read, reason, renamings[number], *change)
 
     def _neighbours(self, read: Meeting, renaming: Renaming) -> str:
         """Returns how wide a read became, and why it is no wider."""
@@ -382,10 +366,7 @@ class RenamingSearch:
         for access in found:
             size = access.count * tile.element_bits // 8
             first = access.elements * tile.element_bits // 8
-            for start in range(0, size, WIDEST_BYTES):
-                piece = min(WIDEST_BYTES, size - start)
-                touched = coalescing(self.policy.lds, first + start, piece, access.active)
-                count += int(touched.transactions.sum())
+            count += transactions_of_runs(self.policy.lds, first, size, access.active)
         return count
 
 

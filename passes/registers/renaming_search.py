@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The search for renamings of indices, before and after the distribution to lanes.
+
+A renaming changes how wide transfers are, and with that what the best layouts of their tiles cost.
+Several renamings touch one tile, as that of its rows and that of its columns do. They are decided
+in turns until nothing changes, each with the others as they are (coordinate descent).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+_MOST_ROUNDS = 3
+"""How often every renaming is decided at most; two that touch one tile settle in two rounds."""
+
+Choice = TypeVar("Choice")
+
+
+@dataclass(frozen=True)
+class RenamingCost:
+    """What transfers, and all accesses to the tiles that they touch, cost.
+
+    All figures are of one workgroup, weighted by trips.
+    """
+
+    lds_cycles: int = 0
+    lds_instructions: int = 0
+    lds_accesses: int = 0
+    """LDS instructions with pairs counted twice: `ds_read2_b64` has two addresses' offsets."""
+    moves: int = 0
+    transactions: int = 0
+    """Blocks of global memory that are touched."""
+
+    def __add__(self, other: RenamingCost) -> RenamingCost:
+        return RenamingCost(
+            self.lds_cycles + other.lds_cycles,
+            self.lds_instructions + other.lds_instructions,
+            self.lds_accesses + other.lds_accesses,
+            self.moves + other.moves,
+            self.transactions + other.transactions,
+        )
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Less is better; where all else is equal, one wide access is better than a pair."""
+        cost = self.lds_cycles + self.lds_instructions + self.moves + self.transactions
+        return cost, self.lds_cycles, self.lds_accesses
+
+    def becomes(self, after: RenamingCost) -> str:
+        """Returns what a renaming changes, in a few words."""
+        return (
+            f"LDS instructions {self.lds_instructions} -> {after.lds_instructions}, "
+            f"LDS cycles {self.lds_cycles} -> {after.lds_cycles}"
+        )
+
+
+NOTHING = RenamingCost()
+"""What no transfer costs."""
+
+
+@dataclass(frozen=True)
+class RenamingSearch(Generic[Choice]):
+    """Chooses among renamings by what they cost.
+
+    Attributes:
+        plain: the choice to rename nothing.
+        candidates: returns the other choices for the renaming of a number.
+        cost: returns what all that the renaming of a number touches costs under the choices for all
+            renamings; None where they cannot be made together, or not be counted.
+    """
+
+    plain: Choice
+    candidates: Callable[[int], Iterable[Choice]]
+    cost: Callable[[int, Sequence[Choice]], RenamingCost | None]
+
+    def choices(self, count: int) -> list[Choice]:
+        """Returns the choice for each of `count` renamings; `plain` wins ties."""
+        choices = [self.plain] * count
+        for _ in range(_MOST_ROUNDS):
+            before = list(choices)
+            for number in range(count):
+                choices[number] = self._best(number, choices)
+            if choices == before or count == 1:
+                break
+        return choices
+
+    def change(self, number: int, choices: Sequence[Choice]) -> tuple[RenamingCost, RenamingCost]:
+        """Returns the costs without and with one of the choices, beside the others."""
+        without = self.cost(number, _with(choices, number, self.plain))
+        return without or NOTHING, self.cost(number, choices) or NOTHING
+
+    def _best(self, number: int, choices: Sequence[Choice]) -> Choice:
+        best = self.plain
+        least = self.cost(number, _with(choices, number, best))
+        if least is None:
+            return best
+        for candidate in self.candidates(number):
+            cost = self.cost(number, _with(choices, number, candidate))
+            if cost is not None and cost.rank < least.rank:
+                best, least = candidate, cost
+        return best
+
+
+def _with(choices: Sequence[Choice], number: int, choice: Choice) -> list[Choice]:
+    return [*choices[:number], choice, *choices[number + 1 :]]
