@@ -185,6 +185,18 @@ def required_alignment(operation: ir.Operation) -> int:
     return 1 if row is None or row.alignment is None else max(row.alignment(operation), 1)
 
 
+def is_masked(transfer: ir.Operation) -> bool:
+    """Returns whether a mask may keep lanes from elements of a `vector.transfer_*`."""
+    parent = transfer.parent
+    is_inside = parent is not None and parent.name == "vector.mask"
+    return is_inside or bool(segments_of(transfer)[-1])
+
+
+def is_in_bounds(transfer: ir.Operation) -> bool:
+    """Returns whether a `vector.transfer_*` says that it does not leave its memref."""
+    return all(ir.BoolAttr(each).value for each in ir.ArrayAttr(transfer.attributes["in_bounds"]))
+
+
 class Misaligned(Refusal):
     """An address that is less aligned than its instruction needs."""
 

@@ -50,7 +50,7 @@ from ...dialect_utils.loops import FOR, bounds_of, loop_depth
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
-from ...dialect_utils.memory.lds_ops import access_row
+from ...dialect_utils.memory.lds_ops import access_row, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
     is_memref,
     is_workgroup_memref,
@@ -63,7 +63,6 @@ from ...dialect_utils.operations import (
     defining_operation,
     operations_in,
     operations_of,
-    segments_of,
 )
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from ..base import FunctionPass, PassContext
@@ -350,12 +349,11 @@ def _is_row(operation: ir.Operation) -> bool:
     if row is None or not row.masks_outside:
         return True
     attribute = operation.attributes["permutation_map"]
-    bounds = ir.ArrayAttr(operation.attributes["in_bounds"])
     assert isinstance(attribute, ir.AffineMapAttr)
     last, dimensions = attribute.value.results[-1], attribute.value.n_dims
     if not isinstance(last, ir.AffineDimExpr) or last.position != dimensions - 1:
         return False
-    return not segments_of(operation)[-1] and all(ir.BoolAttr(each).value for each in bounds)
+    return is_in_bounds(operation) and not is_masked(operation)
 
 
 def _moved(operation: ir.Operation) -> ir.Value:

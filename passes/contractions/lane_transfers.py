@@ -21,7 +21,7 @@ from iree.compiler import ir
 from ...bank_model.step_renaming import Offsets
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
-from ...dialect_utils.memory.lds_ops import SUBVIEW
+from ...dialect_utils.memory.lds_ops import SUBVIEW, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.operations import defining_operation, mixed_operands
 
@@ -64,11 +64,9 @@ class LaneTransfer:
             raise Refusal(f"{operation.name} of {buffer.type}", operation.location)
         rank = type_of(buffer).rank
         first = 1 if is_read else 2
-        # A read has a padding behind its indices; what follows is a mask.
-        if len(operation.operands) != first + rank + is_read:
+        if is_masked(operation):
             raise Refusal(f"{operation.name} with a mask", operation.location)
-        bounds = ir.ArrayAttr(operation.attributes["in_bounds"])
-        if not all(ir.BoolAttr(each).value for each in bounds):
+        if not is_in_bounds(operation):
             raise Refusal(f"{operation.name} out of bounds", operation.location)
         shape = ir.VectorType(vector.type).shape
         map_ = ir.AffineMapAttr(operation.attributes["permutation_map"]).value

@@ -39,9 +39,10 @@ from ...bank_model.layout_digits import digits_of
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.loops import FOR, IF, YIELD, carried_values
+from ...dialect_utils.memory.lds_ops import is_in_bounds, is_masked
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise, op_name
-from ...dialect_utils.operations import defining_operation, operations_in, segments_of, terminator
+from ...dialect_utils.operations import defining_operation, operations_in, terminator
 
 DigitNames = tuple[tuple[int, ...], ...]
 """The digits of a vector by their names: per dimension, from the lowest digit."""
@@ -471,9 +472,9 @@ class _Walk:
 
     def _transfer(self, op: ir.Operation) -> str | None:
         kind = AccessKind.READ if op_name(op) == "vector.transfer_read" else AccessKind.WRITE
-        if segments_of(op)[-1]:
+        if is_masked(op):
             return "a transfer is masked"
-        if not all(ir.BoolAttr(each).value for each in ir.ArrayAttr(op.attributes["in_bounds"])):
+        if not is_in_bounds(op):
             return "a transfer may leave its memory"
         dims = transfer_dims(op)
         if dims is None:

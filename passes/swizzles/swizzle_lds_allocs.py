@@ -66,9 +66,16 @@ from ...dialect_utils.memory.lds_accesses import (
     ordinary_accesses,
     trace_allocation,
 )
-from ...dialect_utils.memory.lds_ops import GATHER, Offset, access_row, view_row
+from ...dialect_utils.memory.lds_ops import (
+    GATHER,
+    Offset,
+    access_row,
+    is_in_bounds,
+    is_masked,
+    view_row,
+)
 from ...dialect_utils.memory.memref_types import check_flat, type_of
-from ...dialect_utils.operations import defining_operation, segments_of
+from ...dialect_utils.operations import defining_operation
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from ..base import PassContext
 from ..decisions import LayoutRound
@@ -409,9 +416,7 @@ def _check_access(user: ir.Operation) -> None:
         raise Refusal(f"used by {user.name}", user.location)
     if not row.masks_outside:
         return
-    parent = user.parent
-    if segments_of(user)[-1] or (parent is not None and parent.name == "vector.mask"):
+    if is_masked(user):
         raise Refusal(f"a {user.name} is masked", user.location)
-    bounds = ir.ArrayAttr(user.attributes["in_bounds"])
-    if not all(ir.BoolAttr(each).value for each in bounds):
+    if not is_in_bounds(user):
         raise Refusal(f"a {user.name} may be out of bounds", user.location)
