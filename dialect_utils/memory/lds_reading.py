@@ -30,9 +30,9 @@ from ..index.lane_values import LaneEvaluator
 from ..operations import operations_in
 from ..swizzle_hint import hint_swizzle, is_hint
 from .allocation_layout import standing_layout
+from .allocation_traces import AllocationTraces
 from .flow import is_lds_allocation, uses_of
-from .joined_accesses import MOST_UNROLLED, emitted_accesses
-from .lds_accesses import Gather, first_accesses, ordinary_accesses, trace_allocation
+from .lds_accesses import Gather, first_accesses
 from .lds_ops import COLLAPSE_SHAPE, Misaligned
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
 from .staged_tensors import accesses_of, is_workgroup_alloc
@@ -90,14 +90,14 @@ def read_allocations(
 
     Without a `launch` they are only listed, each with the reason `unreadable`.
     """
-    evaluator = LaneEvaluator(launch) if launch is not None else None
+    traces = AllocationTraces(function, LaneEvaluator(launch)) if launch is not None else None
     layouts = infer_vector_layouts(function) if launch is not None else None
     tensors: list[ReadAllocation] = []
     memrefs: list[ReadAllocation] = []
     counted: set[ir.Operation] = set()
     operations = operations_in(function)
-    if evaluator is not None and any(op.name == _TO_LAYOUT for op in operations):
-        evaluator, unreadable = None, _UNDISTRIBUTED
+    if traces is not None and any(op.name == _TO_LAYOUT for op in operations):
+        traces, unreadable = None, _UNDISTRIBUTED
     for op in operations:
         if is_workgroup_alloc(op):
             read = _listed(op, _tensor_bytes(op))
@@ -108,10 +108,10 @@ def read_allocations(
             tensors.append(read)
         elif is_lds_allocation(op):
             read = _listed(op, lds_bytes(type_of(op)))
-            if evaluator is None:
+            if traces is None:
                 read = _with_reason(read, unreadable)
             else:
-                read = _read_memref(op, read, function, evaluator, counted)
+                read = _read_memref(op, read, traces, counted)
             memrefs.append(read)
         elif _makes_workgroup_memory(op):
             read = _listed(op, lds_bytes(type_of(op)))
@@ -172,12 +172,11 @@ def _makes_workgroup_memory(op: ir.Operation) -> bool:
 def _read_memref(
     allocation: ir.Operation,
     listed: ReadAllocation,
-    function: ir.Operation,
-    evaluator: LaneEvaluator,
+    traces: AllocationTraces,
     counted: set[ir.Operation],
 ) -> ReadAllocation:
     try:
-        traced = trace_allocation(allocation, function, evaluator)
+        traced = traces.written(allocation)
         stands = standing_layout(allocation)
     except Refusal as refusal:
         return _with_reason(listed, refusal.reason)
@@ -189,9 +188,7 @@ def _read_memref(
     def emitted(through_conditions: bool) -> tuple[LdsAccess, ...] | None:
         if not isinstance(stands.layout, PlainLayout):
             return None
-        unrolled = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-        accesses = ordinary_accesses([unrolled])
-        return emitted_accesses(unrolled.tile, accesses, through_conditions)
+        return traces.emitted([allocation], through_conditions)
 
     users = [use.user.name for use in uses_of(allocation.results[0])]
     first = set(map(id, first_accesses(traced, counted)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from iree.compiler import ir
 
@@ -26,14 +26,10 @@ from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_limit, lds_model
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.allocation_traces import AllocationTraces
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations
-from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
 from ...dialect_utils.memory.lane_accesses import Overrun
-from ...dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    first_accesses,
-    trace_allocation,
-)
+from ...dialect_utils.memory.lds_accesses import AllocationAccesses, first_accesses
 from ...dialect_utils.memory.lds_ops import Misaligned
 from ...dialect_utils.memory.memref_types import is_row_major, tile_of, type_of
 from .padded_rows import (
@@ -48,26 +44,13 @@ from .padded_rows import (
     padded_rows,
 )
 
-Tracer = Callable[[ir.Operation], AllocationAccesses]
-"""Tells all accesses to an allocation; raises a `Refusal` where it is no tile."""
-
-
-def unrolled_tracer(function: ir.Operation, evaluator: LaneEvaluator) -> Tracer:
-    """Traces the allocations of `function` as the backend unrolls its loops, each once."""
-
-    @cache
-    def trace(allocation: ir.Operation) -> AllocationAccesses:
-        return trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-
-    return trace
-
 
 def plan_paddings(
     function: ir.Operation,
     test_target: str | None,
     padding_bits: int | None = None,
     limit_bytes: int = 0,
-    unrolled: Tracer | None = None,
+    traces: AllocationTraces | None = None,
 ) -> list[PaddingPlan]:
     """Decides on every LDS allocation of `function`, in the order of the function's text.
 
@@ -75,15 +58,14 @@ def plan_paddings(
         test_target: the architecture that a test names for functions without a target.
         padding_bits: the bits to append to every row, as stock does; None lets the solver decide.
         limit_bytes: LDS bytes that the function may use; 0 means the target's limit.
-        unrolled: traces an allocation through loops of up to `MOST_UNROLLED` trips, for a caller
-            that has traced some already.
+        traces: those of a caller that has traced some allocations already.
     """
     function = function.operation
     allocations = lds_allocations(function)
     if not allocations:
         return []
     limit = limit_bytes or lds_limit(function, test_target)
-    planner = _Planner(function, test_target, unrolled, limit, lds_bytes_of(allocations))
+    planner = _Planner(function, test_target, traces, limit, lds_bytes_of(allocations))
     if padding_bits is None:
         return planner.automatic(allocations)
     return planner.fixed(allocations, padding_bits)
@@ -154,8 +136,8 @@ class _Planner:
 
     function: ir.Operation
     test_target: str | None
-    tracer: Tracer | None
-    """The tracer of the caller, if it has one."""
+    traces: AllocationTraces | None
+    """Those of the caller, if it has some."""
     limit: int
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""
@@ -244,10 +226,10 @@ class _Planner:
         )
 
     @cached_property
-    def _model(self) -> tuple[Target, Tracer]:
+    def _model(self) -> tuple[Target, AllocationTraces]:
         """Returns what tells the cost of an access in the function, or raises a `Refusal`."""
         chip, launch = lds_model(self.function, self.test_target)
-        return chip, self.tracer or unrolled_tracer(self.function, LaneEvaluator(launch))
+        return chip, self.traces or AllocationTraces(self.function, LaneEvaluator(launch))
 
     def _accesses(self, allocation: ir.Operation) -> tuple[Target, AllocationAccesses]:
         """Returns all accesses to the allocation.
@@ -256,8 +238,8 @@ class _Planner:
             Refusal: they are not all known; an `Overrun` where one leaves the allocation, so that
                 what it finds there must not move.
         """
-        chip, trace = self._model
-        traced = trace(allocation)
+        chip, traces = self._model
+        traced = traces.unrolled(allocation)
         for unknown in traced.unknown:
             if isinstance(unknown, Overrun):
                 raise Overrun(f"an access leaves it: {unknown}")
@@ -267,7 +249,7 @@ class _Planner:
 
     def _analyze(self, allocation: ir.Operation) -> _Analysis:
         chip, traced = self._accesses(allocation)
-        accesses = _emitted(traced)
+        accesses = self._model[1].emitted([allocation], gathers=True)
         costs = LayoutCosts(chip, traced.tile, accesses)
         try:
             legal = _legality(allocation)
@@ -337,11 +319,6 @@ def _legality(allocation: ir.Operation) -> Callable[[Layout], bool]:
         return True
 
     return is_legal
-
-
-def _emitted(traced: AllocationAccesses) -> tuple[LdsAccess, ...]:
-    """Returns all accesses as the backend joins and pairs them."""
-    return emitted_accesses(traced.tile, traced.traced)
 
 
 def _share(analyses: Sequence[_Analysis], extra_bytes: int) -> list[PaddingPlan]:

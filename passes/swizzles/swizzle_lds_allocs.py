@@ -33,7 +33,7 @@ only if it sees that their addresses differ by a constant, and does not where it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, repeat
 from typing import ClassVar
@@ -50,6 +50,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.allocation_layout import standing_layout
+from ...dialect_utils.memory.allocation_traces import AllocationTraces
 from ...dialect_utils.memory.flat_allocations import assume_no_alignment, carry_flat
 from ...dialect_utils.memory.flow import (
     connected_to,
@@ -58,13 +59,11 @@ from ...dialect_utils.memory.flow import (
     roots_of,
     sources_of,
 )
-from ...dialect_utils.memory.joined_accesses import BlockOrders, emitted_accesses
 from ...dialect_utils.memory.lds_accesses import (
     AllocationAccesses,
     Gather,
     first_accesses,
     ordinary_accesses,
-    trace_allocation,
 )
 from ...dialect_utils.memory.lds_ops import (
     GATHER,
@@ -80,7 +79,7 @@ from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from ..base import PassContext
 from ..decisions import LayoutRound
 from ..layout_policy import KnownTile, LayoutPolicy
-from ..padding.padding_plan import PaddingPlan, Tracer, plan_paddings, unrolled_tracer
+from ..padding.padding_plan import PaddingPlan, plan_paddings
 from .gather_sources import GatherPermuter
 from .hint_emission import emit_hints
 from .hint_ownership import mark_hints
@@ -119,18 +118,16 @@ class SwizzleLdsAllocs(SwizzlingPass):
         """Emits the hints of `allocations`, and returns the decision on each of them."""
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
-        unrolled = unrolled_tracer(function, evaluator)
+        traces = AllocationTraces(function, evaluator)
 
         @cache
         def paddings() -> Mapping[ir.Operation, PaddingPlan]:
             if not self.defer_to_padding:
                 return {}
-            plans = plan_paddings(function, context.test_target, unrolled=unrolled)
+            plans = plan_paddings(function, context.test_target, traces=traces)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(
-            function, policy, evaluator, unrolled, permuter, paddings, self.share_addresses
-        )
+        planner = _Planner(policy, traces, permuter, paddings, self.share_addresses)
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -203,18 +200,13 @@ def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
 class _Planner:
     """Decides on one group of allocations at a time, without changing the function."""
 
-    function: ir.Operation
     policy: LayoutPolicy
-    evaluator: LaneEvaluator
-    unrolled: Tracer
-    """Traces an allocation as the backend unrolls loops."""
+    traced: AllocationTraces
     permuter: GatherPermuter
     paddings: Callable[[], Mapping[ir.Operation, PaddingPlan]]
     """What padding would do to the allocations; empty if nothing pads them later."""
     share_addresses: bool
     """Whether what stays plain gets a hint too."""
-    orders: BlockOrders = field(default_factory=BlockOrders)
-    """Those of the blocks of the function while it is planned for."""
 
     def plan(self, group: _Group) -> _Planned:
         """Returns the decision on `group`, with its reason."""
@@ -222,7 +214,7 @@ class _Planner:
         try:
             _check(group)
             for each in group.allocations:
-                traces.append(trace_allocation(each, self.function, self.evaluator))
+                traces.append(self.traced.written(each))
         except Refusal as refusal:
             return _Planned(group, SwizzlePlan.kept(refusal.reason))
         lds_bytes = PlainLayout().size_bytes(traces[0].tile)
@@ -262,7 +254,7 @@ class _Planner:
                 gathers,
                 lambda: self._padded(group.allocations),
                 # How the backend joins what a standing swizzle moves is not modelled.
-                lambda joins: None if hinted else self._emitted(group, known, joins),
+                lambda joins: None if hinted else self.traced.emitted(group.allocations, joins),
                 all(each.in_straight_lines for each in known) and not hinted,
             )
             choice = self.policy.choose(known_tile)
@@ -280,24 +272,6 @@ class _Planner:
         plans = [self.paddings().get(each) for each in allocations]
         layouts = {None if plan is None else plan.layout for plan in plans}
         return layouts.pop() if len(layouts) == 1 else None
-
-    def _emitted(
-        self,
-        group: _Group,
-        known: Sequence[AllocationAccesses],
-        through_conditions: bool,
-    ) -> tuple[LdsAccess, ...]:
-        """Returns what is done to the allocations of `group`, as the backend may emit it.
-
-        Args:
-            known: the allocations' traces without any loop unrolled.
-        """
-        traces = [
-            traced if traced.in_straight_lines else self.unrolled(each)
-            for each, traced in zip(group.allocations, known, strict=True)
-        ]
-        accesses = ordinary_accesses(traces)
-        return emitted_accesses(traces[0].tile, accesses, through_conditions, self.orders)
 
     def shares(self, planned: _Planned) -> Iterator[SwizzlePlan]:
         """Yields the plan of a group for each of its allocations, with their own conflicts.

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The accesses to a function's allocations, as it has them and as the backend may emit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsAccess
+from ..index.lane_values import LaneEvaluator
+from .joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
+from .lds_accesses import AllocationAccesses, ordinary_accesses, trace_allocation
+
+
+@dataclass
+class AllocationTraces:
+    """The traces of the allocations of a function that stays as it is, each made once.
+
+    All methods raise a `Refusal` for an allocation that is no tile.
+    """
+
+    function: ir.Operation
+    evaluator: LaneEvaluator
+    _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
+    _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
+    _orders: BlockOrders = field(default_factory=BlockOrders)
+
+    def written(self, allocation: ir.Operation) -> AllocationAccesses:
+        """Returns the accesses as the program has them."""
+        if allocation not in self._written:
+            traced = trace_allocation(allocation, self.function, self.evaluator)
+            self._written[allocation] = traced
+        return self._written[allocation]
+
+    def unrolled(self, allocation: ir.Operation) -> AllocationAccesses:
+        """Returns the accesses with loops unrolled as the backend unrolls them."""
+        if allocation not in self._unrolled:
+            traced = self._written.get(allocation)
+            if traced is None or not traced.in_straight_lines:
+                of = (allocation, self.function, self.evaluator)
+                traced = trace_allocation(*of, MOST_UNROLLED)
+            self._unrolled[allocation] = traced
+        return self._unrolled[allocation]
+
+    def emitted(
+        self,
+        allocations: Sequence[ir.Operation],
+        through_conditions: bool = False,
+        *,
+        gathers: bool = False,
+    ) -> tuple[LdsAccess, ...]:
+        """Returns what is done to allocations that share a layout, as the backend may emit it.
+
+        Args:
+            through_conditions: as `emitted_accesses` has it.
+            gathers: whether direct stores are among the accesses.
+        """
+        traces = [self.unrolled(each) for each in allocations]
+        accesses = ordinary_accesses(traces)
+        if gathers:
+            accesses = [each for traced in traces for each in traced.traced]
+        return emitted_accesses(traces[0].tile, accesses, through_conditions, self._orders)
