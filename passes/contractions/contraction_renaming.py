@@ -44,7 +44,7 @@ from ..registers.renaming_search import NOTHING, RenamingCost, RenamingSearch
 from .index_blocks import BlockEnd, IndexBlock
 from .lane_transfers import LaneTransfer
 from .renamed_scatters import store_side_by_side
-from .renamed_steps import MergedPair, renamed_transfer
+from .renamed_steps import MergedPair, rename_transfer
 
 Merges = tuple[int, ...]
 """How many steps of each block become neighbours, in the order of the blocks."""
@@ -124,7 +124,7 @@ class ContractionSearch:
         for site in self._sites:
             pairs = self._pairs(site.ends, [merges[number] for number in site.ends])
             if pairs:
-                renamed_transfer(site.transfer, pairs).adopt()
+                rename_transfer(site.transfer, pairs)
         for block, merged in zip(self.blocks, merges, strict=True):
             if merged > 1:
                 for scatter in block.scatters:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from iree.compiler import ir
 
@@ -59,61 +58,25 @@ class MergedPair:
         return self.outer + 1
 
 
-@dataclass
-class RenamedTransfer:
-    """A new transfer, beside the old one.
-
-    Attributes:
-        made: all operations that it takes, in the order of the text.
-        transfer: the new transfer, one of them.
-    """
-
-    old: ir.Operation
-    made: list[ir.Operation]
-    transfer: ir.Operation
-
-    def adopt(self) -> None:
-        """Puts the new transfer in the place of the old one."""
-        if self.old.name == READ:
-            self.old.results[0].replace_all_uses_with(self.made[-1].results[0])
-        self.old.erase()
-
-    def discard(self) -> None:
-        """Erases the new transfer again."""
-        for operation in reversed(self.made):
-            operation.erase()
-
-
-def renamed_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> RenamedTransfer:
-    """Returns a transfer of the same vector under a renaming, beside the old one, which stays."""
-    at = _Recorder(ir.InsertionPoint(transfer.operation), transfer.operation.location, [])
+def rename_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> None:
+    """Replaces a transfer by one of the same vector under a renaming."""
+    old = transfer.operation
+    at = Builder.before(old)
     memory = _merged_memory(at, transfer.memory, pairs)
     indices = _merged_indices(at, transfer, pairs)
     shape = list(transfer.extents)
     for pair in pairs:
         shape[pair.outer] //= pair.merged
         shape[pair.inner] *= pair.merged
-    old = transfer.operation
     if old.name == READ:
         kind = at.vector_type(shape, ir.VectorType(transfer.vector.type).element_type)
         new = at.like(old, [memory, *indices, old.operands[1 + len(indices)]], [kind])
-        _cast(at, new.results[0], _read_order(transfer, pairs), transfer.extents)
+        value = _cast(at, new.results[0], _read_order(transfer, pairs), transfer.extents)
+        old.results[0].replace_all_uses_with(value)
     else:
         value = _cast(at, transfer.vector, _write_order(transfer, pairs), shape)
-        new = at.like(old, [value, memory, *indices])
-    return RenamedTransfer(old, at.made, new)
-
-
-@dataclass(eq=False)
-class _Recorder(Builder):
-    """A builder that remembers what it has created."""
-
-    made: list[ir.Operation]
-
-    def create(self, *arguments: Any, **named: Any) -> ir.Operation:
-        """Creates an operation as any builder does."""
-        self.made.append(super().create(*arguments, **named))
-        return self.made[-1]
+        at.like(old, [value, memory, *indices])
+    old.erase()
 
 
 @dataclass(frozen=True)
