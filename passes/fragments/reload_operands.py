@@ -5,7 +5,8 @@ IREE reads the Q of an attention from the LDS before the loop over K and V, and 
 registers through all iterations. A lane of an NVIDIA GPU has 255 registers; what they cannot hold
 ptxas spills to memory and reads again in every iteration. Q is in the LDS anyway: where registers
 do not suffice, this pass lets each iteration read it from there.
-`passes/fragments/reloaded_operands.py` tells what is moved, and why every contraction stays the same.
+`passes/fragments/reloaded_operands.py` tells what is moved, and why every contraction stays the
+same.
 
 **When.** Where registers suffice the reads cost time, so registers are estimated:
 `passes/fragments/live_registers.py` counts those of the loop's values and of the addresses in

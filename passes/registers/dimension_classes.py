@@ -62,7 +62,7 @@ class ClassKind(Enum):
 
 
 @dataclass(frozen=True)
-class Meeting:
+class NamedTransfer:
     """A transfer between a vector and memory.
 
     Attributes:
@@ -103,17 +103,17 @@ class DimensionClass:
 
 @dataclass(frozen=True)
 class DimensionClasses:
-    """The classes of a function, and where they meet memory."""
+    """The classes of a function, and the transfers in which they occur."""
 
     classes: tuple[DimensionClass, ...]
-    meetings: tuple[Meeting, ...]
+    transfers: tuple[NamedTransfer, ...]
 
-    def meetings_of(self, each: DimensionClass) -> tuple[Meeting, ...]:
+    def transfers_of(self, each: DimensionClass) -> tuple[NamedTransfer, ...]:
         """Returns the transfers whose vectors have digits of the class."""
         return tuple(
-            meeting
-            for meeting in self.meetings
-            if any(name in each.digits for row in meeting.names for name in row)
+            transfer
+            for transfer in self.transfers
+            if any(name in each.digits for row in transfer.names for name in row)
         )
 
 
@@ -175,7 +175,7 @@ class _Walk:
         self.roles: list[tuple[str, list[int]]] = []
         self.summed: list[tuple[ClassKind, list[int]]] = []
         self.pins: list[tuple[list[int], Refusal]] = []
-        self.meetings: list[Meeting] = []
+        self.transfers: list[NamedTransfer] = []
         self.visited = 0
 
     def visit(self, op: ir.Operation) -> None:
@@ -224,12 +224,12 @@ class _Walk:
             if find(digit) == digit and self.digits.base[digit] == 2:
                 groups.setdefault(frozenset(roles.get(digit, ())), []).append(digit)
         classes = tuple(_class_of(group, kinds, pinned) for group in groups.values())
-        meetings = tuple(self._named(meeting) for meeting in self.meetings)
-        return DimensionClasses(classes, meetings)
+        transfers = tuple(self._named(transfer) for transfer in self.transfers)
+        return DimensionClasses(classes, transfers)
 
-    def _named(self, meeting: Meeting) -> Meeting:
-        names = tuple(tuple(map(self.digits.find, row)) for row in meeting.names)
-        return Meeting(meeting.op, meeting.kind, names, meeting.memory_dims)
+    def _named(self, transfer: NamedTransfer) -> NamedTransfer:
+        names = tuple(tuple(map(self.digits.find, row)) for row in transfer.names)
+        return NamedTransfer(transfer.op, transfer.kind, names, transfer.memory_dims)
 
     def _pin(self, vectors: Sequence[ir.Value], reason: str, op: ir.Operation) -> None:
         for vector in vectors:
@@ -479,10 +479,10 @@ class _Walk:
         dims = transfer_dims(op)
         if dims is None:
             return f"a transfer has the permutation map {op.attributes['permutation_map']}"
-        meeting = Meeting(op, kind, (), tuple(dims))
-        rows = self.digits.vector(meeting.vector)
+        transfer = NamedTransfer(op, kind, (), tuple(dims))
+        rows = self.digits.vector(transfer.vector)
         names = tuple(map(tuple, rows))
-        self.meetings.append(Meeting(op, kind, names, tuple(dims)))
+        self.transfers.append(NamedTransfer(op, kind, names, tuple(dims)))
         for dim, row in enumerate(rows):
             self._role(f"dimension {dim}", [row])
         return None

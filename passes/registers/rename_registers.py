@@ -74,11 +74,11 @@ class RenameRegisters(FunctionPass):
             return
         renaming = composed([decision.renaming for decision in decisions])
         # All layouts are read before the first transfer is touched.
-        changed, gone = search.renamed_meetings(renaming), search.handed_over(renaming)
+        changed, gone = search.renamed_transfers(renaming), search.handed_over(renaming)
         for decision in decisions:
             self._report(function, decision, context)
         for each in changed:
-            rename_transfer(each.meeting, each.logical, each.renamed.layout, each.renamed.order)
+            rename_transfer(each.transfer, each.logical, each.renamed.layout, each.renamed.order)
         for each in gone:
             kind = shown_type(each.read.memory.type)
             remark = f"allocation of {kind} removed: its vector stays in the same lanes"

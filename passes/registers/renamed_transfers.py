@@ -28,12 +28,12 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.vector_layouts import op_name
 from ...dialect_utils.operations import defining_operation, operands_with, redirect
-from .dimension_classes import Meeting
+from .dimension_classes import NamedTransfer
 from .register_moves import converted
 
 
 def rename_transfer(
-    meeting: Meeting, logical: NestedLayout, physical: NestedLayout, order: RegisterOrder
+    transfer: NamedTransfer, logical: NestedLayout, physical: NestedLayout, order: RegisterOrder
 ) -> None:
     """Gives the vector of a transfer the layout `physical` in terms of the memory.
 
@@ -41,8 +41,8 @@ def rename_transfer(
         logical: the layout that all other operations go on to see.
         order: how the registers of `physical` become those of `logical`.
     """
-    op = meeting.op
-    if meeting.kind is AccessKind.READ:
+    op = transfer.op
+    if transfer.kind is AccessKind.READ:
         vector = op.results[0]
         users = operands_with(vector)
         redirect(users, converted(Builder.after(op), vector, physical, order, logical))
@@ -52,9 +52,9 @@ def rename_transfer(
 
 
 def hand_over(
-    write: Meeting,
+    write: NamedTransfer,
     written: NestedLayout,
-    read: Meeting,
+    read: NamedTransfer,
     wanted: NestedLayout,
     order: RegisterOrder,
 ) -> None:

@@ -55,7 +55,7 @@ from .dimension_classes import (
     ClassKind,
     DimensionClass,
     DimensionClasses,
-    Meeting,
+    NamedTransfer,
 )
 from .renaming_search import NOTHING, RenamingCost, RenamingSearch
 
@@ -68,7 +68,7 @@ class ClassDecision:
         read: a transfer that could read more neighbours at once under another name.
     """
 
-    read: Meeting
+    read: NamedTransfer
     reason: str
     renaming: Renaming = field(default_factory=dict)
     before: RenamingCost = NOTHING
@@ -76,10 +76,10 @@ class ClassDecision:
 
 
 @dataclass(frozen=True)
-class RenamedMeeting:
+class RenamedTransfer:
     """A transfer that gets another layout."""
 
-    meeting: Meeting
+    transfer: NamedTransfer
     logical: NestedLayout
     renamed: Renamed
 
@@ -88,9 +88,9 @@ class RenamedMeeting:
 class HandedOver:
     """A vector that goes from its writer to its reader in registers, without a tile between."""
 
-    write: Meeting
+    write: NamedTransfer
     written: NestedLayout
-    read: Meeting
+    read: NamedTransfer
     wanted: NestedLayout
     order: RegisterOrder
 
@@ -118,10 +118,10 @@ class RegisterSearch:
         """Reads where the allocations are accessed."""
         self.policy, self.launch, self.layouts, self.classes = policy, launch, layouts, classes
         self._layout_of: dict[ir.Operation, NestedLayout] = {}
-        for meeting in classes.meetings:
-            found = layouts.candidates(meeting.vector)
-            if len(found) == 1 and found[0].shape == tuple(meeting.vector.type.shape):
-                self._layout_of[meeting.op] = found[0]
+        for transfer in classes.transfers:
+            found = layouts.candidates(transfer.vector)
+            if len(found) == 1 and found[0].shape == tuple(transfer.vector.type.shape):
+                self._layout_of[transfer.op] = found[0]
         self._tiles: list[_Tile] = []
         self._unknown: dict[ir.Operation, Refusal] = {}
         for alloc in allocations:
@@ -156,16 +156,16 @@ class RegisterSearch:
                 kept.append(ClassDecision(read, why))
             elif read is not None:
                 undecided.append(each)
-        meetings = [self.classes.meetings_of(each) for each in undecided]
+        transfers = [self.classes.transfers_of(each) for each in undecided]
 
         def cost(number: int, renamings: Sequence[Renaming]) -> RenamingCost | None:
             together = composed(renamings)
-            if any(self._new(each, together) is None for each in meetings[number]):
+            if any(self._new(each, together) is None for each in transfers[number]):
                 return None
-            return self._cost(meetings[number], together)
+            return self._cost(transfers[number], together)
 
         search = RenamingSearch[Renaming](
-            {}, lambda number: self._candidates(undecided[number], meetings[number]), cost
+            {}, lambda number: self._candidates(undecided[number], transfers[number]), cost
         )
         renamings = search.choices(len(undecided))
         decisions = [
@@ -178,19 +178,19 @@ class RegisterSearch:
         found = [self._handed_over(tile, renaming) for tile in self._tiles]
         return [each for each in found if each is not None]
 
-    def renamed_meetings(self, renaming: Renaming) -> list[RenamedMeeting]:
+    def renamed_transfers(self, renaming: Renaming) -> list[RenamedTransfer]:
         """Returns the other transfers that a renaming of the whole function changes."""
         gone = {m.op for each in self.handed_over(renaming) for m in (each.write, each.read)}
-        found: list[RenamedMeeting] = []
-        for meeting in self.classes.meetings:
-            if meeting.op not in gone and any(
-                renaming.get(x, x) != x for row in meeting.names for x in row
+        found: list[RenamedTransfer] = []
+        for transfer in self.classes.transfers:
+            if transfer.op not in gone and any(
+                renaming.get(x, x) != x for row in transfer.names for x in row
             ):
-                layout = self._layout_of[meeting.op]
-                new = self._new(meeting, renaming)
+                layout = self._layout_of[transfer.op]
+                new = self._new(transfer, renaming)
                 if new is None:
                     raise ValueError("a renaming was chosen that no layout expresses")
-                found.append(RenamedMeeting(meeting, layout, new))
+                found.append(RenamedTransfer(transfer, layout, new))
         return found
 
     def _why_not(self, each: DimensionClass, kinds: frozenset[ClassKind]) -> str | None:
@@ -198,27 +198,29 @@ class RegisterSearch:
             return str(each.pinned)
         if each.kind not in kinds:
             return f"it is {each.kind.value}: a renaming changes the order of a sum"
-        meetings = self.classes.meetings_of(each)
-        for meeting in meetings:
-            if meeting.op in self._unknown:
-                return str(self._unknown[meeting.op])
-            if meeting.op not in self._layout_of:
+        transfers = self.classes.transfers_of(each)
+        for transfer in transfers:
+            if transfer.op in self._unknown:
+                return str(self._unknown[transfer.op])
+            if transfer.op not in self._layout_of:
                 return "the layout of a transfer is not known"
         try:
-            self._cost(meetings, {})
+            self._cost(transfers, {})
         except (Refusal, InvalidParameterError) as error:
             return str(error)
         return None
 
-    def _candidates(self, each: DimensionClass, meetings: Sequence[Meeting]) -> list[Renaming]:
+    def _candidates(
+        self, each: DimensionClass, transfers: Sequence[NamedTransfer]
+    ) -> list[Renaming]:
         found: list[Renaming] = []
-        for meeting in meetings:
-            dim = _row_dim(meeting)
-            if dim is None or self._tile_of(meeting) is None or meeting.op not in self._layout_of:
+        for transfer in transfers:
+            dim = _row_dim(transfer)
+            if dim is None or self._tile_of(transfer) is None or transfer.op not in self._layout_of:
                 continue
-            layout = self._layout_of[meeting.op]
-            bits = element_bits(meeting.vector.type.element_type)
-            for candidate in candidates(layout, meeting.names, dim, each.digits, bits or 0):
+            layout = self._layout_of[transfer.op]
+            bits = element_bits(transfer.vector.type.element_type)
+            for candidate in candidates(layout, transfer.names, dim, each.digits, bits or 0):
                 if candidate not in found:
                     found.append(candidate)
         return found
@@ -237,7 +239,7 @@ class RegisterSearch:
         change = search.change(number, renamings)
         return ClassDecision(read, reason, renamings[number], *change)
 
-    def _neighbours(self, read: Meeting, renaming: Renaming) -> str:
+    def _neighbours(self, read: NamedTransfer, renaming: Renaming) -> str:
         """Returns how wide a read became, and why it is no wider."""
         dim, layout, new = _row_dim(read), self._layout_of[read.op], self._new(read, renaming)
         assert dim is not None and new is not None
@@ -250,33 +252,33 @@ class RegisterSearch:
             bound = f"a lane holds {after} elements of a row"
         return f"{after} neighbours are read at once instead of {before}; {bound}"
 
-    def _widened_read(self, each: DimensionClass) -> Meeting | None:
+    def _widened_read(self, each: DimensionClass) -> NamedTransfer | None:
         """Returns a read of the LDS that a renaming of the class could widen, if there is one."""
-        for meeting in self.classes.meetings_of(each):
-            if meeting.kind is AccessKind.READ and self._candidates(each, [meeting]):
-                return meeting
+        for transfer in self.classes.transfers_of(each):
+            if transfer.kind is AccessKind.READ and self._candidates(each, [transfer]):
+                return transfer
         return None
 
     # Counting.
 
-    def _tile_of(self, meeting: Meeting) -> _Tile | None:
-        return next((tile for tile in self._tiles if meeting.op in tile.transfers), None)
+    def _tile_of(self, transfer: NamedTransfer) -> _Tile | None:
+        return next((tile for tile in self._tiles if transfer.op in tile.transfers), None)
 
-    def _new(self, meeting: Meeting, renaming: Renaming) -> Renamed | None:
-        key = (meeting.op, tuple(renaming.get(x, x) for row in meeting.names for x in row))
+    def _new(self, transfer: NamedTransfer, renaming: Renaming) -> Renamed | None:
+        key = (transfer.op, tuple(renaming.get(x, x) for row in transfer.names for x in row))
         if key not in self._renamed:
-            layout = self._layout_of[meeting.op]
-            self._renamed[key] = renamed(layout, meeting.names, renaming)
+            layout = self._layout_of[transfer.op]
+            self._renamed[key] = renamed(layout, transfer.names, renaming)
         return self._renamed[key]
 
-    def _cost(self, meetings: Sequence[Meeting], renaming: Renaming) -> RenamingCost:
+    def _cost(self, transfers: Sequence[NamedTransfer], renaming: Renaming) -> RenamingCost:
         """Returns what the transfers, and all else that touches their tiles, cost."""
-        tiles = dict.fromkeys(filter(None, map(self._tile_of, meetings)))
+        tiles = dict.fromkeys(filter(None, map(self._tile_of, transfers)))
         total = NOTHING
         for tile in tiles:
             total += self._tile_cost(tile, renaming)
-        for meeting in meetings:
-            total += self._transfer_cost(meeting, renaming)
+        for transfer in transfers:
+            total += self._transfer_cost(transfer, renaming)
         return total
 
     def _handed_over(self, tile: _Tile, renaming: Renaming) -> HandedOver | None:
@@ -289,16 +291,16 @@ class RegisterSearch:
         order = handed_over(written, write.names, wanted, read.names, renaming)
         return None if order is None else HandedOver(write, written, read, wanted, order)
 
-    def _write_and_read(self, tile: _Tile) -> tuple[Meeting, Meeting] | None:
+    def _write_and_read(self, tile: _Tile) -> tuple[NamedTransfer, NamedTransfer] | None:
         """Returns the only write to a tile and its only read, if each moves the whole tile."""
         whole = tuple(range(len(tile.tile.shape)))
         found = {
-            meeting.kind: meeting
-            for meeting in self.classes.meetings
-            if meeting.op in tile.transfers
-            and meeting.memory_dims == whole
-            and tuple(meeting.vector.type.shape) == tile.tile.shape
-            and meeting.op in self._layout_of
+            transfer.kind: transfer
+            for transfer in self.classes.transfers
+            if transfer.op in tile.transfers
+            and transfer.memory_dims == whole
+            and tuple(transfer.vector.type.shape) == tile.tile.shape
+            and transfer.op in self._layout_of
         }
         if len(tile.transfers) != 2 or len(found) != 2:
             return None
@@ -315,11 +317,11 @@ class RegisterSearch:
         if self._handed_over(tile, renaming) is not None:
             return NOTHING
         changed: dict[ir.Value, NestedLayout] = {}
-        for meeting in self.classes.meetings:
-            if meeting.op in tile.transfers and meeting.op in self._layout_of:
-                new = self._new(meeting, renaming)
+        for transfer in self.classes.transfers:
+            if transfer.op in tile.transfers and transfer.op in self._layout_of:
+                new = self._new(transfer, renaming)
                 if new is not None:
-                    changed[meeting.vector] = new.layout
+                    changed[transfer.vector] = new.layout
         key = (tile, tuple(changed.items()))
         if key not in self._counted:
             layouts = self.layouts.with_layouts(changed)
@@ -332,36 +334,36 @@ class RegisterSearch:
             self._counted[key] = RenamingCost(cost.cycles, cost.instructions, single)
         return self._counted[key]
 
-    def _transfer_cost(self, meeting: Meeting, renaming: Renaming) -> RenamingCost:
-        layout = self._layout_of.get(meeting.op)
-        dim = _row_dim(meeting)
-        new = None if layout is None else self._new(meeting, renaming)
+    def _transfer_cost(self, transfer: NamedTransfer, renaming: Renaming) -> RenamingCost:
+        layout = self._layout_of.get(transfer.op)
+        dim = _row_dim(transfer)
+        new = None if layout is None else self._new(transfer, renaming)
         if layout is None or dim is None or new is None:
             return NOTHING
-        key = (meeting.op, new)
+        key = (transfer.op, new)
         if key not in self._counted:
-            trips = executions_of(meeting.op)
-            bits = element_bits(meeting.vector.type.element_type) or 0
+            trips = executions_of(transfer.op)
+            bits = element_bits(transfer.vector.type.element_type) or 0
             moved = moves(new.layout, new.order, dim, bits) * self.launch.waves
-            blocks = 0 if self._tile_of(meeting) else self._transactions(meeting, new.layout)
+            blocks = 0 if self._tile_of(transfer) else self._transactions(transfer, new.layout)
             self._counted[key] = RenamingCost(moves=moved * trips, transactions=blocks * trips)
         return self._counted[key]
 
-    def _transactions(self, meeting: Meeting, layout: NestedLayout) -> int:
+    def _transactions(self, transfer: NamedTransfer, layout: NestedLayout) -> int:
         """Returns the blocks of global memory that a transfer touches.
 
         Where the size of a dimension is not known, it is taken to be that of the vector: a larger
         one moves rows apart, for all renamings alike.
         """
-        kind = meeting.memory.type
-        extents = dict(zip(meeting.memory_dims, meeting.vector.type.shape, strict=True))
+        kind = transfer.memory.type
+        extents = dict(zip(transfer.memory_dims, transfer.vector.type.shape, strict=True))
         shape = tuple(
             extents.get(dim, 1) if size == DYNAMIC else size for dim, size in enumerate(kind.shape)
         )
         tile = LdsTile(shape, element_bits(kind.element_type) or 8)
-        part = TilePart(tile, meeting.memory_dims)
+        part = TilePart(tile, transfer.memory_dims)
         width = self.launch.subgroup_size
-        found = layout.accesses(part, meeting.kind, threads=self.launch.threads, wave_size=width)
+        found = layout.accesses(part, transfer.kind, threads=self.launch.threads, wave_size=width)
         count = 0
         for access in found:
             size = access.count * tile.element_bits // 8
@@ -370,8 +372,8 @@ class RegisterSearch:
         return count
 
 
-def _row_dim(meeting: Meeting) -> int | None:
+def _row_dim(transfer: NamedTransfer) -> int | None:
     """Returns the vector's dimension that runs along the rows of the memory, if one does."""
-    last = len(meeting.memory.type.shape) - 1
-    dims = meeting.memory_dims
+    last = len(transfer.memory.type.shape) - 1
+    dims = transfer.memory_dims
     return dims.index(last) if last in dims else None

@@ -15,7 +15,7 @@ from bankwise.dialect_utils.builders import Builder
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.registers import renamed_transfers
-from bankwise.passes.registers.renaming_choice import RegisterSearch, RenamedMeeting
+from bankwise.passes.registers.renaming_choice import RegisterSearch, RenamedTransfer
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
@@ -89,14 +89,14 @@ def test_fast_keeps_the_probabilities_of_f32_in_registers() -> None:
 
 def test_renaming_one_side_only_gives_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Breaks the pass on purpose, to see that the comparisons above can fail."""
-    found = RegisterSearch.renamed_meetings
+    found = RegisterSearch.renamed_transfers
 
-    def first_only(search: RegisterSearch, renaming: dict[int, int]) -> list[RenamedMeeting]:
+    def first_only(search: RegisterSearch, renaming: dict[int, int]) -> list[RenamedTransfer]:
         return found(search, renaming)[:1]
 
     attention = Attention(1, 128, 64, "f16")
     stock = run(attention, "stock")
-    monkeypatch.setattr(RegisterSearch, "renamed_meetings", first_only)
+    monkeypatch.setattr(RegisterSearch, "renamed_transfers", first_only)
     broken = run(attention, "auto/exact")
     assert stock.outputs[0].tobytes() != broken.outputs[0].tobytes()
     assert error(broken, attention) > 100 * error(stock, attention)

@@ -61,9 +61,9 @@ class Found:
     def names(self, memory: str) -> DigitNames:
         """Returns the digits of the vector that is read from or written to a memory."""
         (found,) = (
-            meeting.names
-            for meeting in self.classes.meetings
-            if self.memories[ir.BlockArgument(meeting.memory).arg_number] == memory
+            transfer.names
+            for transfer in self.classes.transfers
+            if self.memories[ir.BlockArgument(transfer.memory).arg_number] == memory
         )
         return found
 
@@ -496,6 +496,6 @@ def test_a_transfer_may_run_along_other_dimensions(context: ir.Context) -> None:
     )
     found = found_in(context, body, a="4x8xf32", b="8x4xf32")
     assert found.names("a") == found.names("b")
-    (meeting, _) = found.classes.meetings
-    assert meeting.memory_dims == (1, 0)
+    (transfer, _) = found.classes.transfers
+    assert transfer.memory_dims == (1, 0)
     assert not found.pins()
