@@ -35,8 +35,8 @@ SAME_IN_A_WAVE = frozenset(
 """Operations whose results are the same in all lanes of a wave, whatever their operands."""
 
 _ARITHMETIC = ("affine.", "arith.", "index.")
-_HINT = "iree_codegen.index_hint"
-_PASSED_ON = (_HINT, "util.assume.int")
+_PASSED_ON = ("iree_codegen.index_hint", "util.assume.int")
+"""Operations that return their operands, and promise something of them."""
 
 
 def is_index_arithmetic(operation: ir.Operation) -> bool:
@@ -78,9 +78,10 @@ class IndexCloner:
             return self._clones[value]
         operation = defining(value)
         clones = [self._clones[operand] for operand in operands]
-        if operation.name == _HINT:
-            # What the hint says of neighbouring lanes need not hold for the clone.
-            return clones[0]
+        if operation.name in _PASSED_ON:
+            # What it says of the value need not hold for the clone: of neighbouring lanes, or of
+            # the iterations that there are.
+            return clones[ir.OpResult(value).result_number]
         if self.shares and clones == operands:
             return value
         copy = self.builder.clone(operation, clones)

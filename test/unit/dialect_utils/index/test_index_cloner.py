@@ -137,18 +137,24 @@ def test_operations_of_several_results_are_cloned_once(context: ir.Context) -> N
     assert module.operation.verify()
 
 
-def test_a_hint_is_not_true_of_the_clone(context: ir.Context) -> None:
-    text = """
-      func.func @f(%t: index) -> index {
-        %h = iree_codegen.index_hint %t(#iree_gpu.lane_constant<16>) : index
-        return %h : index
-      }"""
+@pytest.mark.parametrize(
+    "promise",
+    [
+        "%h = iree_codegen.index_hint %t(#iree_gpu.lane_constant<16>) : index",
+        "%o, %h = util.assume.int %s<umax = 3>, %t<umax = 4> : index, index",
+    ],
+)
+def test_a_promise_need_not_be_true_of_the_clone(context: ir.Context, promise: str) -> None:
+    text = f"func.func @f(%s: index, %t: index) -> index {{\n {promise}\n return %h : index }}"
     module = ir.Module.parse(text, context)
-    (hint,) = operations_in(module.operation, "iree_codegen.index_hint")
-    thread = hint.operands[0]
-    at = Builder.after(hint)
-    other = at.index(5)
-    assert IndexCloner(at, {thread: other}.get).clone(hint.results[0]) == other
+    name = promise.split(" = ")[1].split()[0]
+    (operation,) = operations_in(module.operation, name)
+    *_, thread = operation.operands
+    at = Builder.after(operation)
+    leaves = {each: at.index(number) for number, each in enumerate(operation.operands)}
+    *_, promised = operation.results
+    assert IndexCloner(at, leaves.get).clone(promised) == leaves[thread]
+    assert len(operations_in(module.operation, name)) == 1
 
 
 def test_a_leaf_may_forbid_the_clone(context: ir.Context) -> None:
