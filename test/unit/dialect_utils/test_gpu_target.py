@@ -7,7 +7,6 @@ import re
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Refusal
@@ -28,11 +27,6 @@ GFX942 = (
 SM_80 = GFX942.replace("gfx942", "sm_80").replace("65536", "166912").replace("[32, 64]", "[32]")
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
 def executable_target(gpu: str) -> str:
     return f'#hal.executable.target<"rocm", "rocm-hsaco-fb", {{iree_codegen.target_info = {gpu}}}>'
 
@@ -49,55 +43,52 @@ def function(module: ir.Module) -> ir.Operation:
     return found[0]
 
 
-def test_target_of_the_enclosing_variant(context: ir.Context) -> None:
+def test_target_of_the_enclosing_variant() -> None:
     module = ir.Module.parse(
         f"""
         hal.executable private @e {{
           hal.executable.variant public @v target({executable_target(GFX942)}) {{
             builtin.module {{ func.func @f() {{ return }} }}
           }}
-        }}""",
-        context,
+        }}"""
     )
     info = gpu_target_of(function(module), test_target="sm_80")
     assert info == GpuTargetInfo("gfx942", 65536)
 
 
-def test_own_attribute_wins_over_the_parents(context: ir.Context) -> None:
+def test_own_attribute_wins_over_the_parents() -> None:
     module = ir.Module.parse(
         f"""
         module attributes {{hal.executable.target = {executable_target(GFX942)}}} {{
           func.func @f() attributes {{hal.executable.target = {executable_target(SM_80)}}} {{
             return
           }}
-        }}""",
-        context,
+        }}"""
     )
     assert gpu_target_of(function(module)) == GpuTargetInfo("sm_80", 166912)
     assert gpu_target_of(module.operation) == GpuTargetInfo("gfx942", 65536)
 
 
-def test_test_target_is_the_fallback(context: ir.Context) -> None:
-    module = ir.Module.parse("func.func @f() { return }", context)
+def test_test_target_is_the_fallback() -> None:
+    module = ir.Module.parse("func.func @f() { return }")
     assert gpu_target_of(function(module)) is None
     assert gpu_target_of(function(module), "gfx950") == GpuTargetInfo("gfx950")
 
 
-def test_a_cpu_target_is_no_gpu_target(context: ir.Context) -> None:
+def test_a_cpu_target_is_no_gpu_target() -> None:
     cpu = '#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic"}>'
     module = ir.Module.parse(
-        f"func.func @f() attributes {{hal.executable.target = {cpu}}} {{ return }}", context
+        f"func.func @f() attributes {{hal.executable.target = {cpu}}} {{ return }}"
     )
     assert gpu_target_of(function(module)) is None
 
 
-def test_launch(context: ir.Context) -> None:
+def test_launch() -> None:
     module = ir.Module.parse(
         """
         func.func @f() attributes {translation_info = #iree_codegen.translation_info<
             pipeline = #iree_gpu.pipeline<VectorDistribute>
-            workgroup_size = [64, 3, 1] subgroup_size = 64>} { return }""",
-        context,
+            workgroup_size = [64, 3, 1] subgroup_size = 64>} { return }"""
     )
     launch = launch_of(function(module))
     assert launch == Launch((64, 3, 1), 64)
@@ -115,8 +106,8 @@ def test_launch(context: ir.Context) -> None:
         "pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1]>}",
     ],
 )
-def test_no_launch(context: ir.Context, attributes: str) -> None:
-    module = ir.Module.parse(f"func.func @f() {attributes} {{ return }}", context)
+def test_no_launch(attributes: str) -> None:
+    module = ir.Module.parse(f"func.func @f() {attributes} {{ return }}")
     assert launch_of(function(module)) is None
 
 
@@ -135,22 +126,22 @@ def test_no_launch(context: ir.Context, attributes: str) -> None:
     ],
 )
 def test_why_there_is_no_lds_model(
-    context: ir.Context, arch: str | None, subgroup_size: int | None, reason: str
+    arch: str | None, subgroup_size: int | None, reason: str
 ) -> None:
     info = "" if subgroup_size is None else f"subgroup_size = {subgroup_size}"
     text = f"""func.func @f() attributes {{translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute>
         workgroup_size = [64, 1, 1] {info}>}} {{ return }}"""
-    module = ir.Module.parse(text, context)
+    module = ir.Module.parse(text)
     with pytest.raises(Refusal, match=f"^{re.escape(reason)}$"):
         lds_model(function(module), arch)
 
 
-def test_lds_model_is_of_the_target_and_the_launch(context: ir.Context) -> None:
+def test_lds_model_is_of_the_target_and_the_launch() -> None:
     text = """func.func @f() attributes {translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute>
         workgroup_size = [96, 1, 1] subgroup_size = 64>} { return }"""
-    model = lds_model(function(ir.Module.parse(text, context)), "gfx942")
+    model = lds_model(function(ir.Module.parse(text)), "gfx942")
     assert model == (target("gfx942"), Launch((96, 1, 1), 64))
 
 

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
-from bankwise.passes.base import PassContext
+from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.passes.registry import PASSES
 
-_LDS = "#gpu.address_space<workgroup>"
+from ..functions import lds, parse, run
+
 _MOST = (1 << 63) - 1
 _NUMBERS = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 1024, 4096, 1 << 20, 1 << 31, 1 << 40, 1 << 62, _MOST)
 
@@ -53,7 +53,7 @@ def _swizzle(draw: random.Random) -> str:
 
 def _program(draw: random.Random) -> str:
     size = draw.choice(_NUMBERS[:-3])
-    kind = f"memref<{size}xf16, {_LDS}>"
+    kind = lds(f"{size}xf16")
     hints, values = "", ["%a"]
     for number in range(draw.randrange(3)):
         source = draw.choice(values)
@@ -77,33 +77,26 @@ def _program(draw: random.Random) -> str:
     )
 
 
-@pytest.fixture(scope="module")
-def context():
-    made = Session().context
-    made.emit_error_diagnostics = False
-    return made
+@pytest.fixture(scope="module", autouse=True)
+def quiet(context: ir.Context) -> None:
+    context.emit_error_diagnostics = False
 
 
-def _run_all(context: ir.Context, program: str) -> bool:
+def _run_all(program: str) -> bool:
     """Runs each pass on the program; whether IREE accepts the program."""
     try:
-        ir.Module.parse(program, context)
+        parse(program)
     except ir.MLIRError:
         return False
     for made in PASSES:
-        module = ir.Module.parse(program, context)
-        quiet = PassContext(sink=DiagnosticSink(lambda _: None), test_target="gfx942")
-        try:
-            made.from_options("").run(module.body.operations[0].operation, quiet)
-        except PassFailure:
-            continue
-        assert module.operation.verify()
+        with contextlib.suppress(PassFailure):
+            run(parse(program), made.from_options(""), target="gfx942")
     return True
 
 
-def test_passes_take_any_numbers(context):
+def test_passes_take_any_numbers():
     draw = random.Random(5)
-    accepted = sum(_run_all(context, _program(draw)) for _ in range(150))
+    accepted = sum(_run_all(_program(draw)) for _ in range(150))
     assert accepted > 50
 
 
@@ -116,8 +109,8 @@ def test_passes_take_any_numbers(context):
     ],
     ids=["dead hint", "long period", "many lanes"],
 )
-def test_known_extremes(context, swizzle, workgroup, loaded):
-    kind = f"memref<1024xf16, {_LDS}>"
+def test_known_extremes(swizzle, workgroup, loaded):
+    kind = lds("1024xf16")
     program = _PROGRAM.format(
         workgroup=workgroup,
         wave=64,
@@ -132,4 +125,4 @@ def test_known_extremes(context, swizzle, workgroup, loaded):
         stored=loaded,
         width=8,
     )
-    assert _run_all(context, program)
+    assert _run_all(program)

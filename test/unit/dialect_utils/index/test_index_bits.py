@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.index_bits import Bits, IndexBits, low_bit
@@ -20,21 +19,16 @@ _INFO = (
 )
 
 
-@pytest.fixture(scope="module")
-def session():
-    return Session()
-
-
 def _operations(function: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in function.regions[0].blocks[0].operations]
 
 
-def _last(session: Session, body: str) -> tuple[ir.Module, Bits]:
+def _last(body: str) -> tuple[ir.Module, Bits]:
     text = (
         f"func.func @f(%p: index, %q: index, %b: i1) "
         f"attributes {{translation_info = {_INFO}}} {{\n{body}\n  return\n}}"
     )
-    module = ir.Module.parse(text, session.context)
+    module = ir.Module.parse(text)
     function = module.body.operations[0].operation
     value = _operations(function)[-2].results[0]
     return module, IndexBits(function).of(value)
@@ -43,29 +37,29 @@ def _last(session: Session, body: str) -> tuple[ir.Module, Bits]:
 _THREADS = "%x = gpu.thread_id x\n%y = gpu.thread_id y\n%z = gpu.thread_id z upper_bound 1\n"
 
 
-def test_thread_ids_are_bounded_by_the_workgroup_and_by_their_attribute(session):
-    assert _last(session, "%x = gpu.thread_id x")[1].upper == 63
-    assert _last(session, "%y = gpu.thread_id y")[1].upper == 2
-    assert _last(session, "%y = gpu.thread_id y upper_bound 2")[1].upper == 1
-    assert _last(session, "%z = gpu.thread_id z")[1] == Bits(0, 0, 0, 0)
-    assert _last(session, "%l = gpu.lane_id")[1].upper == 63
-    assert _last(session, "%w = gpu.subgroup_id : index")[1].upper == 2
+def test_thread_ids_are_bounded_by_the_workgroup_and_by_their_attribute():
+    assert _last("%x = gpu.thread_id x")[1].upper == 63
+    assert _last("%y = gpu.thread_id y")[1].upper == 2
+    assert _last("%y = gpu.thread_id y upper_bound 2")[1].upper == 1
+    assert _last("%z = gpu.thread_id z")[1] == Bits(0, 0, 0, 0)
+    assert _last("%l = gpu.lane_id")[1].upper == 63
+    assert _last("%w = gpu.subgroup_id : index")[1].upper == 2
 
 
-def test_a_linearized_offset_has_the_bits_of_its_digits(session):
+def test_a_linearized_offset_has_the_bits_of_its_digits():
     body = _THREADS + (
         "%d:2 = affine.delinearize_index %x into (4, 16) : index, index\n"
         "%o = affine.linearize_index [%d#1, %y, %d#0] by (16, 64, 8) : index"
     )
-    bits = _last(session, body)[1]
+    bits = _last(body)[1]
     assert bits.may == 15 << 9 | 3 << 3 | 3
     assert bits.upper == 15 * 512 + 2 * 8 + 3
 
 
 @pytest.mark.parametrize("promise", ["", "disjoint "])
-def test_unknown_digits_stay_unknown_whatever_is_promised_of_them(session, promise: str):
+def test_unknown_digits_stay_unknown_whatever_is_promised_of_them(promise: str):
     body = f"%o = affine.linearize_index {promise}[%p, %q] by (16, 64) : index"
-    assert not _last(session, body)[1].bounded
+    assert not _last(body)[1].bounded
 
 
 # What is left of t / 4 without its highest digit: below 8, which subtracting does not show.
@@ -80,12 +74,12 @@ _REST = (
 
 
 @pytest.mark.parametrize(("less", "bounded"), [(0, True), (1, False)])
-def test_digits_are_bounded_by_what_all_lanes_have(session, less: int, bounded: bool):
+def test_digits_are_bounded_by_what_all_lanes_have(less: int, bounded: bool):
     text = (
         f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
         f"{_REST.format(less=less)}\n  return\n}}"
     )
-    module = ir.Module.parse(text, session.context)
+    module = ir.Module.parse(text)
     function = module.body.operations[0].operation
     value = _operations(function)[-2].results[0]
     assert not IndexBits(function).of(value).bounded
@@ -96,24 +90,24 @@ def test_digits_are_bounded_by_what_all_lanes_have(session, less: int, bounded: 
     assert not bounded or found.upper == 15
 
 
-def test_a_constant_stride_of_an_unknown_value_clears_low_bits(session):
-    bits = _last(session, "%c = arith.constant 96 : index\n%o = arith.muli %p, %c : index")[1]
+def test_a_constant_stride_of_an_unknown_value_clears_low_bits():
+    bits = _last("%c = arith.constant 96 : index\n%o = arith.muli %p, %c : index")[1]
     assert low_bit(bits.may) == 32
     assert not bits.bounded
     # Wrapping arithmetic keeps the power of two only; without wrapping, 3 divides it, too.
     assert bits.multiple == 32
     body = "%c = arith.constant 96 : index\n%o = arith.muli %p, %c overflow<nsw> : index"
-    assert _last(session, body)[1].multiple == 96
+    assert _last(body)[1].multiple == 96
 
 
-def test_loop_induction_variable(session):
+def test_loop_induction_variable():
     body = (
         "%c3 = arith.constant 3 : index\n%c8 = arith.constant 8 : index\n"
         "%c40 = arith.constant 40 : index\n"
         "scf.for %i = %c3 to %c40 step %c8 {\n"
         "  %o = arith.addi %i, %c8 : index\n}"
     )
-    module, _ = _last(session, body + "\n%r = arith.addi %p, %q : index")
+    module, _ = _last(body + "\n%r = arith.addi %p, %q : index")
     function = module.body.operations[0].operation
     loop = next(op for op in _operations(function) if op.name == "scf.for")
     bits = IndexBits(function).of(loop.regions[0].blocks[0].arguments[0])
@@ -122,36 +116,34 @@ def test_loop_induction_variable(session):
     assert (bits.congruence.modulus, bits.congruence.residue) == (8, 3)
 
 
-def test_congruence_joins_low_bits_and_odd_divisors(session):
+def test_congruence_joins_low_bits_and_odd_divisors():
     body = (
         "%c12 = arith.constant 12 : index\n%c9 = arith.constant 9 : index\n"
         "%m = arith.muli %x, %c12 : index\n%o = arith.addi %m, %c9 : index"
     )
-    congruence = _last(session, _THREADS + body)[1].congruence
+    congruence = _last(_THREADS + body)[1].congruence
     assert (congruence.modulus, congruence.residue) == (12, 9)
 
 
-def test_negative_values_are_not_bounded(session):
+def test_negative_values_are_not_bounded():
     body = "%c = arith.constant -8 : index\n%o = arith.addi %x, %c : index"
-    bits = _last(session, _THREADS + body)[1]
+    bits = _last(_THREADS + body)[1]
     assert not bits.bounded
     body = "%c = arith.constant 63 : index\n%o = arith.subi %c, %x : index"
-    assert _last(session, _THREADS + body)[1].upper == 63
+    assert _last(_THREADS + body)[1].upper == 63
 
 
-def test_odd_factors_do_not_survive_a_change_of_width(session):
+def test_odd_factors_do_not_survive_a_change_of_width():
     product = "%c = arith.constant 12 : index\n%m = arith.muli %p, %c overflow<nsw> : index\n"
-    assert (
-        _last(session, product + "%o = arith.addi %m, %m overflow<nsw> : index")[1].multiple == 12
-    )
+    assert _last(product + "%o = arith.addi %m, %m overflow<nsw> : index")[1].multiple == 12
     there = product + "%i = arith.index_cast %m : index to i32\n"
-    assert _last(session, there + "%o = arith.index_castui %i : i32 to index")[1].multiple == 4
-    assert _last(session, there + "%o = arith.index_cast %i : i32 to index")[1].multiple == 4
+    assert _last(there + "%o = arith.index_castui %i : i32 to index")[1].multiple == 4
+    assert _last(there + "%o = arith.index_cast %i : i32 to index")[1].multiple == 4
     triple = (
         "%i = arith.index_cast %p : index to i32\n%c = arith.constant 3 : i32\n"
         "%m = arith.muli %i, %c overflow<nsw> : i32\n"
     )
-    assert _last(session, triple + "%o = arith.extui %m : i32 to i64")[1].multiple == 1
+    assert _last(triple + "%o = arith.extui %m : i32 to i64")[1].multiple == 1
 
 
 _CONSTANTS = st.one_of(
@@ -254,8 +246,8 @@ def _check(bits: Bits, number: int, width: int) -> None:
         max_size=6,
     ),
 )
-def test_facts_hold_for_every_value_of_random_programs(session, body, samples):
-    module, _ = _last(session, body)
+def test_facts_hold_for_every_value_of_random_programs(body, samples):
+    module, _ = _last(body)
     function = module.body.operations[0].operation
     analysis = IndexBits(function)
     operations = _operations(function)
@@ -279,12 +271,12 @@ def _width(value: ir.Value, width: int) -> int:
     return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else width
 
 
-def test_induction_variables_of_a_forall(session):
+def test_induction_variables_of_a_forall():
     body = (
         "scf.forall (%i, %j) = (0, 32) to (16, %p) step (1, 64) {\n"
         "  %o = arith.addi %i, %j : index\n}"
     )
-    module, _ = _last(session, body + "\n%r = arith.addi %p, %q : index")
+    module, _ = _last(body + "\n%r = arith.addi %p, %q : index")
     function = module.body.operations[0].operation
     loop = next(op for op in _operations(function) if op.name == "scf.forall")
     bits = IndexBits(function)

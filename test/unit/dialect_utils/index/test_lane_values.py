@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import (
@@ -26,12 +25,6 @@ from bankwise.dialect_utils.index.lane_values import (
 LAUNCH = Launch((5, 3, 2), 8)
 LOOPS = ((1, 6, 2), (-2, 1, 1))
 """(lower, upper, step) of the two loops around the generated code."""
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    session = Session()
-    yield session.context
 
 
 class Undefined(Exception):
@@ -319,17 +312,16 @@ def function_text(lines: list[str]) -> str:
     )
 
 
-def evaluated(context: ir.Context, text: str) -> LaneValues | Unknown:
+def evaluated(text: str) -> LaneValues | Unknown:
     """Returns the value of the last operation's first result in the innermost loop's body."""
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        operation = module.body.operations[0].operation
-        loops = True
-        while loops:
-            body = [o.operation for o in operation.regions[0].blocks[0].operations]
-            loops = [o for o in body if o.name == "scf.for"]
-            operation = loops[0] if loops else body[-2]
-        return LaneEvaluator(LAUNCH).evaluate(operation.results[0])
+    module = ir.Module.parse(text)
+    operation = module.body.operations[0].operation
+    loops = True
+    while loops:
+        body = [o.operation for o in operation.regions[0].blocks[0].operations]
+        loops = [o for o in body if o.name == "scf.for"]
+        operation = loops[0] if loops else body[-2]
+    return LaneEvaluator(LAUNCH).evaluate(operation.results[0])
 
 
 def points() -> Iterator[tuple[tuple[int, int, int, int], Point]]:
@@ -352,13 +344,11 @@ def full(value: LaneValues) -> np.ndarray:
 
 @settings(max_examples=150, deadline=None)
 @given(expression=expressions("index", 3))
-def test_every_lane_and_trip_equals_plain_python(
-    context: ir.Context, expression: Expression
-) -> None:
+def test_every_lane_and_trip_equals_plain_python(expression: Expression) -> None:
     emitter = Emitter()
     name = expression.emit(emitter)
     emitter.add(f"arith.addi {name}, {name} : index")
-    value = evaluated(context, function_text(emitter.lines))
+    value = evaluated(function_text(emitter.lines))
     try:
         expected = {where: expression.run(point) for where, point in points()}
     except Undefined:
@@ -373,7 +363,7 @@ def test_every_lane_and_trip_equals_plain_python(
 
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED, "shli", "shrsi", "shrui"])
 @pytest.mark.parametrize("kind", ["index", "i32", "i8"])
-def test_every_operation_on_both_signs(context: ir.Context, kind: str, name: str) -> None:
+def test_every_operation_on_both_signs(kind: str, name: str) -> None:
     # Lanes hold -120, -83, ... 139 (which wraps as i8): multiples of nothing below.
     steps = binary("index", "muli", leaf("lane"), number("index", 37))
     left = binary("index", "subi", steps, number("index", 120))
@@ -384,7 +374,7 @@ def test_every_operation_on_both_signs(context: ir.Context, kind: str, name: str
         expression = binary(kind, name, left, number(kind, right))
         emitter = Emitter()
         expression.emit(emitter)
-        value = evaluated(context, function_text(emitter.lines))
+        value = evaluated(function_text(emitter.lines))
         assert isinstance(value, LaneValues)
         lanes = [expression.run(Point(lane, (0, 0))) for lane in range(8)]
         assert value.full(LAUNCH)[0].tolist() == lanes
@@ -397,10 +387,10 @@ def test_threads_fill_waves_x_first() -> None:
     assert existing_lanes(LAUNCH).sum(axis=1).tolist() == [8, 8, 8, 6]
 
 
-def test_thread_id_of_each_dimension(context: ir.Context) -> None:
+def test_thread_id_of_each_dimension() -> None:
     # Thread 11 of a 5 x 3 x 2 workgroup is (1, 2, 0), thread 29 is (4, 2, 1).
     for dimension, expected in (("x", (1, 4)), ("y", (2, 2)), ("z", (0, 1))):
-        value = evaluated(context, function_text([f"%t = gpu.thread_id {dimension}"]))
+        value = evaluated(function_text([f"%t = gpu.thread_id {dimension}"]))
         assert isinstance(value, LaneValues)
         values = value.full(LAUNCH)
         assert (values[1, 3], values[3, 5]) == expected
@@ -419,45 +409,45 @@ def test_thread_id_of_each_dimension(context: ir.Context) -> None:
         ("%v = util.assume.int %iby<umin = 0, umax = 2> : index", 2),
     ],
 )
-def test_uniform_values(context: ir.Context, line: str, uniform: int) -> None:
-    value = evaluated(context, function_text([line]))
+def test_uniform_values(line: str, uniform: int) -> None:
+    value = evaluated(function_text([line]))
     assert isinstance(value, LaneValues)
     assert value.uniform == uniform
 
 
-def test_index_hint_passes_its_operand(context: ir.Context) -> None:
+def test_index_hint_passes_its_operand() -> None:
     line = "%v = iree_codegen.index_hint %x(#iree_gpu.lane_constant<16>) : index"
-    value = evaluated(context, function_text([line]))
+    value = evaluated(function_text([line]))
     assert isinstance(value, LaneValues)
     assert (value.full(LAUNCH) == thread_ids(LAUNCH) % 5).all()
 
 
-def test_broadcast_of_a_value_of_the_wave(context: ir.Context) -> None:
+def test_broadcast_of_a_value_of_the_wave() -> None:
     line = "%v = gpu.subgroup_broadcast %wave, first_active_lane : index"
-    value = evaluated(context, function_text([line]))
+    value = evaluated(function_text([line]))
     assert isinstance(value, LaneValues)
     assert value.full(LAUNCH)[:, 0].tolist() == [0, 1, 2, 3]
 
 
-def test_broadcast_from_a_given_lane(context: ir.Context) -> None:
+def test_broadcast_from_a_given_lane() -> None:
     lines = ["%c = arith.constant 3 : i32"]
     lines += ["%v = gpu.subgroup_broadcast %x, specific_lane %c : index"]
-    value = evaluated(context, function_text(lines))
+    value = evaluated(function_text(lines))
     assert isinstance(value, LaneValues)
     assert value.full(LAUNCH)[:, 7].tolist() == [3, 11 % 5, 19 % 5, 27 % 5]
 
 
-def test_result_of_a_known_condition(context: ir.Context) -> None:
+def test_result_of_a_known_condition() -> None:
     lines = ["%c = arith.cmpi slt, %lane, %iup : index"]
     lines += ["%v = scf.if %c -> index { scf.yield %lane : index }"]
     lines += ["else { %n = arith.muli %lane, %iby : index scf.yield %n : index }"]
-    value = evaluated(context, function_text(lines))
+    value = evaluated(function_text(lines))
     assert isinstance(value, LaneValues)
     assert value.full(LAUNCH)[0].tolist() == [0, 1, 2, 3, 4, 5, 12, 14]
 
 
-def test_only_loops_that_matter_are_enumerated(context: ir.Context) -> None:
-    value = evaluated(context, function_text(["%v = arith.addi %x, %j : index"]))
+def test_only_loops_that_matter_are_enumerated() -> None:
+    value = evaluated(function_text(["%v = arith.addi %x, %j : index"]))
     assert isinstance(value, LaneValues)
     assert [(loop.depth, loop.trips) for loop in value.loops] == [(1, 3)]
     assert value.values.shape == (3, 4, 8)
@@ -492,25 +482,24 @@ def test_only_loops_that_matter_are_enumerated(context: ir.Context) -> None:
         (["%v = arith.constant 1 : i128"], "value of type i128"),
     ],
 )
-def test_unknown_names_its_cause(context: ir.Context, lines: list[str], reason: str) -> None:
-    value = evaluated(context, function_text(lines))
+def test_unknown_names_its_cause(lines: list[str], reason: str) -> None:
+    value = evaluated(function_text(lines))
     assert value == Unknown(reason)
 
 
-def nested(context: ir.Context, *lines: str) -> tuple[ir.Module, ir.Operation]:
+def nested(*lines: str) -> tuple[ir.Module, ir.Operation]:
     """Returns the `scf.for` that `lines` hold, and the module that keeps it alive."""
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(function_text(list(lines)))
-        operation = module.body.operations[0].operation
-        for _ in range(3):
-            body = [o.operation for o in operation.regions[0].blocks[0].operations]
-            operation = next(o for o in body if o.name == "scf.for")
-        return module, operation
+    module = ir.Module.parse(function_text(list(lines)))
+    operation = module.body.operations[0].operation
+    for _ in range(3):
+        body = [o.operation for o in operation.regions[0].blocks[0].operations]
+        operation = next(o for o in body if o.name == "scf.for")
+    return module, operation
 
 
-def test_loop_over_the_lanes_of_a_workgroup(context: ir.Context) -> None:
+def test_loop_over_the_lanes_of_a_workgroup() -> None:
     # for k = lane; k < 6; k += 2: lane 0 runs for 0, 2, 4, lane 5 only for 5, lane 6 not at all.
-    _module, loop = nested(context, "scf.for %k = %lane to %iup step %iby {}")
+    _module, loop = nested("scf.for %k = %lane to %iup step %iby {}")
     evaluator = LaneEvaluator(LAUNCH)
     assert isinstance(evaluator.trip_count(loop), Unknown)
     trips = evaluator.loop_range(loop)
@@ -520,45 +509,45 @@ def test_loop_over_the_lanes_of_a_workgroup(context: ir.Context) -> None:
     assert trips.induction.full(LAUNCH)[:, 0, 1].tolist() == [1, 3, 5]
 
 
-def test_loop_with_bounds_of_an_outer_loop(context: ir.Context) -> None:
+def test_loop_with_bounds_of_an_outer_loop() -> None:
     # for i in (1, 3, 5): for k = i; k < 6; k += 2
-    _module, loop = nested(context, "scf.for %k = %i to %iup step %iby {}")
+    _module, loop = nested("scf.for %k = %i to %iup step %iby {}")
     trips = LaneEvaluator(LAUNCH).loop_range(loop)
     assert not isinstance(trips, Unknown)
     assert [(x.depth, x.trips) for x in trips.running.loops] == [(0, 3), (2, 3)]
     assert trips.running.values[:, :, 0, 0].sum(axis=1).tolist() == [3, 2, 1]
 
 
-def test_loop_that_never_runs(context: ir.Context) -> None:
-    _module, loop = nested(context, "scf.for %k = %iup to %ilo step %iby {}")
+def test_loop_that_never_runs() -> None:
+    _module, loop = nested("scf.for %k = %iup to %ilo step %iby {}")
     assert LaneEvaluator(LAUNCH).trip_count(loop) == 0
 
 
-def test_loop_with_a_step_below_one(context: ir.Context) -> None:
-    _module, loop = nested(context, "scf.for %k = %ilo to %iup step %jlo {}")
+def test_loop_with_a_step_below_one() -> None:
+    _module, loop = nested("scf.for %k = %ilo to %iup step %jlo {}")
     expected = Unknown("scf.for with a step below 1")
     assert LaneEvaluator(LAUNCH).trip_count(loop) == expected
     assert LaneEvaluator(LAUNCH).loop_range(loop) == expected
 
 
-def test_loop_too_long_to_enumerate_still_has_a_count(context: ir.Context) -> None:
+def test_loop_too_long_to_enumerate_still_has_a_count() -> None:
     lines = ["%many = arith.constant 1000000000 : index"]
     lines += ["scf.for %k = %ilo to %many step %iby { %v = arith.addi %k, %x : index }"]
-    value = evaluated(context, function_text(lines))
+    value = evaluated(function_text(lines))
     assert isinstance(value, Unknown)
-    _module, loop = nested(context, *lines)
+    _module, loop = nested(*lines)
     assert LaneEvaluator(LAUNCH).trip_count(loop) == 500000000
 
 
-def test_loop_carried_values_are_unknown(context: ir.Context) -> None:
+def test_loop_carried_values_are_unknown() -> None:
     lines = ["%r = scf.for %k = %ilo to %iup step %iby iter_args(%a = %x) -> index {"]
     lines += ["%v = arith.addi %a, %k : index", "scf.yield %v : index }"]
-    assert evaluated(context, function_text(lines)) == Unknown("value carried around an scf.for")
+    assert evaluated(function_text(lines)) == Unknown("value carried around an scf.for")
 
 
-def test_long_chains_do_not_exhaust_the_stack(context: ir.Context) -> None:
+def test_long_chains_do_not_exhaust_the_stack() -> None:
     lines = ["%v0 = arith.addi %x, %iby : index"]
     lines += [f"%v{n} = arith.addi %v{n - 1}, %iby : index" for n in range(1, 3000)]
-    value = evaluated(context, function_text(lines))
+    value = evaluated(function_text(lines))
     assert isinstance(value, LaneValues)
     assert value.full(LAUNCH)[0, 0] == 6000

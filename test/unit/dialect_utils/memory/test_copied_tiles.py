@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Refusal
@@ -17,11 +16,6 @@ TILE = "tensor<16x32xf16, #gpu.address_space<workgroup>>"
 ALLOC = f"bufferization.alloc_tensor() <{{memory_space = #gpu.address_space<workgroup>}}> : {TILE}"
 IN = "{in_bounds = [true, true]}"
 VECTOR = "vector<16x32xf16>"
-
-
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
 
 
 def staged(*lines: str) -> str:
@@ -57,8 +51,8 @@ def stored(vector: str, kind: str = VECTOR) -> str:
     return f"vector.transfer_write %{vector}, %out[{zeros}] {IN} : {kind}, memref<16x32xf16>"
 
 
-def merged(text: str, context: ir.Context) -> tuple[ir.Module, list[Diagnostic]]:
-    module = ir.Module.parse(text, context)
+def merged(text: str) -> tuple[ir.Module, list[Diagnostic]]:
+    module = ir.Module.parse(text)
     remarks: list[Diagnostic] = []
     merge_copied_tiles(
         module.body.operations[0].operation, DiagnosticSink(remarks.append, remarks=True)
@@ -71,10 +65,10 @@ def tiles(module: ir.Module) -> list[ir.Operation]:
     return list(filter(is_workgroup_alloc, operations_in(module.operation)))
 
 
-def readers_after_canonicalize(text: str, context: ir.Context) -> int:
+def readers_after_canonicalize(text: str) -> int:
     """Returns how many reads of the first tile are left by MLIR's own pass."""
-    module = ir.Module.parse(text, context)
-    PassManager.parse("builtin.module(func.func(canonicalize,cse))", context).run(module.operation)
+    module = ir.Module.parse(text)
+    PassManager.parse("builtin.module(func.func(canonicalize,cse))").run(module.operation)
     return sum(
         transfer.op.name == "vector.transfer_read" for transfer in transfers_of(tiles(module)[0])
     )
@@ -83,33 +77,31 @@ def readers_after_canonicalize(text: str, context: ir.Context) -> int:
 TWO_READERS = staged(read("r", "b"), stored("r"), copied(1, "r"), read("s", "b1"), stored("s"))
 
 
-def test_both_readers_read_one_tile(context: ir.Context) -> None:
-    module, remarks = merged(TWO_READERS, context)
+def test_both_readers_read_one_tile() -> None:
+    module, remarks = merged(TWO_READERS)
     (tile,) = tiles(module)
     kinds = sorted(transfer.op.name for transfer in transfers_of(tile))
     assert kinds == ["vector.transfer_read", "vector.transfer_read", "vector.transfer_write"]
-    assert readers_after_canonicalize(TWO_READERS, context) == 2
+    assert readers_after_canonicalize(TWO_READERS) == 2
     assert [each.message for each in remarks] == [
         "allocation of tensor<16x32xf16> removed: it is a copy of another one"
     ]
 
 
-def test_a_vector_that_is_only_copied_is_read_once(context: ir.Context) -> None:
-    module, _ = merged(
-        staged(read("r", "b"), copied(1, "r"), read("s", "b1"), stored("s")), context
-    )
+def test_a_vector_that_is_only_copied_is_read_once() -> None:
+    module, _ = merged(staged(read("r", "b"), copied(1, "r"), read("s", "b1"), stored("s")))
     (tile,) = tiles(module)
     assert len(transfers_of(tile)) == 2
 
 
-def test_copies_of_copies_and_second_copies_go(context: ir.Context) -> None:
+def test_copies_of_copies_and_second_copies_go() -> None:
     chain = staged(
         read("r", "b"),
         *(copied(1, "r"), read("s", "b1"), stored("s")),
         *(copied(2, "s"), read("t", "b2"), stored("t")),
         *(copied(3, "r"), read("u", "b3"), stored("u")),
     )
-    module, remarks = merged(chain, context)
+    module, remarks = merged(chain)
     (tile,) = tiles(module)
     assert len(transfers_of(tile)) == 4
     assert len(remarks) == 3
@@ -148,15 +140,15 @@ SQUARE = "vector<16x16xf16>"
     ],
     ids=["another place", "a part", "transposed", "changed"],
 )
-def test_other_vectors_keep_their_tiles(context: ir.Context, kept: str) -> None:
-    module, remarks = merged(kept, context)
+def test_other_vectors_keep_their_tiles(kept: str) -> None:
+    module, remarks = merged(kept)
     assert len(tiles(module)) == 2
     assert not remarks
-    assert str(module) == str(ir.Module.parse(kept, context))
-    assert readers_after_canonicalize(kept, context) == 1
+    assert str(module) == str(ir.Module.parse(kept))
+    assert readers_after_canonicalize(kept) == 1
 
 
-def test_a_tile_that_is_overwritten_beside_a_reader_is_refused(context: ir.Context) -> None:
+def test_a_tile_that_is_overwritten_beside_a_reader_is_refused() -> None:
     """Barriers may branch; a write behind one of them leaves the other's readers a copy."""
     text = staged(
         f"%b1 = iree_gpu.value_barrier %w : {TILE}",
@@ -165,6 +157,6 @@ def test_a_tile_that_is_overwritten_beside_a_reader_is_refused(context: ir.Conte
         read("s", "w2"),
         *(stored("r"), stored("s")),
     )
-    module = ir.Module.parse(text, context)
+    module = ir.Module.parse(text)
     with pytest.raises(Refusal, match="overwritten"):
         transfers_of(tiles(module)[0])

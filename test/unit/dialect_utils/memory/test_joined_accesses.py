@@ -3,61 +3,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator
-from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.memory.lds_accesses import ordinary_accesses, trace_allocation
+from bankwise.dialect_utils.memory.lds_accesses import ordinary_accesses
 
-TILE = "memref<4096xf32, #gpu.address_space<workgroup>>"
+from ...functions import lds, parse, traced
 
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    yield Session().context
+TILE = lds("4096xf32")
 
 
 def emitted(
-    context: ir.Context, body: str, tile: str = TILE, through_conditions: bool = False
+    body: str, tile: str = TILE, through_conditions: bool = False
 ) -> tuple[tuple[LdsAccess, ...], int]:
     """The accesses as the backend may emit them, and how many there are in the unrolled program."""
+    constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 4, 6, 8, 100))
     text = f"""
 func.func @f(%v: f32, %condition: i1) {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %c3 = arith.constant 3 : index
-  %c4 = arith.constant 4 : index
-  %c6 = arith.constant 6 : index
-  %c8 = arith.constant 8 : index
-  %c100 = arith.constant 100 : index
+  {constants}
   %x = gpu.thread_id x
   %m = memref.alloc() : {tile}
   {body}
   return
 }}"""
-    module = ir.Module.parse(text.replace("TILE", tile), context)
-    function = module.body.operations[0].operation
-    evaluator = LaneEvaluator(Launch((128, 1, 1), 64))
-    (allocation,) = lds_allocations(function)
-    traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-    assert not traced.unknown
-    accesses = ordinary_accesses([traced])
-    return emitted_accesses(traced.tile, accesses, through_conditions), len(accesses)
+    parsed = parse(text.replace("TILE", tile))
+    (found,) = traced(parsed, Launch((128, 1, 1), 64), MOST_UNROLLED)
+    assert not found.unknown
+    accesses = ordinary_accesses([found])
+    return emitted_accesses(found.tile, accesses, through_conditions), len(accesses)
 
 
 def joined(
-    context: ir.Context, body: str, tile: str = TILE, through_conditions: bool = False
+    body: str, tile: str = TILE, through_conditions: bool = False
 ) -> tuple[LdsAccess, ...] | None:
     """The accesses as the backend may emit them; None if it may join none of them."""
-    found, written = emitted(context, body, tile, through_conditions)
+    found, written = emitted(body, tile, through_conditions)
     return found if len(found) < written else None
 
 
@@ -144,10 +126,8 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
         (f"{ROW}\n{loop(2, 4)}\n%l = memref.load %m[%o2] : TILE", [(4, 2), (6, 1)]),
     ],
 )
-def test_neighbours_are_joined(
-    context: ir.Context, body: str, expected: list[tuple[int, int]] | None
-) -> None:
-    assert shapes(joined(context, body)) == expected
+def test_neighbours_are_joined(body: str, expected: list[tuple[int, int]] | None) -> None:
+    assert shapes(joined(body)) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,31 +141,31 @@ def test_neighbours_are_joined(
     ],
 )
 def test_neighbours_under_equal_conditions_can_be_joined(
-    context: ir.Context, second: str, expected: list[tuple[int, int]] | None
+    second: str, expected: list[tuple[int, int]] | None
 ) -> None:
     body = f"""{ROW}
     %d = arith.cmpi ult, %o0, %c100 : index
     %e = arith.cmpi ult, %o0, %c8 : index
     scf.if %d {{ %a = memref.load %m[%o0] : TILE }}
     {second}"""
-    assert joined(context, body) is None
-    assert shapes(joined(context, body, through_conditions=True)) == expected
+    assert joined(body) is None
+    assert shapes(joined(body, through_conditions=True)) == expected
 
 
-def test_an_instruction_of_its_own_is_joined_with_nothing(context: ir.Context) -> None:
-    tile = "memref<4096xf16, #gpu.address_space<workgroup>>"
+def test_an_instruction_of_its_own_is_joined_with_nothing() -> None:
+    tile = lds("4096xf16")
     reads = "\n".join(
         f"%a{i} = amdgpu.transpose_load %m[%o{i}] : TILE -> vector<4xf16>" for i in range(2)
     )
     places = "\n".join(
         f"%o{i} = affine.apply affine_map<()[s0] -> (s0 * 8 + {4 * i})>()[%x]" for i in range(2)
     )
-    assert joined(context, f"{places}\n{reads}", tile) is None
+    assert joined(f"{places}\n{reads}", tile) is None
     loads = reads.replace("amdgpu.transpose_load", "vector.load").replace(" -> ", ", ")
-    assert shapes(joined(context, f"{places}\n{loads}", tile)) == [(8, 8)]
+    assert shapes(joined(f"{places}\n{loads}", tile)) == [(8, 8)]
 
 
-def test_a_vector_is_aligned_in_the_trips_in_which_it_is(context: ir.Context) -> None:
+def test_a_vector_is_aligned_in_the_trips_in_which_it_is() -> None:
     # Rows of 65 elements: two of them begin at an even one in rows 0 and 2 only.
     body = loop(
         4,
@@ -193,19 +173,19 @@ def test_a_vector_is_aligned_in_the_trips_in_which_it_is(context: ir.Context) ->
         "%r = affine.apply affine_map<(d0)[s0] -> (d0 * 65 + s0 * 2)>(%i)[%x]\n"
         "%l = vector.load %m[%r] : TILE, vector<2xf32>",
     )
-    assert shapes(emitted(context, body)[0]) == [(2, 2), (67, 2), (132, 2), (197, 2)]
-    once = body.replace("d0 * 65", "0").replace("(%i)[%x]\n%l", "(%i)[%x]\n%l")
-    assert shapes(emitted(context, once)[0]) == [(2, 2)]
+    assert shapes(emitted(body)[0]) == [(2, 2), (67, 2), (132, 2), (197, 2)]
+    once = body.replace("d0 * 65", "0")
+    assert shapes(emitted(once)[0]) == [(2, 2)]
 
 
-def test_lanes_that_are_off_stay_off(context: ir.Context) -> None:
+def test_lanes_that_are_off_stay_off() -> None:
     body = f"""%c64 = arith.constant 64 : index
     %on = arith.cmpi ult, %x, %c3 : index
     scf.if %on {{ {ROW}
       memref.store %v, %m[%o0] : TILE
       memref.store %v, %m[%o1] : TILE
     }}"""
-    accesses = joined(context, body)
+    accesses = joined(body)
     assert accesses is not None
     (access,) = accesses
     assert access.count == 2
@@ -213,7 +193,7 @@ def test_lanes_that_are_off_stay_off(context: ir.Context) -> None:
     assert access.active.sum() == 3
 
 
-def test_outer_loops_keep_their_weight(context: ir.Context) -> None:
-    accesses = joined(context, f"scf.for %k = %c0 to %c6 step %c1 {{ {loop(4, 4)} }}")
+def test_outer_loops_keep_their_weight() -> None:
+    accesses = joined(f"scf.for %k = %c0 to %c6 step %c1 {{ {loop(4, 4)} }}")
     assert accesses is not None
     assert [(access.count, access.weight) for access in accesses] == [(4, 6)]

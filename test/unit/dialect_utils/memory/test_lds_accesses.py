@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.layouts import (
     PaddedLayout,
@@ -20,26 +16,16 @@ from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.memory.flow import is_hinted, lds_allocations
 from bankwise.dialect_utils.memory.lane_accesses import Overrun
-from bankwise.dialect_utils.memory.lds_accesses import (
-    AllocationAccesses,
-    ordinary_accesses,
-    trace_allocation,
-)
+from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, ordinary_accesses
+
+from ...functions import LDS, lds, parse, traced
 
 LAUNCH = Launch((8, 1, 1), 4)
 """Two waves of four lanes: lane l of wave w is thread 4 * w + l."""
 
-WS = "#gpu.address_space<workgroup>"
-TILE = f"memref<8x16xf16, {WS}>"
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    session = Session()
-    yield session.context
+TILE = lds("8x16xf16")
 
 
 def function_text(body: str, tile: str = TILE) -> str:
@@ -57,74 +43,77 @@ def function_text(body: str, tile: str = TILE) -> str:
       }}"""
 
 
-def trace(
-    context: ir.Context, body: str, tile: str = TILE, launch: Launch = LAUNCH
-) -> AllocationAccesses:
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(function_text(body, tile))
-        function = module.body.operations[0].operation
-        (allocation,) = lds_allocations(function)
-        return trace_allocation(allocation, function, LaneEvaluator(launch))
+def trace(body: str, tile: str = TILE, launch: Launch = LAUNCH) -> AllocationAccesses:
+    (found,) = traced(parse(function_text(body, tile)), launch)
+    return found
 
 
-def firsts(traced: AllocationAccesses) -> list[list[int]]:
+def firsts(found: AllocationAccesses) -> list[list[int]]:
     """Returns elements of all lanes of both waves, one list per access."""
-    assert not traced.unknown
-    return [access.elements.ravel().tolist() for access in traced.accesses]
+    assert not found.unknown
+    return [access.elements.ravel().tolist() for access in found.accesses]
 
 
-def test_row_of_a_transfer_is_one_access(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%x, %c8], %pad {{in_bounds = [true, true]}} "
-        f": {TILE}, vector<1x4xf16>",
+def transfer(indices: str, vector: str, permutation: str = "", tile: str = TILE) -> str:
+    """Returns a read in bounds; its map is the identity where no permutation is given."""
+    bounds = ", ".join(["true"] * (vector.count("x") + 1))
+    how = f", permutation_map = affine_map<(i, j) -> ({permutation})>" if permutation else ""
+    return (
+        f"%r = vector.transfer_read %m[{indices}], %pad {{in_bounds = [{bounds}]{how}}} "
+        f": {tile}, vector<{vector}xf16>"
     )
-    assert firsts(traced) == [[16 * t + 8 for t in range(8)]]
-    (access,) = traced.accesses
+
+
+LANES = range(8)
+
+
+def test_row_of_a_transfer_is_one_access() -> None:
+    found = trace(transfer("%x, %c8", "1x4"))
+    assert firsts(found) == [[16 * t + 8 for t in LANES]]
+    (access,) = found.accesses
     assert (access.kind, access.count, access.weight) == (AccessKind.READ, 4, 1)
     assert access.elements.shape == (2, 4)
     assert access.active is None
-    assert traced.tile.shape == (8, 16)
+    assert found.tile.shape == (8, 16)
 
 
-def test_column_of_a_transfer_is_one_access_per_row(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%c2, %x], %pad {{in_bounds = [true, true]}} "
-        f": {TILE}, vector<3x1xf16>",
-    )
-    assert firsts(traced) == [[16 * row + t for t in range(8)] for row in (2, 3, 4)]
-    assert {a.count for a in traced.accesses} == {1}
+COLUMN_TILE = lds("64x1xf16")
+TRANSFERS = {
+    "a column": (
+        transfer("%c2, %x", "3x1"),
+        TILE,
+        [[16 * row + t for t in LANES] for row in (2, 3, 4)],
+        1,
+    ),
+    "rows that become columns": (
+        transfer("%c0, %x", "4x2", "j, i"),
+        TILE,
+        [[*LANES], [*range(16, 24)]],
+        4,
+    ),
+    "one dimension": (transfer("%c0, %x", "2", "i"), TILE, [[*LANES], [*range(16, 24)]], 1),
+    "a broadcast, which reads once": (
+        transfer("%x, %c0", "5x4", "0, j"),
+        TILE,
+        [[16 * t for t in LANES]],
+        4,
+    ),
+    "rows of one element, which are not consecutive": (
+        transfer("%x, %c0", "4x1", tile=COLUMN_TILE),
+        COLUMN_TILE,
+        [[t + row for t in LANES] for row in range(4)],
+        1,
+    ),
+}
 
 
-def test_transposing_transfer_runs_along_the_rows_of_the_memref(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%c0, %x], %pad {{in_bounds = [true, true], "
-        "permutation_map = affine_map<(d0, d1) -> (d1, d0)>} "
-        f": {TILE}, vector<4x2xf16>",
-    )
-    assert firsts(traced) == [list(range(8)), list(range(16, 24))]
-    assert {a.count for a in traced.accesses} == {4}
-
-
-def test_transfer_along_one_dimension(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%c0, %x], %pad {{in_bounds = [true], "
-        f"permutation_map = affine_map<(d0, d1) -> (d0)>}} : {TILE}, vector<2xf16>",
-    )
-    assert firsts(traced) == [list(range(8)), list(range(16, 24))]
-
-
-def test_broadcast_dimension_of_a_read_is_read_once(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%x, %c0], %pad {{in_bounds = [true, true], "
-        f"permutation_map = affine_map<(d0, d1) -> (0, d1)>}} : {TILE}, vector<5x4xf16>",
-    )
-    assert firsts(traced) == [[16 * t for t in range(8)]]
-    assert traced.accesses[0].count == 4
+@pytest.mark.parametrize(("body", "tile", "expected", "count"), TRANSFERS.values(), ids=TRANSFERS)
+def test_a_transfer_is_one_access_per_row_of_the_memref(
+    body: str, tile: str, expected: list[list[int]], count: int
+) -> None:
+    found = trace(body, tile)
+    assert firsts(found) == expected
+    assert {access.count for access in found.accesses} == {count}
 
 
 @pytest.mark.parametrize(
@@ -148,11 +137,11 @@ def test_broadcast_dimension_of_a_read_is_read_once(context: ir.Context) -> None
         ),
     ],
 )
-def test_loads_and_stores(context: ir.Context, body: str, kind: AccessKind, count: int) -> None:
-    traced = trace(context, body)
-    assert firsts(traced) == [[16 * t + 2 for t in range(8)]]
-    assert (traced.accesses[0].kind, traced.accesses[0].count) == (kind, count)
-    assert traced.assumptions == ()
+def test_loads_and_stores(body: str, kind: AccessKind, count: int) -> None:
+    found = trace(body)
+    assert firsts(found) == [[16 * t + 2 for t in range(8)]]
+    assert (found.accesses[0].kind, found.accesses[0].count) == (kind, count)
+    assert found.assumptions == ()
 
 
 @pytest.mark.parametrize(
@@ -174,93 +163,83 @@ def test_loads_and_stores(context: ir.Context, body: str, kind: AccessKind, coun
         ),
     ],
 )
-def test_masked_accesses_count_in_full(context: ir.Context, body: str, kind: AccessKind) -> None:
-    traced = trace(context, "%p = arith.constant dense<0.0> : vector<4xf16> " + body)
-    assert firsts(traced) == [[16 * t for t in range(8)]]
-    assert (traced.accesses[0].kind, traced.accesses[0].count) == (kind, 4)
-    assert len(traced.assumptions) == 1
-    assert "every element of a" in traced.assumptions[0]
+def test_masked_accesses_count_in_full(body: str, kind: AccessKind) -> None:
+    found = trace("%p = arith.constant dense<0.0> : vector<4xf16> " + body)
+    assert firsts(found) == [[16 * t for t in range(8)]]
+    assert (found.accesses[0].kind, found.accesses[0].count) == (kind, 4)
+    assert len(found.assumptions) == 1
+    assert "every element of a" in found.assumptions[0]
 
 
 # Views.
 
 
-def test_subview_with_steps_and_a_dropped_dimension(context: ir.Context) -> None:
-    traced = trace(
-        context,
-        f"%s = memref.subview %m[%c2, 4] [1, 4] [1, 2] : {TILE} "
-        f"to memref<4xf16, strided<[2], offset: ?>, {WS}>\n"
-        f"%i = arith.remui %x, %c2 : index\n"
-        f"%v = memref.load %s[%i] : memref<4xf16, strided<[2], offset: ?>, {WS}>",
-    )
-    assert firsts(traced) == [[36, 38] * 4]
-
-
-def test_subview_of_a_subview_at_the_lane(context: ir.Context) -> None:
-    outer = f"memref<4x8xf16, strided<[16, 1], offset: 40>, {WS}>"
-    inner = f"memref<2x2xf16, strided<[32, 1], offset: ?>, {WS}>"
-    traced = trace(
-        context,
-        f"%s = memref.subview %m[2, 8] [4, 8] [1, 1] : {TILE} to {outer}\n"
-        "%i = arith.remui %x, %c2 : index\n"
-        f"%t = memref.subview %s[%i, 3] [2, 2] [2, 1] : {outer} to {inner}\n"
-        f"%v = memref.load %t[%c1, %c0] : {inner}",
-    )
+STEPPED = lds("4xf16, strided<[2], offset: ?>")
+OUTER = lds("4x8xf16, strided<[16, 1], offset: 40>")
+INNER = lds("2x2xf16, strided<[32, 1], offset: ?>")
+EXPANDED, COLLAPSED = lds("8x4x4xf16"), lds("32x4xf16")
+DYNAMIC = lds("?x?xf16, strided<[?, ?], offset: ?>")
+LOWER_HALF = lds("4x16xf16, strided<[16, 1], offset: 64>")
+REINTERPRETED = lds("4x8xf16, strided<[32, 1], offset: 16>")
+FLAT = lds("128xf16")
+VIEWS = {
+    "a subview with steps and a dropped dimension": (
+        f"""%s = memref.subview %m[%c2, 4] [1, 4] [1, 2] : {TILE} to {STEPPED}
+            %i = arith.remui %x, %c2 : index
+            %v = memref.load %s[%i] : {STEPPED}""",
+        TILE,
+        [36, 38] * 4,
+    ),
     # Element (2 + i + 2 * 1, 8 + 3) of the allocation.
-    assert firsts(traced) == [[16 * (4 + i) + 11 for i in (0, 1) * 4]]
+    "a subview of a subview at the lane": (
+        f"""%s = memref.subview %m[2, 8] [4, 8] [1, 1] : {TILE} to {OUTER}
+            %i = arith.remui %x, %c2 : index
+            %t = memref.subview %s[%i, 3] [2, 2] [2, 1] : {OUTER} to {INNER}
+            %v = memref.load %t[%c1, %c0] : {INNER}""",
+        TILE,
+        [16 * (4 + i) + 11 for i in (0, 1) * 4],
+    ),
+    "an expanded and a collapsed shape": (
+        f"""%e = memref.expand_shape %m [[0], [1, 2]] output_shape [8, 4, 4]
+              : {TILE} into {EXPANDED}
+            %c = memref.collapse_shape %e [[0, 1], [2]] : {EXPANDED} into {COLLAPSED}
+            %v = vector.load %c[%x, %c0] : {COLLAPSED}, vector<4xf16>""",
+        TILE,
+        [4 * t for t in LANES],
+    ),
+    "a cast, which keeps what is known": (
+        f"""%d = memref.cast %m : {TILE} to {DYNAMIC}
+            %v = memref.load %d[%x, %c1] : {DYNAMIC}""",
+        TILE,
+        [16 * t + 1 for t in LANES],
+    ),
+    "a reinterpret_cast, which counts from the start of the allocation": (
+        f"""%s = memref.subview %m[4, 0] [4, 16] [1, 1] : {TILE} to {LOWER_HALF}
+            %r = memref.reinterpret_cast %s to offset: [16], sizes: [4, 8], strides: [32, 1]
+              : {LOWER_HALF} to {REINTERPRETED}
+            %v = memref.load %r[%c1, %c0] : {REINTERPRETED}""",
+        TILE,
+        [16 + 32] * 8,
+    ),
+    "a hint, which keeps logical elements": (
+        f"""%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {FLAT}
+            %e = memref.expand_shape %h [[0, 1]] output_shape [8, 16] : {FLAT} into {TILE}
+            %v = memref.load %e[%x, %c1] : {TILE}""",
+        FLAT,
+        [16 * t + 1 for t in LANES],
+    ),
+}
 
 
-def test_expand_and_collapse(context: ir.Context) -> None:
-    expanded = f"memref<8x4x4xf16, {WS}>"
-    collapsed = f"memref<32x4xf16, {WS}>"
-    traced = trace(
-        context,
-        f"%e = memref.expand_shape %m [[0], [1, 2]] output_shape [8, 4, 4] : {TILE} "
-        f"into {expanded}\n"
-        f"%c = memref.collapse_shape %e [[0, 1], [2]] : {expanded} into {collapsed}\n"
-        f"%v = vector.load %c[%x, %c0] : {collapsed}, vector<4xf16>",
-    )
-    assert firsts(traced) == [[4 * t for t in range(8)]]
-    assert traced.accesses[0].count == 4
+@pytest.mark.parametrize(("body", "tile", "expected"), VIEWS.values(), ids=VIEWS)
+def test_accesses_are_followed_through_views(body: str, tile: str, expected: list[int]) -> None:
+    assert firsts(trace(body, tile)) == [expected]
 
 
-def test_cast_keeps_what_is_known(context: ir.Context) -> None:
-    dynamic = f"memref<?x?xf16, strided<[?, ?], offset: ?>, {WS}>"
-    traced = trace(
-        context,
-        f"%d = memref.cast %m : {TILE} to {dynamic}\n%v = memref.load %d[%x, %c1] : {dynamic}",
-    )
-    assert firsts(traced) == [[16 * t + 1 for t in range(8)]]
-
-
-def test_reinterpret_cast_counts_from_the_start_of_the_allocation(context: ir.Context) -> None:
-    view = f"memref<4x8xf16, strided<[32, 1], offset: 16>, {WS}>"
-    traced = trace(
-        context,
-        f"%s = memref.subview %m[4, 0] [4, 16] [1, 1] : {TILE} "
-        f"to memref<4x16xf16, strided<[16, 1], offset: 64>, {WS}>\n"
-        "%r = memref.reinterpret_cast %s to offset: [16], sizes: [4, 8], strides: [32, 1] "
-        f": memref<4x16xf16, strided<[16, 1], offset: 64>, {WS}> to {view}\n"
-        f"%v = memref.load %r[%c1, %c0] : {view}",
-    )
-    assert firsts(traced) == [[16 + 32] * 8]
-
-
-def test_dealloc_is_no_access(context: ir.Context) -> None:
-    traced = trace(context, f"memref.dealloc %m : {TILE}")
-    assert traced.accesses == ()
-    assert traced.unknown == ()
-
-
-def test_a_hint_keeps_logical_elements(context: ir.Context) -> None:
-    flat, shaped = f"memref<128xf16, {WS}>", f"memref<8x16xf16, {WS}>"
-    body = (
-        f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {flat}\n"
-        f"%e = memref.expand_shape %h [[0, 1]] output_shape [8, 16] : {flat} into {shaped}\n"
-        f"%v = memref.load %e[%x, %c1] : {shaped}"
-    )
-    traced = trace(context, body, tile=flat)
-    assert firsts(traced) == [[16 * t + 1 for t in range(8)]]
+def test_dealloc_is_no_access() -> None:
+    found = trace(f"memref.dealloc %m : {TILE}")
+    assert found.accesses == ()
+    assert found.unknown == ()
 
 
 @pytest.mark.parametrize(
@@ -268,29 +247,27 @@ def test_a_hint_keeps_logical_elements(context: ir.Context) -> None:
     [
         (f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {TILE}", True),
         (
-            f"%c = memref.cast %m : {TILE} to memref<?x16xf16, {WS}>\n"
+            f"%c = memref.cast %m : {TILE} to memref<?x16xf16, {LDS}>\n"
             "%h = iree_codegen.swizzle_hint %c[#iree_codegen.xor_shuffle<16, 4>] "
-            f": memref<?x16xf16, {WS}>",
+            f": memref<?x16xf16, {LDS}>",
             True,
         ),
         (f"memref.dealloc %m : {TILE}", False),
     ],
 )
-def test_is_hinted(context: ir.Context, body: str, hinted: bool) -> None:
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(function_text(body))
-        (allocation,) = lds_allocations(module.body.operations[0].operation)
-        assert is_hinted(allocation) is hinted
+def test_is_hinted(body: str, hinted: bool) -> None:
+    parsed = parse(function_text(body))
+    (allocation,) = lds_allocations(parsed.function)
+    assert is_hinted(allocation) is hinted
 
 
-def test_stowed_swizzle_is_a_hint(context: ir.Context) -> None:
+def test_stowed_swizzle_is_a_hint() -> None:
     text = function_text("").replace(
         "memref.alloc()", "memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<16, 4>}"
     )
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        (allocation,) = lds_allocations(module.body.operations[0].operation)
-        assert is_hinted(allocation)
+    parsed = parse(text)
+    (allocation,) = lds_allocations(parsed.function)
+    assert is_hinted(allocation)
 
 
 # Surroundings.
@@ -300,96 +277,96 @@ def load(row: str = "%x", column: str = "%c0") -> str:
     return f"%v = memref.load %m[{row}, {column}] : {TILE}"
 
 
-def test_loop_the_access_ignores_multiplies_its_weight(context: ir.Context) -> None:
+def test_loop_the_access_ignores_multiplies_its_weight() -> None:
     body = f"scf.for %i = %c0 to %c8 step %c2 {{ scf.for %j = %c0 to %c2 step %c1 {{ {load()} }} }}"
-    (access,) = trace(context, body).accesses
+    (access,) = trace(body).accesses
     assert access.weight == 8
     assert access.elements.shape == (2, 4)
 
 
-def test_loop_the_access_depends_on_is_enumerated(context: ir.Context) -> None:
+def test_loop_the_access_depends_on_is_enumerated() -> None:
     body = (
         f"scf.for %i = %c0 to %c8 step %c2 {{ scf.for %j = %c0 to %c2 step %c1 {{"
         f" {load(column='%i')} }} }}"
     )
-    (access,) = trace(context, body).accesses
+    (access,) = trace(body).accesses
     assert access.weight == 2
     assert access.elements[:, 1].tolist() == [
         16 + i if w == 0 else 80 + i for i in (0, 2, 4, 6) for w in (0, 1)
     ]
 
 
-def test_double_buffering_is_counted_as_two_sets_of_addresses(context: ir.Context) -> None:
+def test_double_buffering_is_counted_as_two_sets_of_addresses() -> None:
     body = (
         "%many = arith.constant 1024 : index\n"
         "scf.for %i = %c0 to %many step %c1 {"
         " %b = affine.apply affine_map<(d0) -> (d0 mod 2)>(%i)"
         f" {load(row='%x', column='%b')} }}"
     )
-    (access,) = trace(context, body).accesses
+    (access,) = trace(body).accesses
     assert access.weight == 512
     assert sorted(access.elements[:, 0].tolist()) == [0, 1, 64, 65]
 
 
-def test_loop_of_unknown_length_counts_once(context: ir.Context) -> None:
-    traced = trace(context, f"scf.for %i = %c0 to %arg step %c2 {{ {load()} }}")
-    assert traced.accesses[0].weight == 1
-    assert traced.assumptions == (
+def test_loop_of_unknown_length_counts_once() -> None:
+    found = trace(f"scf.for %i = %c0 to %arg step %c2 {{ {load()} }}")
+    assert found.accesses[0].weight == 1
+    assert found.assumptions == (
         "a loop of unknown length counts once (block argument of func.func)",
     )
 
 
-def test_loop_that_never_runs_has_no_access(context: ir.Context) -> None:
-    assert trace(context, f"scf.for %i = %c8 to %c0 step %c1 {{ {load()} }}").accesses == ()
+def test_loop_that_never_runs_has_no_access() -> None:
+    assert trace(f"scf.for %i = %c8 to %c0 step %c1 {{ {load()} }}").accesses == ()
 
 
-def test_loop_over_the_lanes_masks_those_that_are_done(context: ir.Context) -> None:
+def test_loop_over_the_lanes_masks_those_that_are_done() -> None:
     # Lane t runs for t, t + 2, ... below 8.
-    (access,) = trace(context, f"scf.for %i = %x to %c8 step %c2 {{ {load()} }}").accesses
+    (access,) = trace(f"scf.for %i = %x to %c8 step %c2 {{ {load()} }}").accesses
     assert access.active is not None
     assert access.active.sum() == 4 + 4 + 3 + 3 + 2 + 2 + 1 + 1
 
 
-def test_condition_masks_lanes_and_waves(context: ir.Context) -> None:
+def test_condition_masks_lanes_and_waves() -> None:
     body = "%b = arith.cmpi ult, %x, %c2 : index\n"
-    (access,) = trace(context, body + f"scf.if %b {{ {load()} }}").accesses
+    (access,) = trace(body + f"scf.if %b {{ {load()} }}").accesses
     assert access.active is not None
     assert access.active.tolist() == [[True, True, False, False]]
-    (access,) = trace(context, body + f"scf.if %b {{ }} else {{ {load()} }}").accesses
+    (access,) = trace(body + f"scf.if %b {{ }} else {{ {load()} }}").accesses
     assert access.active is not None
     assert access.active.tolist() == [[False, False, True, True], [True] * 4]
 
 
-def test_condition_that_never_holds(context: ir.Context) -> None:
+def test_condition_that_never_holds() -> None:
     body = f"%b = arith.cmpi ult, %c2, %c1 : index\nscf.if %b {{ {load()} }}"
-    assert trace(context, body).accesses == ()
+    assert trace(body).accesses == ()
 
 
-def test_unknown_condition_is_assumed_to_hold(context: ir.Context) -> None:
-    traced = trace(context, f"scf.if %condition {{ {load()} }}")
-    assert traced.accesses[0].active is None
-    assert len(traced.assumptions) == 1
+def test_unknown_condition_is_assumed_to_hold() -> None:
+    found = trace(f"scf.if %condition {{ {load()} }}")
+    assert found.accesses[0].active is None
+    assert len(found.assumptions) == 1
 
 
-def test_wave_that_is_not_full(context: ir.Context) -> None:
-    (access,) = trace(context, load(), launch=Launch((6,), 4)).accesses
+def test_wave_that_is_not_full() -> None:
+    (access,) = trace(load(), launch=Launch((6,), 4)).accesses
     assert access.active is not None
     assert access.active[1].tolist() == [True, True, False, False]
 
 
-def test_inactive_lanes_may_be_out_of_bounds(context: ir.Context) -> None:
+def test_inactive_lanes_may_be_out_of_bounds() -> None:
     # Thread 8 and later would read row 8 and later.
     body = f"%b = arith.cmpi ult, %x, %c8 : index\nscf.if %b {{ {load()} }}"
-    traced = trace(context, body, launch=Launch((16,), 4))
-    assert traced.unknown == ()
-    assert [a.elements.shape for a in traced.accesses] == [(2, 4)]
+    found = trace(body, launch=Launch((16,), 4))
+    assert found.unknown == ()
+    assert [a.elements.shape for a in found.accesses] == [(2, 4)]
 
 
-def test_workgroup_loop_runs_once(context: ir.Context) -> None:
+def test_workgroup_loop_runs_once() -> None:
     body = (
         f"scf.forall (%i) in (32) {{ {load()} }} {{mapping = [#iree_codegen.workgroup_mapping<x>]}}"
     )
-    assert trace(context, body).accesses[0].weight == 1
+    assert trace(body).accesses[0].weight == 1
 
 
 # Refusals.
@@ -426,14 +403,14 @@ def test_workgroup_loop_runs_once(context: ir.Context) -> None:
         ),
         (
             f"%s = memref.subview %m[0, 0] [%c2, 16] [1, 1] : {TILE} "
-            f"to memref<?x16xf16, strided<[16, 1]>, {WS}>",
+            f"to memref<?x16xf16, strided<[16, 1]>, {LDS}>",
             "memref.subview: view with dynamic sizes or strides",
             False,
         ),
         (
             f"%s = memref.subview %m[%arg, 0] [1, 16] [1, 1] : {TILE} "
-            f"to memref<1x16xf16, strided<[16, 1], offset: ?>, {WS}>\n"
-            f"%v = memref.load %s[%c0, %c0] : memref<1x16xf16, strided<[16, 1], offset: ?>, {WS}>",
+            f"to memref<1x16xf16, strided<[16, 1], offset: ?>, {LDS}>\n"
+            f"%v = memref.load %s[%c0, %c0] : memref<1x16xf16, strided<[16, 1], offset: ?>, {LDS}>",
             "memref.load: offset depends on the block argument of func.func",
             False,
         ),
@@ -449,8 +426,8 @@ def test_workgroup_loop_runs_once(context: ir.Context) -> None:
             False,
         ),
         (
-            f"%f = memref.collapse_shape %m [[0, 1]] : {TILE} into memref<128xf16, {WS}>\n"
-            f"%v = vector.load %f[%k] : memref<128xf16, {WS}>, vector<8xf16>",
+            f"%f = memref.collapse_shape %m [[0, 1]] : {TILE} into memref<128xf16, {LDS}>\n"
+            f"%v = vector.load %f[%k] : memref<128xf16, {LDS}>, vector<8xf16>",
             "vector.load: vector that runs over the end of a row",
             True,
         ),
@@ -462,69 +439,52 @@ def test_workgroup_loop_runs_once(context: ir.Context) -> None:
         (f"func.call @g(%m) : ({TILE}) -> ()", "used by func.call", False),
     ],
 )
-def test_refused_uses(context: ir.Context, body: str, reason: str, overrun: bool) -> None:
+def test_refused_uses(body: str, reason: str, overrun: bool) -> None:
     text = function_text("%k = arith.constant 12 : index\n" + body)
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(f"{text} func.func private @g({TILE})")
-        function = module.body.operations[0].operation
-        (allocation,) = lds_allocations(function)
-        traced = trace_allocation(allocation, function, LaneEvaluator(LAUNCH))
-    assert [(u.reason, isinstance(u, Overrun)) for u in traced.unknown] == [(reason, overrun)]
-    assert traced.accesses == ()
+    (found,) = traced(parse(f"{text} func.func private @g({TILE})"), LAUNCH)
+    assert [(u.reason, isinstance(u, Overrun)) for u in found.unknown] == [(reason, overrun)]
+    assert found.accesses == ()
 
 
-def test_known_accesses_are_kept_beside_unknown_ones(context: ir.Context) -> None:
-    traced = trace(context, f"{load()}\n%w = memref.load %m[%arg, %c0] : {TILE}")
-    assert len(traced.accesses) == 1
-    assert len(traced.unknown) == 1
+def test_known_accesses_are_kept_beside_unknown_ones() -> None:
+    found = trace(f"{load()}\n%w = memref.load %m[%arg, %c0] : {TILE}")
+    assert len(found.accesses) == 1
+    assert len(found.unknown) == 1
 
 
 @pytest.mark.parametrize(
     ("tile", "reason"),
     [
-        (f"memref<f16, {WS}>", "it has rank 0"),
-        (f"memref<4x8xi4, {WS}>", "its elements of type i4 do not fill bytes"),
+        (lds("f16"), "it has rank 0"),
+        (lds("4x8xi4"), "its elements of type i4 do not fill bytes"),
         (
-            f"memref<4x8xvector<2xf16>, {WS}>",
+            lds("4x8xvector<2xf16>"),
             "its elements of type vector<2xf16> do not fill bytes",
         ),
         (
-            f"memref<4x8xf16, strided<[16, 1]>, {WS}>",
+            lds("4x8xf16, strided<[16, 1]>"),
             "its layout strided<[16, 1]> is not row-major",
         ),
     ],
 )
-def test_allocations_that_are_no_tiles(context: ir.Context, tile: str, reason: str) -> None:
+def test_allocations_that_are_no_tiles(tile: str, reason: str) -> None:
     with pytest.raises(Refusal) as refused:
-        trace(context, "", tile)
+        trace("", tile)
     assert refused.value.reason == reason
 
 
-def test_only_workgroup_memory_is_listed(context: ir.Context) -> None:
+def test_only_workgroup_memory_is_listed() -> None:
     text = function_text(
         "%p = memref.alloc() : memref<4xf16> "
         "%q = memref.alloca() : memref<4xf16, #gpu.address_space<private>>"
     )
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        assert len(lds_allocations(module.body.operations[0].operation)) == 1
-
-
-def test_rows_of_one_element_are_not_consecutive(context: ir.Context) -> None:
-    tile = f"memref<64x1xf16, {WS}>"
-    traced = trace(
-        context,
-        f"%r = vector.transfer_read %m[%x, %c0], %pad {{in_bounds = [true, true]}} "
-        f": {tile}, vector<4x1xf16>",
-        tile,
-    )
-    assert firsts(traced) == [[t + row for t in range(8)] for row in range(4)]
+    assert len(lds_allocations(parse(text).function)) == 1
 
 
 # Real code: the accesses to two tiles of IREE's f16 and f32 attention for gfx942, cut out of the
 # IR before iree-codegen-gpu-reduce-bank-conflicts. 256 threads, 64 lanes.
 
-F16_VALUE_TILE = f"memref<64x64xf16, {WS}>"
+F16_VALUE_TILE = lds("64x64xf16")
 F16_EXCERPT = f"""
   %w:2 = affine.delinearize_index %x into (32, 8) : index, index
   %column = affine.linearize_index disjoint [%w#1, %c0] by (8, 8) : index
@@ -537,7 +497,7 @@ F16_EXCERPT = f"""
     : {F16_VALUE_TILE}, vector<4x1xf16>
 """
 
-F32_KEY_TILE = f"memref<16x128xf32, {WS}>"
+F32_KEY_TILE = lds("16x128xf32")
 F32_EXCERPT = f"""
   %zero = arith.constant 0.0 : f32
   %w:2 = affine.delinearize_index %x into (8, 32) : index, index
@@ -551,17 +511,17 @@ F32_EXCERPT = f"""
 """
 
 
-def conflicts(traced: AllocationAccesses, padding: int) -> list[int]:
+def conflicts(found: AllocationAccesses, padding: int) -> list[int]:
     layout = PaddedLayout(padding) if padding else PlainLayout()
     return [
-        layout_conflicts(target("gfx942"), traced.tile, layout, [access])
-        for access in traced.accesses
+        layout_conflicts(target("gfx942"), found.tile, layout, [access])
+        for access in found.accesses
     ]
 
 
-def test_f16_attention_value_tile(context: ir.Context) -> None:
-    traced = trace(context, F16_EXCERPT, F16_VALUE_TILE, Launch((256, 1, 1), 64))
-    write, *reads = traced.accesses
+def test_f16_attention_value_tile() -> None:
+    found = trace(F16_EXCERPT, F16_VALUE_TILE, Launch((256, 1, 1), 64))
+    write, *reads = found.accesses
     assert (write.kind, write.count, len(reads)) == (AccessKind.WRITE, 8, 4)
     assert write.elements[1].tolist() == [64 * (8 + lane // 8) + lane % 8 * 8 for lane in range(64)]
     for row, read in enumerate(reads):
@@ -569,24 +529,24 @@ def test_f16_attention_value_tile(context: ir.Context) -> None:
         assert (read.elements == 64 * (4 * (lanes // 16) + row) + lanes % 16).all()
     # Plain: 8 lanes write one row, all banks once. A phase of 32 lanes reads two rows, 512 bytes
     # apart: the same 8 banks twice, so 1 conflict x 2 phases x 4 waves.
-    assert conflicts(traced, 0) == [0, 8, 8, 8, 8]
+    assert conflicts(found, 0) == [0, 8, 8, 8, 8]
     # 8 bytes: the rows 4 apart move by 8 banks. Writes become two aligned b64 halves.
-    assert conflicts(traced, 4) == [0, 0, 0, 0, 0]
+    assert conflicts(found, 4) == [0, 0, 0, 0, 0]
 
 
-def test_f32_attention_key_tile(context: ir.Context) -> None:
-    traced = trace(context, F32_EXCERPT, F32_KEY_TILE, Launch((256, 1, 1), 64))
+def test_f32_attention_key_tile() -> None:
+    found = trace(F32_EXCERPT, F32_KEY_TILE, Launch((256, 1, 1), 64))
     # Plain: 16 rows of 512 bytes on one bank, in 2 phases of 4 waves.
-    assert conflicts(traced, 0) == [0, 15 * 2 * 4]
+    assert conflicts(found, 0) == [0, 15 * 2 * 4]
     # 8 bytes: row r starts 2 * r banks on, and the reads are free; the writes pay. They are two
     # b64 halves of 16 bytes apart: 16 lanes cover 8 even pairs of banks twice, 4 phases each.
-    assert conflicts(traced, 2) == [4 * 4 * 2, 0]
+    assert conflicts(found, 2) == [4 * 4 * 2, 0]
 
 
-def test_transposing_load_reads_a_vector_at_each_lane(context: ir.Context) -> None:
-    traced = trace(context, f"%v = amdgpu.transpose_load %m[%x, %c8] : {TILE} -> vector<4xf16>")
-    assert firsts(traced) == [[16 * t + 8 for t in range(8)]]
-    (access,) = traced.accesses
+def test_transposing_load_reads_a_vector_at_each_lane() -> None:
+    found = trace(f"%v = amdgpu.transpose_load %m[%x, %c8] : {TILE} -> vector<4xf16>")
+    assert firsts(found) == [[16 * t + 8 for t in range(8)]]
+    (access,) = found.accesses
     assert (access.kind, access.count) == (AccessKind.READ, 4)
     assert access.instruction == "ds_read_b64_tr_b16"
 
@@ -597,22 +557,22 @@ WAVE_ROW = """
 """
 
 
-def test_gather_to_lds_writes_lane_after_lane_behind_the_wave(context: ir.Context) -> None:
-    traced = trace(context, WAVE_ROW.format(buffer="%m", tile=TILE))
-    assert firsts(traced) == [[8, 10, 12, 14, 24, 26, 28, 30]]
-    (access,) = traced.accesses
+def test_gather_to_lds_writes_lane_after_lane_behind_the_wave() -> None:
+    found = trace(WAVE_ROW.format(buffer="%m", tile=TILE))
+    assert firsts(found) == [[8, 10, 12, 14, 24, 26, 28, 30]]
+    (access,) = found.accesses
     assert (access.kind, access.count) == (AccessKind.WRITE, 2)
 
 
-def test_gather_to_lds_knows_nothing_of_swizzles(context: ir.Context) -> None:
+def test_gather_to_lds_knows_nothing_of_swizzles() -> None:
     # Rows of 8 elements, groups of 2: group g of row r lies at g ^ r % 4.
     hint = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<8, 2>] : {TILE}"
-    traced = trace(context, hint + WAVE_ROW.format(buffer="%h", tile=TILE))
+    found = trace(hint + WAVE_ROW.format(buffer="%h", tile=TILE))
     # Physical elements 8 .. 15 are row 1, 24 .. 31 row 3.
-    assert firsts(traced) == [[10, 8, 14, 12, 30, 28, 26, 24]]
-    (access,) = traced.accesses
+    assert firsts(found) == [[10, 8, 14, 12, 30, 28, 26, 24]]
+    (access,) = found.accesses
     layout = SwizzledLayout((XorShuffle(8, 2),))
-    physical = layout.offsets(traced.tile, access.elements).ravel().tolist()
+    physical = layout.offsets(found.tile, access.elements).ravel().tolist()
     assert physical == [8, 10, 12, 14, 24, 26, 28, 30]
 
 
@@ -625,27 +585,20 @@ ROTATION = """
 """
 
 
-def test_rotating_buffers_all_have_the_accesses(context: ir.Context) -> None:
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(function_text(ROTATION.format(tile=TILE)))
-        function = module.body.operations[0].operation
-        evaluator = LaneEvaluator(LAUNCH)
-        traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
-    for traced in traces:
-        assert firsts(traced) == [[16 * t for t in range(8)]]
-        assert traced.assumptions == (
+def test_rotating_buffers_all_have_the_accesses() -> None:
+    traces = traced(parse(function_text(ROTATION.format(tile=TILE))), LAUNCH)
+    for found in traces:
+        assert firsts(found) == [[16 * t for t in range(8)]]
+        assert found.assumptions == (
             "whatever accesses one of several buffers that meet accesses each of them",
         )
 
 
-def test_rotating_buffers_are_read_once_per_trip(context: ir.Context) -> None:
+def test_rotating_buffers_are_read_once_per_trip() -> None:
     body = f"memref.store %v0, %m[%x, %c1] : {TILE}\n" + ROTATION.format(tile=TILE)
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(function_text(f"%v0 = arith.constant 0.0 : f16\n{body}"))
-        function = module.body.operations[0].operation
-        evaluator = LaneEvaluator(LAUNCH)
-        traces = [trace_allocation(a, function, evaluator) for a in lds_allocations(function)]
-    assert [len(traced.accesses) for traced in traces] == [2, 1]
+    parsed = parse(function_text(f"%v0 = arith.constant 0.0 : f16\n{body}"))
+    traces = traced(parsed, LAUNCH)
+    assert [len(found.accesses) for found in traces] == [2, 1]
     both = [each.access for each in ordinary_accesses(traces)]
     assert sorted((str(a.kind), a.weight) for a in both) == [
         (str(AccessKind.READ), 8),
@@ -653,41 +606,36 @@ def test_rotating_buffers_are_read_once_per_trip(context: ir.Context) -> None:
     ]
 
 
-def test_a_buffer_that_a_loop_only_carries_meets_no_other(context: ir.Context) -> None:
-    traced = trace(
-        context,
+def test_a_buffer_that_a_loop_only_carries_meets_no_other() -> None:
+    found = trace(
         f"%r = scf.for %i = %c0 to %c8 step %c1 iter_args(%p = %m) -> ({TILE}) {{"
         f"%v = memref.load %p[%x, %c0] : {TILE} scf.yield %p : {TILE} }}",
     )
-    assert firsts(traced) == [[16 * t for t in range(8)]]
-    assert [access.weight for access in traced.accesses] == [8]
-    assert traced.assumptions == ()
+    assert firsts(found) == [[16 * t for t in range(8)]]
+    assert [access.weight for access in found.accesses] == [8]
+    assert found.assumptions == ()
 
 
-HALF = f"memref<4x16xf16, strided<[16, 1], offset: ?>, {WS}>"
+HALF = lds("4x16xf16, strided<[16, 1], offset: ?>")
 
 
-def test_one_of_two_halves_is_both(context: ir.Context) -> None:
+def test_one_of_two_halves_is_both() -> None:
     body = "\n".join(
         f"%s{i} = memref.subview %m[{row}, 0] [4, 16] [1, 1] : {TILE} to {HALF}"
         for i, row in enumerate(("%c0", "%c4"))
     )
-    traced = trace(
-        context,
+    found = trace(
         f"""%c4 = arith.constant 4 : index {body}
             %h = arith.select %condition, %s0, %s1 : {HALF}
             %v = memref.load %h[%c1, %x] : {HALF}""",
     )
-    assert sorted(firsts(traced)) == [[16 + t for t in range(8)], [80 + t for t in range(8)]]
-    assert len(traced.assumptions) == 1
+    assert sorted(firsts(found)) == [[16 + t for t in range(8)], [80 + t for t in range(8)]]
+    assert len(found.assumptions) == 1
 
 
-def test_a_loop_that_carries_halves_uses_what_the_trip_before_has_yielded(
-    context: ir.Context,
-) -> None:
+def test_a_loop_that_carries_halves_uses_what_the_trip_before_has_yielded() -> None:
     # Trip i reads row i of the half that the trip before has yielded: i % 2.
-    traced = trace(
-        context,
+    found = trace(
         f"""%c4 = arith.constant 4 : index
             %s = memref.subview %m[%c0, 0] [4, 16] [1, 1] : {TILE} to {HALF}
             %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%h = %s) -> ({HALF}) {{
@@ -698,19 +646,18 @@ def test_a_loop_that_carries_halves_uses_what_the_trip_before_has_yielded(
             }}
             %w = memref.load %r[%c1, %x] : {HALF}""",
     )
-    assert not traced.unknown
-    lane_0 = {tuple(access.elements[::2, 0].tolist()) for access in traced.accesses}
+    assert not found.unknown
+    lane_0 = {tuple(access.elements[::2, 0].tolist()) for access in found.accesses}
     initially, by_turns, behind = (0, 16, 32, 48), (0, 64 + 16, 32, 64 + 48), (16,)
     assert lane_0 == {initially, by_turns, behind}
 
 
-def test_a_loop_that_carries_an_unknown_part_is_unknown(context: ir.Context) -> None:
-    traced = trace(
-        context,
+def test_a_loop_that_carries_an_unknown_part_is_unknown() -> None:
+    found = trace(
         f"""%s = memref.subview %m[%arg, 0] [4, 16] [1, 1] : {TILE} to {HALF}
             %h = arith.select %condition, %s, %s : {HALF}""",
     )
-    assert {u.reason for u in traced.unknown} == {
+    assert {u.reason for u in found.unknown} == {
         "arith.select: it carries the allocation at offsets that are not known: "
         "they depend on the block argument of func.func"
     }

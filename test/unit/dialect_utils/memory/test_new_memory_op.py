@@ -7,21 +7,17 @@ from dataclasses import replace
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.targets import AccessKind
-from bankwise.dialect_utils.gpu_target import launch_of
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.memory import lds_ops
-from bankwise.dialect_utils.memory.flow import lds_allocations
-from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
+from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
 from bankwise.dialect_utils.memory.lds_ops import Access, Footprint, Offset, View
-from bankwise.passes.base import PassContext
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
-LDS = "#gpu.address_space<workgroup>"
-TILE = f"memref<64x32xf32, {LDS}>"
+from ...functions import LDS, Parsed, launched, lds, parse, run, traced
+
+TILE = lds("64x32xf32")
 
 
 def read_pair(operation: ir.Operation) -> Footprint:
@@ -33,82 +29,77 @@ def read_pair(operation: ir.Operation) -> Footprint:
 READ_PAIR = Access(0, AccessKind.READ, read_pair, Offset.LOWERED, takes_strides=True)
 
 
-def parse(view: str = "", read: str = "%m") -> ir.Module:
-    """Parses reads of row l by lane l, of 32 f32 a row: all lanes want the same banks."""
-    context = Session().context
+@pytest.fixture(scope="module", autouse=True)
+def unregistered_operations(context: ir.Context) -> None:
     context.allow_unregistered_dialects = True
-    return ir.Module.parse(
+
+
+def reads(view: str = "", read: str = "%m") -> Parsed:
+    """Parses reads of row l by lane l, of 32 f32 a row: all lanes want the same banks."""
+    return parse(
         f"""
-        #pipeline = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-          workgroup_size = [64, 1, 1] subgroup_size = 64>
-        func.func @f() attributes {{translation_info = #pipeline}} {{
+        func.func @f() attributes {{{launched()}}} {{
           %x = gpu.thread_id x
           %c0 = arith.constant 0 : index
           %m = memref.alloc() : {TILE}
           {view}
           "fake.read_pair"({read}, %x, %c0) : ({TILE}, index, index) -> ()
           return
-        }}""",
-        context,
+        }}"""
     )
 
 
-def trace(module: ir.Module) -> AllocationAccesses:
-    function = module.body.operations[0].operation
-    launch = launch_of(function)
-    assert launch is not None
-    (allocation,) = lds_allocations(function)
-    return trace_allocation(allocation, function, LaneEvaluator(launch))
+def trace(parsed: Parsed) -> AllocationAccesses:
+    (found,) = traced(parsed)
+    return found
 
 
-def decided(module: ir.Module, one_pass: PadUnhintedAllocs | SwizzleLdsAllocs) -> str:
-    context = PassContext(test_target="gfx942")
-    one_pass.run(module.body.operations[0].operation, context)
-    (decision,) = context.log
+def decided(parsed: Parsed, one_pass: PadUnhintedAllocs | SwizzleLdsAllocs) -> str:
+    decision = run(parsed, one_pass, target="gfx942").decision
     return f"{decision.action.value}: {decision.reason}"
 
 
 def test_without_a_row_nothing_is_known_and_nothing_changes() -> None:
-    module = parse()
-    before = str(module)
-    assert [str(each) for each in trace(module).unknown] == ["used by fake.read_pair"]
-    assert decided(module, PadUnhintedAllocs()) == ("keep: fake.read_pair cannot take padded rows")
-    assert decided(module, SwizzleLdsAllocs()) == "keep: used by fake.read_pair"
-    assert str(module) == before
+    parsed = reads()
+    before = str(parsed)
+    assert [str(each) for each in trace(parsed).unknown] == ["used by fake.read_pair"]
+    assert decided(parsed, PadUnhintedAllocs()) == ("keep: fake.read_pair cannot take padded rows")
+    assert decided(parsed, SwizzleLdsAllocs()) == "keep: used by fake.read_pair"
+    assert str(parsed) == before
 
 
 def test_a_row_is_all_that_an_access_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", READ_PAIR)
-    (access,) = trace(parse()).accesses
+    (access,) = trace(reads()).accesses
     assert (access.kind, access.count) == (AccessKind.READ, 2)
     assert access.elements[0].tolist() == [32 * lane for lane in range(64)]
-    assert decided(parse(), PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
-    assert decided(parse(), SwizzleLdsAllocs()).startswith("hint: ")
+    assert decided(reads(), PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
+    assert decided(reads(), SwizzleLdsAllocs()).startswith("hint: ")
 
 
 def test_its_columns_say_what_may_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", replace(READ_PAIR, takes_strides=False))
-    assert "cannot take padded rows" in decided(parse(), PadUnhintedAllocs())
+    assert "cannot take padded rows" in decided(reads(), PadUnhintedAllocs())
     fixed = replace(READ_PAIR, offset=Offset.FIXED, why_fixed="wants plain rows")
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", fixed)
-    assert decided(parse(), SwizzleLdsAllocs()) == "keep: fake.read_pair wants plain rows"
+    assert decided(reads(), SwizzleLdsAllocs()) == "keep: fake.read_pair wants plain rows"
     aligned = replace(READ_PAIR, alignment=lambda _: 16)
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", aligned)
-    module = parse()
-    decided(module, PadUnhintedAllocs(padding_bits="64"))
-    assert "memref<64x36xf32" in str(module)
+    parsed = reads()
+    decided(parsed, PadUnhintedAllocs(padding_bits="64"))
+    assert "memref<64x36xf32" in str(parsed)
 
 
 def test_a_row_is_all_that_a_view_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", READ_PAIR)
     view = f'%v = "fake.view"(%m) : ({TILE}) -> {TILE}'
-    assert [str(each) for each in trace(parse(view, "%v")).unknown] == ["used by fake.view"]
+    assert [str(each) for each in trace(reads(view, "%v")).unknown] == ["used by fake.view"]
     monkeypatch.setitem(lds_ops.TABLE, "fake.view", View(in_order=True, folds=True))
-    assert len(trace(parse(view, "%v")).accesses) == 1
-    assert decided(parse(view, "%v"), SwizzleLdsAllocs()).startswith("hint: ")
-    assert "cannot take padded rows" in decided(parse(view, "%v"), PadUnhintedAllocs())
+    assert len(trace(reads(view, "%v")).accesses) == 1
+    assert decided(reads(view, "%v"), SwizzleLdsAllocs()).startswith("hint: ")
+    assert "cannot take padded rows" in decided(reads(view, "%v"), PadUnhintedAllocs())
     retyped = View(in_order=True, folds=True, retyped=lambda _, source: source)
     monkeypatch.setitem(lds_ops.TABLE, "fake.view", retyped)
-    module = parse(view, "%v")
-    assert decided(module, PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
-    assert f"-> memref<64x32xf32, strided<[33, 1]>, {LDS}>" in str(module)
+    parsed = reads(view, "%v")
+    assert decided(parsed, PadUnhintedAllocs()).startswith("pad: conflict cycles 60 -> 0")
+    assert f"-> memref<64x32xf32, strided<[33, 1]>, {LDS}>" in str(parsed)

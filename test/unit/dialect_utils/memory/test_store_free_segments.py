@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.memory.store_free_segments import (
     places_in_segments,
@@ -41,13 +40,12 @@ def test_loads_share_a_segment_where_nothing_between_may_write(between: str, is_
         %last = {LOAD}
         return
       }}"""
-    with Session().context:
-        module = ir.Module.parse(text)
-        operations = operations_in(module.operation)
-        loads = [each for each in operations if each.name == "memref.load"]
-        numbers = [number for number, _ in places_in_segments(operations, {"memref.load"}).values()]
-        parts = list(store_free_segments(loads[0].block))
-        # The load of a region shares a segment with none outside it.
-        assert (len({*numbers}) == 1) == is_one
-        assert len({*numbers}) == (1 if is_one else 3 if len(loads) == 3 else 2)
-        assert [loads[0] in part and loads[-1] in part for part in parts].count(True) == is_one
+    module = ir.Module.parse(text)
+    operations = operations_in(module.operation)
+    loads = [each for each in operations if each.name == "memref.load"]
+    numbers = [number for number, _ in places_in_segments(operations, {"memref.load"}).values()]
+    parts = list(store_free_segments(loads[0].block))
+    # The load of a region shares a segment with none outside it.
+    assert (len({*numbers}) == 1) == is_one
+    assert len({*numbers}) == (1 if is_one else 3 if len(loads) == 3 else 2)
+    assert [loads[0] in part and loads[-1] in part for part in parts].count(True) == is_one

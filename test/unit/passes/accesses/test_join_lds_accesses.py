@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.dialect_utils.operations import operations_in, operations_of
+from bankwise.dialect_utils.operations import operations_of
 from bankwise.passes.accesses.join_lds_accesses import JoinLdsAccesses
-from bankwise.passes.base import PassContext
 
+from ...functions import Parsed, launched, lds, parse, run
 from ...index_evaluator import evaluate
 
 _ROWS, _COLUMNS = 4, 16
-_TYPE = f"memref<{_ROWS}x{_COLUMNS}xi16, #gpu.address_space<workgroup>>"
+_TYPE = lds(f"{_ROWS}x{_COLUMNS}xi16")
 _ROW_OF = {"%x": "the lane's own", "%y": "its neighbour's", "%c0": "the first"}
 
 
@@ -86,9 +85,7 @@ def source(program: list[Step]) -> str:
     values, types = (", ".join(part) for part in zip(*loaded, strict=True)) if loaded else ("", "")
     tail = f"return {values} : {types}" if loaded else "return"
     return f"""
-      func.func @f() -> ({types}) attributes {{translation_info = #iree_codegen.translation_info<
-          pipeline = #iree_codegen.no_pipeline workgroup_size = [{_ROWS}, 1, 1]
-          subgroup_size = {_ROWS}>}} {{
+      func.func @f() -> ({types}) attributes {{{launched(f"{_ROWS}, 1, 1", _ROWS)}}} {{
         %x = gpu.thread_id x
         %c0 = arith.constant 0 : index
         %y = affine.apply affine_map<(x) -> ((x + 1) mod {_ROWS})>(%x)
@@ -99,18 +96,18 @@ def source(program: list[Step]) -> str:
       }}"""
 
 
-def executed(function: ir.Operation, lane: int) -> list[list[int]]:
+def executed(parsed: Parsed, lane: int) -> list[list[int]]:
     """Returns what one lane loads if it runs alone, and at last what it leaves in the tile."""
     tile = np.arange(_ROWS * _COLUMNS).reshape(_ROWS, _COLUMNS)
     values: dict[ir.Value, Any] = {}
-    thread = operations_in(function, "gpu.thread_id")[0].results[0]
+    thread = parsed.operations("gpu.thread_id")[0].results[0]
 
     def cells(indices: list[ir.Value], count: int) -> tuple[int, slice]:
         row, column = (evaluate(each, {thread: lane}) for each in indices)
         assert column + count <= _COLUMNS
         return row, slice(column, column + count)
 
-    for op in operations_of(function.regions[0].blocks[0]):
+    for op in operations_of(parsed.function.regions[0].blocks[0]):
         operands = list(op.operands)
         if op.name == "arith.constant" and op.results[0].type != ir.IndexType.get(op.context):
             attribute = op.attributes["value"]
@@ -133,44 +130,36 @@ def executed(function: ir.Operation, lane: int) -> list[list[int]]:
     raise AssertionError("no return")
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
-def joined(context: ir.Context, program: list[Step]) -> tuple[int, int]:
+def joined(program: list[Step]) -> tuple[int, int]:
     """Checks a program; returns its accesses before and behind the pass."""
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(source(program))
-        (function,) = operations_in(module.operation, "func.func")
-        wanted = [executed(function, lane) for lane in range(_ROWS)]
-        names = ("vector.load", "vector.store", "memref.load", "memref.store")
-        before = len(operations_in(function, *names))
-        JoinLdsAccesses().run(function, PassContext())
-        assert module.operation.verify()
-        assert [executed(function, lane) for lane in range(_ROWS)] == wanted
-        return before, len(operations_in(function, *names))
+    parsed = parse(source(program))
+    wanted = [executed(parsed, lane) for lane in range(_ROWS)]
+    names = ("vector.load", "vector.store", "memref.load", "memref.store")
+    before = len(parsed.operations(*names))
+    run(parsed, JoinLdsAccesses())
+    assert [executed(parsed, lane) for lane in range(_ROWS)] == wanted
+    return before, len(parsed.operations(*names))
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(data=st.data())
-def test_a_lane_finds_the_same(context: ir.Context, data: st.DataObject):
+def test_a_lane_finds_the_same(data: st.DataObject):
     parts = st.one_of(runs(), st.lists(steps(), max_size=4), st.just([Step("")]))
     program = [step for part in data.draw(st.lists(parts, max_size=5)) for step in part]
-    before, after = joined(context, program)
+    before, after = joined(program)
     assert after <= before
 
 
 @pytest.mark.parametrize("stores", [False, True])
-def test_eight_elements_of_two_bytes_become_one_access(context: ir.Context, stores: bool):
-    assert joined(context, [Step("%x", 8 + i, stores=stores) for i in range(8)]) == (8, 1)
+def test_eight_elements_of_two_bytes_become_one_access(stores: bool):
+    assert joined([Step("%x", 8 + i, stores=stores) for i in range(8)]) == (8, 1)
 
 
-def test_a_run_is_joined_in_parts_that_are_aligned(context: ir.Context):
+def test_a_run_is_joined_in_parts_that_are_aligned():
     # Elements 3 to 15: one, then 4 to 7, then 8 to 15.
-    assert joined(context, [Step("%x", i, stores=True) for i in range(3, 16)]) == (13, 3)
+    assert joined([Step("%x", i, stores=True) for i in range(3, 16)]) == (13, 3)
 
 
-def test_a_barrier_parts_a_run(context: ir.Context):
+def test_a_barrier_parts_a_run():
     program = [Step("%x", i) for i in range(4)]
-    assert joined(context, [*program[:2], Step(""), *program[2:]]) == (4, 2)
+    assert joined([*program[:2], Step(""), *program[2:]]) == (4, 2)

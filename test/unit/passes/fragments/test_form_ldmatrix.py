@@ -16,19 +16,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.gpu_target import launch_of
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import operations_in
-from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.fragments import ldmatrix_emission
 from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.fragments.matrix_fragments import MatrixAddresses
 
-LDS = "#gpu.address_space<workgroup>"
+from ...functions import launched, lds, parse, run
+
 TRIPS = 3
 
 
@@ -63,7 +62,7 @@ class Program:
     @property
     def memref(self) -> str:
         """Returns the type of the tile."""
-        return f"memref<{self.rows}x{self.columns + self.padding}xf16, {LDS}>"
+        return lds(f"{self.rows}x{self.columns + self.padding}xf16")
 
 
 def fragment_lines(program: Program, number: int, operand: Operand) -> list[list[str]]:
@@ -121,10 +120,8 @@ def source(program: Program) -> str:
         total = f"%s{number}"
     body = "\n    ".join([*loads, *joins, *sums, f"scf.yield {total} : vector<2x2xf32>"])
     return f"""
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-  workgroup_size = [{32 * program.warps}, 1, 1] subgroup_size = 32>
 func.func @f(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
-    attributes {{translation_info = #info}} {{
+    attributes {{{launched(f"{32 * program.warps}, 1, 1", 32)}}} {{
   %t = gpu.thread_id x
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -214,19 +211,13 @@ class Formed:
 
 def formed(program: Program) -> Formed:
     """Runs the pass on a program."""
-    session = Session()
-    with session.context, ir.Location.unknown():
-        module = ir.Module.parse(source(program))
-        function = module.body.operations[0].operation
-        before = held(function)
-        context = PassContext(test_target="sm_80")
-        FormLdmatrix().run(function, context)
-        assert module.operation.verify()
-        loads = operations_in(function, "vector.load", "memref.load")
-        formed = operations_in(function, "nvgpu.ldmatrix")
-        (decision,) = context.log
-        assert not context.log.stands(decision)
-        return Formed(before, held(function), len(formed), len(loads), decision)
+    parsed = parse(source(program))
+    before = held(parsed.function)
+    found = run(parsed, FormLdmatrix(), target="sm_80")
+    loads = parsed.operations("vector.load", "memref.load")
+    matrices = parsed.operations("nvgpu.ldmatrix")
+    assert not found.context.log.stands(found.decision)
+    return Formed(before, held(parsed.function), len(matrices), len(loads), found.decision)
 
 
 PLACES = st.integers(0, 5).map(lambda n: 8 * n)

@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.fragments.live_registers import LoopRegisters
 
-LDS = "memref<512xf16, #gpu.address_space<workgroup>>"
+from ...functions import lds, parse
+
+LDS = lds("512xf16")
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
-def counted(context: ir.Context, body: str, before: str = "", reloaded: bool = False) -> int:
+def counted(body: str, before: str = "", reloaded: bool = False) -> int:
     """Returns the registers of a loop that carries %x, a vector<4xf32>, and yields %y.
 
     Args:
@@ -34,12 +28,10 @@ def counted(context: ir.Context, body: str, before: str = "", reloaded: bool = F
           }}
           return
         }}"""
-    with context:
-        module = ir.Module.parse(text)
-        function = module.body.operations[0].operation
-        (loop,) = operations_in(function, "scf.for")[:1]
-        arguments = list(function.regions[0].blocks[0].arguments)
-        return LoopRegisters(loop).count(arguments[:2] if reloaded else ())
+    parsed = parse(text)
+    (loop,) = parsed.operations("scf.for")[:1]
+    arguments = list(parsed.function.regions[0].blocks[0].arguments)
+    return LoopRegisters(loop).count(arguments[:2] if reloaded else ())
 
 
 PASSED_ON = "%y = arith.negf %x : vector<4xf32>"
@@ -80,20 +72,18 @@ def twice(value: str, kind: str, name: str) -> str:
         ),
     ],
 )
-def test_elements_are_counted_where_they_live(
-    context: ir.Context, body: str, expected: int
-) -> None:
-    assert counted(context, body) == expected
+def test_elements_are_counted_where_they_live(body: str, expected: int) -> None:
+    assert counted(body) == expected
 
 
-def test_carried_values_live_until_their_last_use(context: ir.Context) -> None:
+def test_carried_values_live_until_their_last_use() -> None:
     wide = "%n = arith.addf %a, %b : vector<8xf32>\n%m = arith.negf %n : vector<8xf32>"
     late = f"{wide}\n%y = arith.negf %x : vector<4xf32>"
     early = f"%u = arith.negf %c : f32\n%y = vector.broadcast %u : f32 to vector<4xf32>\n{wide}"
     # %a, %b, %c and %n, beside %x.
-    assert counted(context, late) == 8 + 8 + 8 + 4
+    assert counted(late) == 8 + 8 + 8 + 4
     # The 4 equal elements of %y are one.
-    assert counted(context, early) == 8 + 8 + 1 + 8 + 1
+    assert counted(early) == 8 + 8 + 1 + 8 + 1
 
 
 @pytest.mark.parametrize(
@@ -101,19 +91,17 @@ def test_carried_values_live_until_their_last_use(context: ir.Context) -> None:
     ("memory", "kind", "expected"),
     [("tile", LDS, 4 + 4 + 2), ("global", "memref<512xf16>", 4 + 4 + 4)],
 )
-def test_reads_of_the_lds_wait_for_their_first_use(
-    context: ir.Context, memory: str, kind: str, expected: int
-) -> None:
+def test_reads_of_the_lds_wait_for_their_first_use(memory: str, kind: str, expected: int) -> None:
     body = f"""
         %p = vector.load %{memory}[%i] : {kind}, vector<8xf16>
         %q = vector.load %{memory}[%t] : {kind}, vector<8xf16>
         %n = arith.negf %p : vector<8xf16>
         %m = arith.negf %q : vector<8xf16>
         {PASSED_ON}"""
-    assert counted(context, body) == expected
+    assert counted(body) == expected
 
 
-def test_what_is_only_stored_is_not_counted(context: ir.Context) -> None:
+def test_what_is_only_stored_is_not_counted() -> None:
     body = f"""
         %p = vector.load %global[%i] : memref<512xf16>, vector<8xf16>
         %yes = arith.constant true
@@ -121,10 +109,10 @@ def test_what_is_only_stored_is_not_counted(context: ir.Context) -> None:
           vector.store %p, %tile[%i] : {LDS}, vector<8xf16>
         }}
         {PASSED_ON}"""
-    assert counted(context, body) == 4
+    assert counted(body) == 4
 
 
-def test_addresses_that_differ_by_constants_are_one(context: ir.Context) -> None:
+def test_addresses_that_differ_by_constants_are_one() -> None:
     body = f"""
         %k = arith.constant 64 : index
         %at = arith.addi %i, %t : index
@@ -133,10 +121,10 @@ def test_addresses_that_differ_by_constants_are_one(context: ir.Context) -> None
         %q = vector.load %tile[%further] : {LDS}, vector<2xf16>
         %n = arith.addf %p, %q : vector<2xf16>
         {PASSED_ON}"""
-    assert counted(context, body) == 4 + 2 + 1
+    assert counted(body) == 4 + 2 + 1
 
 
-def test_reads_are_counted_at_their_first_use(context: ir.Context) -> None:
+def test_reads_are_counted_at_their_first_use() -> None:
     body = f"""
         %p = vector.load %tile[%i] : {LDS}, vector<8xf16>
         %n = arith.negf %p : vector<8xf16>
@@ -145,19 +133,19 @@ def test_reads_are_counted_at_their_first_use(context: ir.Context) -> None:
         %o = arith.negf %p : vector<8xf16>
         %q = arith.negf %m : vector<8xf32>"""
     # %a, %b, %m and %y, and an address, but no more %p.
-    assert counted(context, body) == 8 + 8 + 8 + 4 + 1
+    assert counted(body) == 8 + 8 + 8 + 4 + 1
 
 
-def test_reloaded_values_are_counted_at_their_first_use(context: ir.Context) -> None:
+def test_reloaded_values_are_counted_at_their_first_use() -> None:
     body = f"""
         %n = arith.negf %a : vector<8xf32>
         %m = arith.negf %b : vector<8xf32>
         {PASSED_ON}"""
-    assert counted(context, body) == 8 + 8 + 4
-    assert counted(context, body, reloaded=True) == 8 + 4
+    assert counted(body) == 8 + 8 + 4
+    assert counted(body, reloaded=True) == 8 + 4
 
 
-def test_values_inside_of_one_operation_are_not_counted(context: ir.Context) -> None:
+def test_values_inside_of_one_operation_are_not_counted() -> None:
     body = f"""
         %yes = arith.constant true
         %n = scf.if %yes -> vector<8xf32> {{
@@ -170,13 +158,13 @@ def test_values_inside_of_one_operation_are_not_counted(context: ir.Context) -> 
         {twice("%n", "vector<8xf32>", "m")}
         {PASSED_ON}"""
     # %a and %b, used inside, and %n, beside %x.
-    assert counted(context, body) == 8 + 8 + 8 + 4
+    assert counted(body) == 8 + 8 + 8 + 4
 
 
-def test_a_move_outside_of_the_loop_takes_nothing(context: ir.Context) -> None:
+def test_a_move_outside_of_the_loop_takes_nothing() -> None:
     before = "%f = vector.shape_cast %a : vector<8xf32> to vector<2x4xf32>"
     body = f"""
         {twice("%a", "vector<8xf32>", "n")}
         {twice("%f", "vector<2x4xf32>", "m")}
         {PASSED_ON}"""
-    assert counted(context, body, before) == 8 + 4
+    assert counted(body, before) == 8 + 4

@@ -8,18 +8,15 @@ the PTX ISA lets it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
-from bankwise.dialect_utils.operations import operations_in
-from bankwise.passes.base import PassContext
 from bankwise.passes.numerics.native_exp2 import NativeExp2
+
+from ...functions import Parsed, gpu_target, parse, run
 
 Floats = npt.NDArray[np.float32]
 
@@ -43,7 +40,7 @@ def fma(a: Floats, b: Floats, c: Floats) -> Floats:
     return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(np.float32)
 
 
-def computed(function: ir.Operation, x: Floats, error: float) -> Floats:
+def computed(parsed: Parsed, x: Floats, error: float) -> Floats:
     """Returns what a function of one scalar returns for every number in `x`."""
     meaning: dict[str, Callable[..., Floats]] = {
         "arith.mulf": lambda a, b: a * b,
@@ -54,7 +51,7 @@ def computed(function: ir.Operation, x: Floats, error: float) -> Floats:
         "arith.maxnumf": np.fmax,
         "llvm.call_intrinsic": lambda a: ex2(a, error),
     }
-    block = function.regions[0].blocks[0]
+    block = parsed.function.regions[0].blocks[0]
     values: dict[ir.Value, Floats] = {block.arguments[0]: x}
     for view in block.operations:
         operation = view.operation
@@ -69,25 +66,16 @@ def computed(function: ir.Operation, x: Floats, error: float) -> Floats:
     raise AssertionError("the function returns nothing")
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
-def rewritten(context: ir.Context, name: str) -> ir.Module:
-    """Returns a module with the function that computes an exponential of a scalar."""
-    with context:
-        module = ir.Module.parse(
-            f"func.func @f(%x: f32) -> f32 {{ %0 = {name} %x : f32\n return %0 : f32 }}"
-        )
-        NativeExp2().run(module.body.operations[0].operation, PassContext(test_target="sm_80"))
-        assert module.operation.verify()
-    return module
+def rewritten(name: str) -> Parsed:
+    """Returns a function that computes an exponential of a scalar, behind the pass."""
+    parsed = parse(f"func.func @f(%x: f32) -> f32 {{ %0 = {name} %x : f32\n return %0 : f32 }}")
+    run(parsed, NativeExp2(), target="sm_80")
+    return parsed
 
 
 @pytest.mark.parametrize("error", [EX2_ERROR, 0.0, -EX2_ERROR])
 @pytest.mark.parametrize("name", ["math.exp2", "math.exp"])
-def test_the_error_is_the_promised_one(context: ir.Context, name: str, error: float) -> None:
+def test_the_error_is_the_promised_one(name: str, error: float) -> None:
     natural = name == "math.exp"
     largest = 88.7 if natural else 127.99
     random = np.random.default_rng(3)
@@ -100,36 +88,24 @@ def test_the_error_is_the_promised_one(context: ir.Context, name: str, error: fl
     ).astype(np.float32)
     wide = x.astype(np.float64)
     exact = np.exp(wide) if natural else np.exp2(wide)
-    module = rewritten(context, name)
-    found = computed(module.body.operations[0].operation, x, error).astype(np.float64)
+    found = computed(rewritten(name), x, error).astype(np.float64)
     normal = exact >= 2 * LEAST_NORMAL
     assert np.abs(found / exact - 1)[normal].max() < PROMISED[name]
     assert np.abs(found - exact)[~normal].max() <= LEAST_NORMAL * 2.0**-20
 
 
 @pytest.mark.parametrize("name", ["math.exp2", "math.exp"])
-def test_special_values_are_those_of_c(context: ir.Context, name: str) -> None:
+def test_special_values_are_those_of_c(name: str) -> None:
     huge = float(np.finfo(np.float32).max)
     x = np.array(
         [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, -1e-45, 1e38, -1e38, huge, -huge, 130, -160],
         np.float32,
     )
-    module = rewritten(context, name)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = computed(module.body.operations[0].operation, x, 0.0)
+        found = computed(rewritten(name), x, 0.0)
         expected = np.exp(x) if name == "math.exp" else np.exp2(x)
     np.testing.assert_array_equal(found, expected)
     assert not np.signbit(found[found == 0]).any()
-
-
-def target_of(arch: str) -> str:
-    return (
-        'hal.executable.target = #hal.executable.target<"x", "x", {iree_codegen.target_info = '
-        f'#iree_gpu.target<arch = "{arch}", features = "", wgp = <compute = fp32, storage = b32, '
-        "subgroup = none, subgroup_size_choices = [32], max_workgroup_sizes = [64, 64, 64], "
-        "max_thread_count_per_workgroup = 64, max_workgroup_memory_bytes = 1024, "
-        "max_workgroup_counts = [1, 1, 1]>>}>"
-    )
 
 
 @pytest.mark.parametrize(
@@ -142,28 +118,22 @@ def target_of(arch: str) -> str:
     ],
 )
 def test_work_is_where_an_nvidia_gpu_has_exponentials_of_f32(
-    context: ir.Context, arch: str, kind: str, works: bool
+    arch: str, kind: str, works: bool
 ) -> None:
-    said: list[Diagnostic] = []
-    with context:
-        module = ir.Module.parse(
-            f"func.func @f(%x: {kind}) -> {kind} attributes {{{target_of(arch)}}} "
-            f"{{ %0 = math.exp2 %x : {kind}\n return %0 : {kind} }}"
-        )
-        function = module.body.operations[0].operation
-        assert NativeExp2().has_work(function) == works
-        NativeExp2().run(function, PassContext(DiagnosticSink(said.append, remarks=True)))
-        assert bool(operations_in(function, "llvm.call_intrinsic")) == works
-        assert bool(operations_in(function, "math.exp2")) != works
-        assert not NativeExp2().has_work(function)
-    assert len(said) == works
+    parsed = parse(
+        f"func.func @f(%x: {kind}) -> {kind} attributes {{{gpu_target(arch)}}} "
+        f"{{ %0 = math.exp2 %x : {kind}\n return %0 : {kind} }}"
+    )
+    assert NativeExp2().has_work(parsed.function) == works
+    found = run(parsed, NativeExp2())
+    assert bool(parsed.operations("llvm.call_intrinsic")) == works
+    assert bool(parsed.operations("math.exp2")) != works
+    assert not NativeExp2().has_work(parsed.function)
+    assert len(found.said) == works
 
 
-def test_a_function_without_a_target_stays(context: ir.Context) -> None:
-    text: Any = "func.func @f(%x: f32) -> f32 { %0 = math.exp %x : f32\n return %0 : f32 }"
-    with context:
-        module = ir.Module.parse(text)
-        function = module.body.operations[0].operation
-        assert not NativeExp2().has_work(function)
-        NativeExp2().run(function, PassContext())
-        assert operations_in(function, "math.exp")
+def test_a_function_without_a_target_stays() -> None:
+    parsed = parse("func.func @f(%x: f32) -> f32 { %0 = math.exp %x : f32\n return %0 : f32 }")
+    assert not NativeExp2().has_work(parsed.function)
+    run(parsed, NativeExp2())
+    assert parsed.operations("math.exp")

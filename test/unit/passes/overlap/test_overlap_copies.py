@@ -7,24 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
-from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
-from bankwise.dialect_utils.operations import defining_operation, operations_in, parents_of
-from bankwise.passes.base import PassContext
+from bankwise.dialect_utils.operations import defining_operation, parents_of
 from bankwise.passes.overlap.overlap_copies import OverlapCopies
+
+from ...functions import Parsed, PassRun, launched, parse, run
 
 _TILE = 256
 
 _SOURCE = """
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-                                       workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 !tile = memref<256xf16, #gpu.address_space<workgroup>>
 func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
-    attributes {translation_info = #info} {
+    attributes {INFO} {
   %c0 = arith.constant 0 : index
   %lower = arith.constant LOWER : index
   %upper = arith.constant UPPER : index
@@ -64,38 +61,28 @@ def _slots_by_trip(slot: ir.Value, trips: int) -> list[int]:
     return values if len(values) == trips else values * trips
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
-def _overlapped(
-    context: ir.Context, numbers: tuple[int, int, int], slots: int, within: PassContext
-) -> ir.Module:
-    """Returns the module behind the pass, for a loop with these bounds and this step."""
-    source = _SOURCE
+def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[Parsed, PassRun]:
+    """Runs the pass over a loop with these bounds and this step."""
+    source = _SOURCE.replace("INFO", launched("32, 1, 1", 32))
     for name, number in zip(("LOWER", "UPPER", "STEP"), numbers, strict=True):
         source = source.replace(name, str(number))
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(source)
-        OverlapCopies(slots=slots).run(module.body.operations[0].operation, within)
-        assert module.operation.verify()
-    return module
+    parsed = parse(source)
+    return parsed, run(parsed, OverlapCopies(slots=slots), target=chip)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 9), st.integers(1, 70), st.integers(2, 9), st.integers(2, 5))
 def test_each_trip_reads_what_was_copied_for_it(
-    context: ir.Context, lower: int, step: int, trips: int, slots: int
+    lower: int, step: int, trips: int, slots: int
 ) -> None:
     numbers = (lower, lower + step * (trips - 1) + 1, step)
-    function = _overlapped(context, numbers, slots, PassContext(test_target="sm_80")).operation
+    parsed, _ = _overlapped(numbers, slots, "sm_80")
 
-    copies = operations_in(function, "nvgpu.device_async_copy")
+    copies = parsed.operations("nvgpu.device_async_copy")
     ahead = slots - 1
     first = [c for c in copies if all(p.name != "scf.for" for p in parents_of(c))]
     (later,) = (c for c in copies if c not in first)
-    (read,) = operations_in(function, "nvgpu.ldmatrix")
+    (read,) = parsed.operations("nvgpu.ldmatrix")
     assert len(first) == min(ahead, trips)
     written = [slot for c in first for slot in _slots_by_trip(c.operands[0], 1)]
     in_loop = _slots_by_trip(later.operands[0], trips)
@@ -104,20 +91,18 @@ def test_each_trip_reads_what_was_copied_for_it(
     assert written[:trips] == reads
     # What trip t fills was read last in trip t - 1, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
-    (group_wait,) = operations_in(function, "nvgpu.device_async_wait")
+    (group_wait,) = parsed.operations("nvgpu.device_async_wait")
     assert ir.IntegerAttr(group_wait.attributes["numGroups"]).value == slots - 2
-    assert len(operations_in(function, "nvgpu.device_async_create_group")) == slots
+    assert len(parsed.operations("nvgpu.device_async_create_group")) == slots
 
 
 @pytest.mark.parametrize("chip", ["sm_75", "gfx942", "gfx950"])
-def test_chips_without_asynchronous_copies_keep_theirs(context: ir.Context, chip: str) -> None:
-    module = _overlapped(context, (0, 64, 1), 2, PassContext(test_target=chip))
-    assert not operations_in(module.operation, "nvgpu.device_async_copy")
+def test_chips_without_asynchronous_copies_keep_theirs(chip: str) -> None:
+    parsed, _ = _overlapped((0, 64, 1), 2, chip)
+    assert not parsed.operations("nvgpu.device_async_copy")
 
 
-def test_slots_that_do_not_fit_are_refused(context: ir.Context) -> None:
-    said: list[Diagnostic] = []
-    within = PassContext(DiagnosticSink(said.append, remarks=True), test_target="sm_80")
-    module = _overlapped(context, (0, 64, 1), 1024, within)
-    assert not operations_in(module.operation, "nvgpu.device_async_copy")
-    assert said[-1].message.endswith("1024 slots take 524288 bytes of LDS, of 166912")
+def test_slots_that_do_not_fit_are_refused() -> None:
+    parsed, found = _overlapped((0, 64, 1), 1024, "sm_80")
+    assert not parsed.operations("nvgpu.device_async_copy")
+    assert found.messages[-1].endswith("1024 slots take 524288 bytes of LDS, of 166912")

@@ -22,60 +22,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
-from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import layout_cost
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout
 from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.targets import Target, target
-from bankwise.dialect_utils.diagnostics import DiagnosticSink
-from bankwise.dialect_utils.gpu_target import Launch, launch_of
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
-from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace_allocation
-from bankwise.passes.base import PassContext, PassOptionError
+from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
+from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
-from bankwise.passes.padding.padding_plan import PaddingPlan, plan_paddings
+from bankwise.passes.padding.padding_plan import plan_paddings
 
-WS = "#gpu.address_space<workgroup>"
+from ...functions import Parsed, launched, lds, parse, run, traced
+
 STOCK = "iree-codegen-gpu-reduce-bank-conflicts"
 
 
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    session = Session()
-    yield session.context
+def padded(parsed: Parsed, options: str = "", target: str = "gfx942") -> list[Decision]:
+    return run(parsed, PadUnhintedAllocs.from_options(options), target=target).decisions
 
 
-def padded(module: ir.Module, options: str = "", target: str = "gfx942") -> list[Decision]:
-    """Runs the pass over the module's only function."""
-    pass_context = PassContext(DiagnosticSink(consume=lambda _: None), test_target=target)
-    function = module.body.operations[0].operation
-    PadUnhintedAllocs.from_options(options).run(function, pass_context)
-    module.operation.verify()
-    return list(pass_context.log)
-
-
-def after_stock(module: ir.Module, padding_bits: int) -> str:
-    pipeline = f"builtin.module(func.func({STOCK}{{padding-bits={padding_bits}}}))"
-    PassManager.parse(pipeline).run(module.operation)
-    return str(module)
-
-
-def traces(module: ir.Module, launch: Launch | None = None) -> list[AllocationAccesses]:
-    function = module.body.operations[0].operation
-    launch = launch or launch_of(function)
-    assert launch is not None
-    evaluator = LaneEvaluator(launch)
-    found: list[AllocationAccesses] = []
-    for allocation in lds_allocations(function):
-        traced = trace_allocation(allocation, function, evaluator)
-        found.append(traced)
-    return found
+def after_stock(text: str, padding_bits: int) -> str:
+    parsed = parse(text)
+    parsed.run_native(f"{STOCK}{{padding-bits={padding_bits}}}")
+    return str(parsed)
 
 
 def assert_same_rows_and_columns(before: AllocationAccesses, after: AllocationAccesses) -> None:
@@ -122,7 +96,7 @@ class View:
         if self.strides is not None:
             offset = f", offset: {self.offset}" if self.offset else ""
             layout = f", strided<[{', '.join(map(str, self.strides))}]{offset}>"
-        return f"memref<{''.join(f'{size}x' for size in self.shape)}f16{layout}, {WS}>"
+        return lds(f"{''.join(f'{size}x' for size in self.shape)}f16{layout}")
 
 
 @st.composite
@@ -144,8 +118,8 @@ def view_chains(draw: st.DrawFn) -> str:
             line, result = draw(collapses(source, name))
         else:
             dynamic = "x".join("?" for _ in source.shape)
-            to = f"memref<{dynamic}xf16, strided<[{', '.join('?' for _ in source.shape)}], "
-            to += f"offset: ?>, {WS}>"
+            strides = ", ".join("?" for _ in source.shape)
+            to = lds(f"{dynamic}xf16, strided<[{strides}], offset: ?>")
             if source.shape:
                 lines.append(f"{name} = memref.cast {source.name} : {source} to {to}")
                 lines += load(draw(st.integers(0, 7)), name, source.shape, to, f"c{number}")
@@ -239,24 +213,21 @@ def grouped(rank: int, doubled: int) -> list[list[int]]:
 
 @settings(max_examples=150, deadline=None)
 @given(text=view_chains(), padding_bits=st.sampled_from([8, 16, 64, 128]))
-def test_random_views_end_up_as_in_stock(context: ir.Context, text: str, padding_bits: int) -> None:
-    with context, ir.Location.unknown():
-        ours, stock = ir.Module.parse(text), ir.Module.parse(text)
-        padded(ours, f"padding-bits={padding_bits}")
-        assert str(ours) == after_stock(stock, padding_bits)
+def test_random_views_end_up_as_in_stock(text: str, padding_bits: int) -> None:
+    ours = parse(text)
+    padded(ours, f"padding-bits={padding_bits}")
+    assert str(ours) == after_stock(text, padding_bits)
 
 
 @settings(max_examples=150, deadline=None)
 @given(text=view_chains())
-def test_random_views_still_address_the_same_elements(context: ir.Context, text: str) -> None:
-    launch = Launch((64,), 64)
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        (before,) = traces(module, launch)
-        (decision,) = padded(module, "padding-bits=64")
-        (after,) = traces(module, launch)
-        assert (after.tile != before.tile) == (decision.action is Action.PAD)
-        assert_same_rows_and_columns(before, after)
+def test_random_views_still_address_the_same_elements(text: str) -> None:
+    launch, parsed = Launch((64,), 64), parse(text)
+    (before,) = traced(parsed, launch)
+    (decision,) = padded(parsed, "padding-bits=64")
+    (after,) = traced(parsed, launch)
+    assert (after.tile != before.tile) == (decision.action is Action.PAD)
+    assert_same_rows_and_columns(before, after)
 
 
 # IREE's attention, cut off where the stock pass ran.
@@ -304,13 +275,12 @@ def attention(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return f"// {request.param}\n{text}"
 
 
-def test_attention_ends_up_as_in_stock(context: ir.Context, attention: str) -> None:
+def test_attention_ends_up_as_in_stock(attention: str) -> None:
     for padding_bits in (32, 64, 128):
-        with context, ir.Location.unknown():
-            ours, stock = ir.Module.parse(attention), ir.Module.parse(attention)
-            decisions = padded(ours, f"padding-bits={padding_bits}")
-            assert {d.action for d in decisions} == {Action.PAD}
-            assert str(ours) == after_stock(stock, padding_bits)
+        ours = parse(attention)
+        decisions = padded(ours, f"padding-bits={padding_bits}")
+        assert {d.action for d in decisions} == {Action.PAD}
+        assert str(ours) == after_stock(attention, padding_bits)
 
 
 CONFLICTS = {
@@ -325,10 +295,9 @@ phases with one conflict: 8192. The f32 total is the published counter, see belo
 """
 
 
-def test_attention_conflicts_of_the_stock_padding(context: ir.Context, attention: str) -> None:
+def test_attention_conflicts_of_the_stock_padding(attention: str) -> None:
     kind = attention[3:6]
-    with context, ir.Location.unknown():
-        decisions = padded(ir.Module.parse(attention), "padding-bits=64")
+    decisions = padded(parse(attention), "padding-bits=64")
     counted = {
         d.allocation[7:-5]: (d.conflict_cycles_before, d.conflict_cycles_after) for d in decisions
     }
@@ -339,14 +308,13 @@ def test_attention_conflicts_of_the_stock_padding(context: ir.Context, attention
         assert WORKGROUPS * total == 532480
 
 
-def test_attention_auto_is_never_worse_than_stock(context: ir.Context, attention: str) -> None:
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(attention)
-        before = traces(module)
-        auto = padded(module)
-        stock = padded(ir.Module.parse(attention), "padding-bits=64")
-        for old, new in zip(before, traces(module), strict=True):
-            assert_same_rows_and_columns(old, new)
+def test_attention_auto_is_never_worse_than_stock(attention: str) -> None:
+    parsed = parse(attention)
+    before = traced(parsed)
+    auto = padded(parsed)
+    stock = padded(parse(attention), "padding-bits=64")
+    for old, new in zip(before, traced(parsed), strict=True):
+        assert_same_rows_and_columns(old, new)
     for decisions in (auto, stock):
         assert all(d.conflict_cycles_after is not None for d in decisions)
     assert total(auto, "lds_bytes_after") <= total(stock, "lds_bytes_after")
@@ -359,25 +327,22 @@ def total(decisions: list[Decision], field: str) -> int:
 
 # Decisions.
 
-COLUMN = f"""func.func @column() attributes {{translation_info = #iree_codegen.translation_info<
-    pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1]
-    subgroup_size = 64>}} {{
+COLUMN = f"""func.func @column() attributes {{{launched()}}} {{
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  %m = memref.alloc() : memref<64x64xf16, {WS}>
-  %v = memref.load %m[%x, %c0] : memref<64x64xf16, {WS}>
+  %m = memref.alloc() : {lds("64x64xf16")}
+  %v = memref.load %m[%x, %c0] : {lds("64x64xf16")}
   return
 }}"""
 
 
-def test_decision_of_a_padded_allocation(context: ir.Context) -> None:
-    with context:
-        (decision,) = padded(ir.Module.parse(COLUMN))
+def test_decision_of_a_padded_allocation() -> None:
+    (decision,) = padded(parse(COLUMN))
     assert decision == Decision(
         pass_name="bankwise-pad-unhinted-allocs",
         function="column",
         allocation="memref<64x64xf16>",
-        location="-:6:8",
+        location="-:4:8",
         action=Action.PAD,
         reason="conflict cycles 62 -> 0; no bank conflicts are left, so that no layout has fewer",
         detail="4 bytes per row",
@@ -389,92 +354,82 @@ def test_decision_of_a_padded_allocation(context: ir.Context) -> None:
     assert json.loads(json.dumps(decision.to_json()))["action"] == "pad"
 
 
-def test_decision_of_a_kept_allocation(context: ir.Context) -> None:
-    with context:
-        (decision,) = padded(ir.Module.parse(COLUMN), "lds-limit-bytes=8200")
+def test_decision_of_a_kept_allocation() -> None:
+    (decision,) = padded(parse(COLUMN), "lds-limit-bytes=8200")
     assert decision.action is Action.KEEP
     assert decision.detail == ""
     assert (decision.lds_bytes_before, decision.lds_bytes_after) == (8192, 8192)
     assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (62, 62)
 
 
-def test_decision_without_a_count(context: ir.Context) -> None:
-    with context:
-        (decision,) = padded(ir.Module.parse(COLUMN), "", target="gfx1100")
+def test_decision_without_a_count() -> None:
+    (decision,) = padded(parse(COLUMN), "", target="gfx1100")
     assert decision.reason == "stock's amount, because the LDS of gfx1100 is not known"
     assert decision.detail == "8 bytes per row"
     assert decision.conflict_cycles_before is None
     assert decision.conflict_cycles_after is None
 
 
-def test_lds_limit_of_the_option_also_stops_a_fixed_padding(context: ir.Context) -> None:
-    with context:
-        (decision,) = padded(ir.Module.parse(COLUMN), "padding-bits=64 lds-limit-bytes=8703")
-        assert decision.action is Action.KEEP
-        (decision,) = padded(ir.Module.parse(COLUMN), "padding-bits=64 lds-limit-bytes=8704")
-        assert decision.action is Action.PAD
+def test_lds_limit_of_the_option_also_stops_a_fixed_padding() -> None:
+    (decision,) = padded(parse(COLUMN), "padding-bits=64 lds-limit-bytes=8703")
+    assert decision.action is Action.KEEP
+    (decision,) = padded(parse(COLUMN), "padding-bits=64 lds-limit-bytes=8704")
+    assert decision.action is Action.PAD
 
 
-def test_stock_amount_of_an_unknown_tile_is_not_spent_twice(context: ir.Context) -> None:
+def test_stock_amount_of_an_unknown_tile_is_not_spent_twice() -> None:
     # The first tile wants 16 bytes a row to keep its reads whole; the second takes stock's 8.
-    text = f"""func.func @two(%i: index) attributes {{translation_info =
-        #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
-        workgroup_size = [64, 1, 1] subgroup_size = 64>}} {{
+    tile = lds("64x64xf16")
+    text = f"""func.func @two(%i: index) attributes {{{launched()}}} {{
       %c0 = arith.constant 0 : index
       %x = gpu.thread_id x
-      %m = memref.alloc() : memref<64x64xf16, {WS}>
-      %n = memref.alloc() : memref<64x64xf16, {WS}>
-      %v = vector.load %m[%x, %c0] : memref<64x64xf16, {WS}>, vector<8xf16>
-      %w = memref.load %n[%i, %c0] : memref<64x64xf16, {WS}>
+      %m = memref.alloc() : {tile}
+      %n = memref.alloc() : {tile}
+      %v = vector.load %m[%x, %c0] : {tile}, vector<8xf16>
+      %w = memref.load %n[%i, %c0] : {tile}
       return
     }}"""
-    with context:
-        known, unknown = padded(ir.Module.parse(text))
+    known, unknown = padded(parse(text))
     assert unknown.reason.startswith("stock's amount, because an access is not known")
     assert (known.detail, unknown.detail) == ("8 bytes per row", "8 bytes per row")
 
 
-def test_function_that_stock_leaves_alone_gets_no_more_lds(context: ir.Context) -> None:
+def test_function_that_stock_leaves_alone_gets_no_more_lds() -> None:
     # 4 bytes a row would fit the 64 KiB and end the conflicts, but stock's 8 do not.
-    with context:
-        (decision,) = padded(ir.Module.parse(COLUMN.replace("64x64", "488x64")))
+    (decision,) = padded(parse(COLUMN.replace("64x64", "488x64")))
     assert decision.action is Action.KEEP
     assert decision.lds_bytes_after == 488 * 128
     assert decision.conflict_cycles_after == 62
 
 
-def test_limit_of_the_functions_target_counts(context: ir.Context) -> None:
+def test_limit_of_the_functions_target_counts() -> None:
     wide = COLUMN.replace("64x64", "512x64")
-    with context:
-        assert padded(ir.Module.parse(wide), "padding-bits=64")[0].action is Action.KEEP
-        module = ir.Module.parse(wide)
-        assert padded(module, "padding-bits=64", target="gfx950")[0].action is Action.PAD
+    assert padded(parse(wide), "padding-bits=64")[0].action is Action.KEEP
+    assert padded(parse(wide), "padding-bits=64", target="gfx950")[0].action is Action.PAD
 
 
-def test_function_without_lds_is_left_alone(context: ir.Context) -> None:
-    with context:
-        module = ir.Module.parse("func.func @f() { %m = memref.alloc() : memref<4xf16> return }")
-        text = str(module)
-        assert padded(module) == []
-        assert str(module) == text
+def test_function_without_lds_is_left_alone() -> None:
+    parsed = parse("func.func @f() { %m = memref.alloc() : memref<4xf16> return }")
+    text = str(parsed)
+    assert padded(parsed) == []
+    assert str(parsed) == text
 
 
-def test_padding_of_nothing_keeps_an_uncountable_allocation(context: ir.Context) -> None:
+def test_padding_of_nothing_keeps_an_uncountable_allocation() -> None:
     # 64 bits hold no element of 128 bits: there is no stock amount to fall back to.
-    text = """func.func @f(%i: index) {
-      %m = memref.alloc() : memref<8x8xcomplex<f64>, #gpu.address_space<workgroup>>
-      %v = memref.load %m[%i, %i] : memref<8x8xcomplex<f64>, #gpu.address_space<workgroup>>
-      return }"""
-    with context:
-        (decision,) = padded(ir.Module.parse(text))
+    tile = lds("8x8xcomplex<f64>")
+    text = f"""func.func @f(%i: index) {{
+      %m = memref.alloc() : {tile}
+      %v = memref.load %m[%i, %i] : {tile}
+      return }}"""
+    (decision,) = padded(parse(text))
     assert decision.action is Action.KEEP
 
 
-def test_rows_padded_twice_are_views_the_second_time(context: ir.Context) -> None:
-    with context:
-        module = ir.Module.parse(COLUMN)
-        padded(module)
-        (decision,) = padded(module)
+def test_rows_padded_twice_are_views_the_second_time() -> None:
+    parsed = parse(COLUMN)
+    padded(parsed)
+    (decision,) = padded(parsed)
     assert decision.action is Action.KEEP
     assert decision.reason == "the plain layout has no bank conflicts"
 
@@ -493,7 +448,7 @@ def kernels(draw: st.DrawFn) -> str:
         outer = draw(st.sampled_from([1, 2, 4]))
         shape = f"{outer}x{rows}x{width}x{kind}" if outer > 1 else f"{rows}x{width}x{kind}"
         lead = "%c0, " if outer > 1 else ""
-        memref = f"memref<{shape}, {WS}>"
+        memref = lds(shape)
         count = draw(st.sampled_from([n for n in (1, 4, 8) if n <= width]))
         split = draw(st.sampled_from([1, 2, 4]))
         vector = f"vector<{count}x{kind}>"
@@ -508,9 +463,7 @@ def kernels(draw: st.DrawFn) -> str:
             f"%w{number} = memref.load {m}[{lead}{r}, %c0] : {memref}",
         ]
     body = "\n".join(lines)
-    return f"""func.func @kernel() attributes {{translation_info =
-        #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
-        workgroup_size = [{threads}, 1, 1] subgroup_size = 64>}} {{
+    return f"""func.func @kernel() attributes {{{launched(f"{threads}, 1, 1")}}} {{
       %c0 = arith.constant 0 : index
       %x = gpu.thread_id x
       {body}
@@ -518,33 +471,29 @@ def kernels(draw: st.DrawFn) -> str:
     }}"""
 
 
-def plans(module: ir.Module, chip: str) -> list[PaddingPlan]:
-    return plan_paddings(module.body.operations[0].operation, chip)
-
-
 @settings(max_examples=12, deadline=None)
 @given(text=kernels(), arch=st.sampled_from(["gfx942", "gfx950"]))
-def test_shared_lds_is_spent_best(context: ir.Context, text: str, arch: str) -> None:
+def test_shared_lds_is_spent_best(text: str, arch: str) -> None:
     """Tile by tile provable, together the least cost that stock's LDS allows."""
     chip = target(arch)
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
-        before, emitted = traces(module), as_emitted(module)
-        planned = plans(module, arch)
-        decisions = padded(module, target=arch)
-        stock = padded(ir.Module.parse(text), "padding-bits=64", target=arch)
-        for old, new in zip(before, traces(module), strict=True):
-            assert_same_rows_and_columns(old, new)
+    parsed = parse(text)
+    before, unrolled = traced(parsed), traced(parsed, unroll=MOST_UNROLLED)
+    emitted = [emitted_accesses(each.tile, each.traced) for each in unrolled]
+    planned = plan_paddings(parsed.function, arch)
+    decisions = padded(parsed, target=arch)
+    stock = padded(parse(text), "padding-bits=64", target=arch)
+    for old, new in zip(before, traced(parsed), strict=True):
+        assert_same_rows_and_columns(old, new)
     budget = total(stock, "lds_bytes_after")
     spent, totals = 0, {0: 0}
-    for traced, accesses, plan in zip(before, emitted, planned, strict=True):
+    for old, accesses, plan in zip(before, emitted, planned, strict=True):
         if plan.decision is not None:
             check(plan.decision.proof, chip, accesses)
         layout = plan.layout or PlainLayout()
-        spent += layout_cost(chip, traced.tile, layout, accesses).rank[0]
+        spent += layout_cost(chip, old.tile, layout, accesses).rank[0]
         padded_by_stock = total(stock, "lds_bytes_after") > total(stock, "lds_bytes_before")
-        amount = 64 // traced.tile.element_bits if padded_by_stock else 0
-        choices = list(allowed(chip, traced.tile, accesses, amount))
+        amount = 64 // old.tile.element_bits if padded_by_stock else 0
+        choices = list(allowed(chip, old.tile, accesses, amount))
         least: dict[int, int] = {}
         for (size, cost), (more, dearer) in itertools.product(totals.items(), choices):
             if size + more <= budget:
@@ -552,19 +501,6 @@ def test_shared_lds_is_spent_best(context: ir.Context, text: str, arch: str) -> 
         totals = least
     assert total(decisions, "lds_bytes_after") <= budget
     assert spent == min(totals.values())
-
-
-def as_emitted(module: ir.Module) -> list[tuple[LdsAccess, ...]]:
-    """Returns the accesses of each allocation, as the backend joins them."""
-    function = module.body.operations[0].operation
-    launch = launch_of(function)
-    assert launch is not None
-    evaluator = LaneEvaluator(launch)
-    found: list[tuple[LdsAccess, ...]] = []
-    for allocation in lds_allocations(function):
-        traced = trace_allocation(allocation, function, evaluator, MOST_UNROLLED)
-        found.append(emitted_accesses(traced.tile, traced.traced))
-    return found
 
 
 def allowed(
@@ -588,21 +524,19 @@ def allowed(
             yield PaddedLayout(padding).size_bytes(tile), cost.rank[0]
 
 
-def test_plan_of_a_padded_allocation_carries_its_proof(context: ir.Context) -> None:
-    with context:
-        module = ir.Module.parse(COLUMN)
-        (traced,), (plan,) = traces(module), plans(module, "gfx942")
+def test_plan_of_a_padded_allocation_carries_its_proof() -> None:
+    parsed = parse(COLUMN)
+    (found,), (plan,) = traced(parsed), plan_paddings(parsed.function, "gfx942")
     assert plan.decision is not None
     assert plan.decision.layout == PaddedLayout(2)
-    check(plan.decision.proof, target("gfx942"), traced.accesses)
+    check(plan.decision.proof, target("gfx942"), found.accesses)
     assert plan.decision.optimality is Optimality.FLOOR
 
 
-def test_wave_that_is_not_full_is_padded_for_the_lanes_it_has(context: ir.Context) -> None:
+def test_wave_that_is_not_full_is_padded_for_the_lanes_it_has() -> None:
     # 32 + 16 lanes read a column of f32: rows of 64 words, 31 and 15 conflicts.
     text = COLUMN.replace("[64, 1, 1]", "[48, 1, 1]").replace("f16", "f32")
-    with context:
-        (decision,) = padded(ir.Module.parse(text))
+    (decision,) = padded(parse(text))
     assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (46, 0)
     assert decision.detail == "4 bytes per row"
 
@@ -631,15 +565,9 @@ def test_bad_options(options: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(("bits", "padded_by"), [(8, 0), (24, 16), (32, None)])
-def test_bits_that_are_no_whole_elements_are_a_warning(
-    context: ir.Context, bits: int, padded_by: int | None
-) -> None:
-    found: list[str] = []
-    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(COLUMN)
-        function = module.body.operations[0].operation
-        PadUnhintedAllocs.from_options(f"padding-bits={bits}").run(function, PassContext(sink))
+def test_bits_that_are_no_whole_elements_are_a_warning(bits: int, padded_by: int | None) -> None:
+    options = f"padding-bits={bits}"
+    found = run(parse(COLUMN), PadUnhintedAllocs.from_options(options)).warnings
     assert len(found) == (padded_by is not None)
     said = f"an element has 16 bits, so that rows are padded by {padded_by}"
     assert all(each.endswith(said) for each in found), found
@@ -650,14 +578,13 @@ def test_options_print_as_they_are_parsed() -> None:
     assert str(PadUnhintedAllocs.from_options("lds-limit-bytes=1024 padding-bits=64")) == text
 
 
-def test_accesses_of_real_waves_are_arrays_of_lanes(context: ir.Context, attention: str) -> None:
-    with context, ir.Location.unknown():
-        for traced in traces(ir.Module.parse(attention)):
-            assert traced.unknown == ()
-            assert traced.assumptions == ()
-            for access in traced.accesses:
-                assert access.elements.shape == (4, 64)
-                assert access.elements.dtype == np.int64
+def test_accesses_of_real_waves_are_arrays_of_lanes(attention: str) -> None:
+    for found in traced(parse(attention)):
+        assert found.unknown == ()
+        assert found.assumptions == ()
+        for access in found.accesses:
+            assert access.elements.shape == (4, 64)
+            assert access.elements.dtype == np.int64
 
 
 # Alignment that an access needs in every layout.
@@ -692,36 +619,30 @@ _ALIGNED = {
 
 def _access_to_rows(access: str) -> str:
     return f"""
-#launch = #iree_codegen.translation_info<
-    pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 func.func @aligned(%from: memref<32x64xf16>, %x: f16, %w: vector<8xf16>, %q: index)
-    attributes {{translation_info = #launch}} {{
+    attributes {{{launched("32, 1, 1", 32)}}} {{
   %c0 = arith.constant 0 : index
   %r = gpu.thread_id x upper_bound 32
-  %m = memref.alloc() : memref<32x64xf16, {WS}>
-  {access.replace("MEMREF", f"memref<32x64xf16, {WS}>")}
+  %m = memref.alloc() : {lds("32x64xf16")}
+  {access.replace("MEMREF", lds("32x64xf16"))}
   return
 }}"""
 
 
+def _padded_rows(access: str, options: str) -> tuple[int, bool, list[str]]:
+    """Returns a row's bytes of padding, whether the allocation is aligned, and the warnings."""
+    parsed = parse(_access_to_rows(access))
+    found = run(parsed, PadUnhintedAllocs.from_options(options), target="sm_80").warnings
+    (allocation,) = lds_allocations(parsed.function)
+    padding = 2 * (ir.MemRefType(allocation.results[0].type).shape[-1] - 64)
+    return padding, "alignment" in allocation.attributes, found
+
+
 @pytest.mark.parametrize("bits", ["auto", *map(str, range(16, 289, 16))])
 @pytest.mark.parametrize("name", _ALIGNED)
-def test_no_padding_takes_the_alignment_that_an_access_needs(
-    context: ir.Context, name: str, bits: str
-) -> None:
+def test_no_padding_takes_the_alignment_that_an_access_needs(name: str, bits: str) -> None:
     needed, access = _ALIGNED[name]
-    found: list[str] = []
-    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
-    with context:
-        module = ir.Module.parse(_access_to_rows(access))
-        function = module.body.operations[0].operation
-        PadUnhintedAllocs.from_options(f"padding-bits={bits}").run(
-            function, PassContext(sink, test_target="sm_80")
-        )
-        module.operation.verify()
-        (allocation,) = lds_allocations(function)
-        padding = 2 * (ir.MemRefType(allocation.results[0].type).shape[-1] - 64)
-        aligned = "alignment" in allocation.attributes
+    padding, aligned, found = _padded_rows(access, f"padding-bits={bits}")
     assert padding % needed == 0
     if bits == "auto":
         assert not found
@@ -735,27 +656,18 @@ def test_no_padding_takes_the_alignment_that_an_access_needs(
         assert f"multiples of {needed} bytes, so that {padding} are used" in warning
 
 
-def test_padding_that_would_exceed_the_limit_when_aligned_is_left_out(context: ir.Context) -> None:
-    found: list[str] = []
-    sink = DiagnosticSink(consume=lambda each: found.append(str(each)))
-    with context:
-        module = ir.Module.parse(_access_to_rows(_ALIGNED["nvgpu.ldmatrix"][1]))
-        function = module.body.operations[0].operation
-        PadUnhintedAllocs.from_options("padding-bits=64 lds-limit-bytes=4352").run(
-            function, PassContext(sink, test_target="sm_80")
-        )
-        (allocation,) = lds_allocations(function)
-        assert list(ir.MemRefType(allocation.results[0].type).shape) == [32, 64]
+def test_padding_that_would_exceed_the_limit_when_aligned_is_left_out() -> None:
+    ldmatrix = _ALIGNED["nvgpu.ldmatrix"][1]
+    padding, _, found = _padded_rows(ldmatrix, "padding-bits=64 lds-limit-bytes=4352")
+    assert padding == 0
     (warning,) = found
     assert "not padded, because 16 bytes exceed the LDS limit" in warning
 
 
-def test_an_access_that_is_not_known_still_keeps_its_alignment(context: ir.Context) -> None:
+def test_an_access_that_is_not_known_still_keeps_its_alignment() -> None:
     """Where `auto` falls back to stock's 8 bytes, they become 16 under `ldmatrix`."""
     text = _access_to_rows(_ALIGNED["nvgpu.ldmatrix"][1])
     text = text.replace("gpu.thread_id x upper_bound 32", "arith.addi %q, %c0 : index")
-    with context:
-        module = ir.Module.parse(text)
-        (decision,) = padded(module, target="sm_80")
+    (decision,) = padded(parse(text), target="sm_80")
     assert decision.detail == "16 bytes per row"
     assert decision.reason.startswith("stock's amount, because")

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.passes.registers.dimension_classes import (
     ClassKind,
@@ -23,11 +21,6 @@ BOUNDS = {
     2: "in_bounds = [true, true]",
     3: "in_bounds = [true, true, true]",
 }
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    yield Session().context
 
 
 def read(name: str, shape: str, kind: str = "f32") -> str:
@@ -81,7 +74,7 @@ class Found:
         return {each.pinned.reason for each in self.classes.classes if each.pinned}
 
 
-def found_in(context: ir.Context, body: str, **memories: str) -> Found:
+def found_in(body: str, **memories: str) -> Found:
     """Returns the classes of a function that gets memories of these types."""
     given = ", ".join(f"%{name}_memory: memref<{kind}>" for name, kind in memories.items())
     text = f"""
@@ -94,20 +87,20 @@ func.func @f({given}) {{
   {body}
   return
 }}"""
-    module = ir.Module.parse(text, context)
+    module = ir.Module.parse(text)
     return Found(module, dimension_classes(module.body.operations[0]), tuple(memories))
 
 
 FREE, REDUCED, CONTRACTED = ClassKind.FREE, ClassKind.REDUCED, ClassKind.CONTRACTED
 
 
-def test_a_transpose_exchanges_dimensions(context: ir.Context) -> None:
+def test_a_transpose_exchanges_dimensions() -> None:
     body = (
         read("a", "4x8")
         + "%t = vector.transpose %a, [1, 0] : vector<4x8xf32> to vector<8x4xf32>\n"
         + write("t", "b", "8x4")
     )
-    found = found_in(context, body, a="4x8xf32", b="8x4xf32")
+    found = found_in(body, a="4x8xf32", b="8x4xf32")
     rows, columns = found.names("a")
     assert found.names("b") == (columns, rows)
     assert {each.digits for each in found.classes.classes} == {frozenset(rows), frozenset(columns)}
@@ -115,13 +108,13 @@ def test_a_transpose_exchanges_dimensions(context: ir.Context) -> None:
     assert not found.pins()
 
 
-def test_a_shape_cast_keeps_digits_also_of_odd_sizes(context: ir.Context) -> None:
+def test_a_shape_cast_keeps_digits_also_of_odd_sizes() -> None:
     body = (
         read("a", "12x8")
         + "%s = vector.shape_cast %a : vector<12x8xf32> to vector<3x4x8xf32>\n"
         + write("s", "b", "3x4x8")
     )
-    found = found_in(context, body, a="12x8xf32", b="3x4x8xf32")
+    found = found_in(body, a="12x8xf32", b="3x4x8xf32")
     rows, columns = found.names("a")
     assert found.names("b") == ((rows[2],), rows[:2], columns)
     # The digit of base 3 is no part of a class, and the others stay in their dimensions.
@@ -132,25 +125,25 @@ def test_a_shape_cast_keeps_digits_also_of_odd_sizes(context: ir.Context) -> Non
     assert not found.pins()
 
 
-def test_a_shape_cast_that_cuts_a_digit_pins(context: ir.Context) -> None:
+def test_a_shape_cast_that_cuts_a_digit_pins() -> None:
     body = (
         read("a", "4x3x8")
         + "%s = vector.shape_cast %a : vector<4x3x8xf32> to vector<12x8xf32>\n"
         + write("s", "b", "12x8")
     )
-    found = found_in(context, body, a="4x3x8xf32", b="12x8xf32")
+    found = found_in(body, a="4x3x8xf32", b="12x8xf32")
     assert found.pins() == {"a shape cast cuts through the digits of an index"}
     assert all(each.pinned for each in found.classes.classes)
 
 
-def test_a_broadcast_tells_kept_digits_from_repeated_ones(context: ir.Context) -> None:
+def test_a_broadcast_tells_kept_digits_from_repeated_ones() -> None:
     body = (
         read("a", "8")
         + "%w = vector.broadcast %a : vector<8xf32> to vector<4x8xf32>\n"
         + "%s = vector.shape_cast %w : vector<4x8xf32> to vector<32xf32>\n"
         + write("s", "b", "32")
     )
-    found = found_in(context, body, a="8xf32", b="32xf32")
+    found = found_in(body, a="8xf32", b="32xf32")
     ((*kept,), (written,)) = found.names("a")[0], found.names("b")
     assert written[:3] == tuple(kept)
     # In the memory they are digits of one index; the broadcast alone tells them apart.
@@ -160,17 +153,17 @@ def test_a_broadcast_tells_kept_digits_from_repeated_ones(context: ir.Context) -
     }
 
 
-def test_a_broadcast_stretches_a_dimension_of_one(context: ir.Context) -> None:
+def test_a_broadcast_stretches_a_dimension_of_one() -> None:
     body = (
         read("a", "4x1")
         + "%w = vector.broadcast %a : vector<4x1xf32> to vector<4x8xf32>\n"
         + write("w", "b", "4x8")
     )
-    found = found_in(context, body, a="4x1xf32", b="4x8xf32")
+    found = found_in(body, a="4x1xf32", b="4x8xf32")
     assert found.names("a") == (found.names("b")[0], ())
 
 
-def test_a_reduction_tells_kept_digits_from_reduced_ones(context: ir.Context) -> None:
+def test_a_reduction_tells_kept_digits_from_reduced_ones() -> None:
     body = (
         read("a", "32")
         + "%s = vector.shape_cast %a : vector<32xf32> to vector<4x8xf32>\n"
@@ -178,7 +171,7 @@ def test_a_reduction_tells_kept_digits_from_reduced_ones(context: ir.Context) ->
         + "%r = vector.multi_reduction <add>, %s, %zero [0] : vector<4x8xf32> to vector<8xf32>\n"
         + write("r", "b", "8")
     )
-    found = found_in(context, body, a="32xf32", b="8xf32")
+    found = found_in(body, a="32xf32", b="8xf32")
     (digits,) = found.names("a")
     assert found.names("b") == (digits[:3],)
     assert found.kinds("a") == [[FREE] * 3 + [REDUCED] * 2]
@@ -186,7 +179,7 @@ def test_a_reduction_tells_kept_digits_from_reduced_ones(context: ir.Context) ->
     assert found.of(digits[3]).digits == frozenset(digits[3:])
 
 
-def test_a_reduced_digit_is_reduced_wherever_it_came_from(context: ir.Context) -> None:
+def test_a_reduced_digit_is_reduced_wherever_it_came_from() -> None:
     body = (
         read("a", "4x8")
         + "%t = vector.transpose %a, [1, 0] : vector<4x8xf32> to vector<8x4xf32>\n"
@@ -195,12 +188,12 @@ def test_a_reduced_digit_is_reduced_wherever_it_came_from(context: ir.Context) -
         + "%r = vector.multi_reduction <add>, %t, %zero [1] : vector<8x4xf32> to vector<8xf32>\n"
         + write("r", "c", "8")
     )
-    found = found_in(context, body, a="4x8xf32", b="8x4xf32", c="8xf32")
+    found = found_in(body, a="4x8xf32", b="8x4xf32", c="8xf32")
     assert found.kinds("b") == [[FREE] * 3, [REDUCED] * 2]
     assert found.names("c") == (found.names("b")[0],)
 
 
-def test_sums_of_maxima_tell_their_digits_apart(context: ir.Context) -> None:
+def test_sums_of_maxima_tell_their_digits_apart() -> None:
     """All digits are reduced in the end, but not in one operation: they must not be exchanged."""
     body = (
         read("a", "32")
@@ -210,14 +203,14 @@ def test_sums_of_maxima_tell_their_digits_apart(context: ir.Context) -> None:
         + "    : vector<4x8xf32> to vector<8xf32>\n"
         + "%r = vector.multi_reduction <add>, %m, %pad [0] : vector<8xf32> to f32\n"
     )
-    found = found_in(context, body, a="32xf32")
+    found = found_in(body, a="32xf32")
     (digits,) = found.names("a")
     assert found.kinds("a") == [[REDUCED] * 5]
     assert found.of(digits[0]).digits == frozenset(digits[:3])
     assert found.of(digits[3]).digits == frozenset(digits[3:])
 
 
-def test_a_contraction_unites_its_iterators(context: ir.Context) -> None:
+def test_a_contraction_unites_its_iterators() -> None:
     body = (
         read("a", "4x8")
         + read("b", "8x16")
@@ -229,7 +222,7 @@ def test_a_contraction_unites_its_iterators(context: ir.Context) -> None:
             %a, %b, %c : vector<4x8xf32>, vector<8x16xf32> into vector<4x16xf32>\n"""
         + write("p", "d", "4x16")
     )
-    found = found_in(context, body, a="4x8xf32", b="8x16xf32", c="4x16xf32", d="4x16xf32")
+    found = found_in(body, a="4x8xf32", b="8x16xf32", c="4x16xf32", d="4x16xf32")
     (m, k), (also_k, n) = found.names("a"), found.names("b")
     assert k == also_k
     assert found.names("c") == found.names("d") == (m, n)
@@ -262,7 +255,7 @@ TILED = """
 """
 
 
-def tiled(context: ir.Context, tm: int, tn: int, tk: int) -> Found:
+def tiled(tm: int, tn: int, tk: int) -> Found:
     """The product of tm x tk tiles and tk x tn tiles, of 16x16 each."""
     m, n, k = 16 * tm, 16 * tn, 16 * tk
     body = (
@@ -273,15 +266,13 @@ def tiled(context: ir.Context, tm: int, tn: int, tk: int) -> Found:
         + write("p", "d", f"{m}x{n}")
     )
     sums = f"{m}x{n}xf32"
-    return found_in(context, body, a=f"{m}x{k}xf16", b=f"{k}x{n}xf16", c=sums, d=sums)
+    return found_in(body, a=f"{m}x{k}xf16", b=f"{k}x{n}xf16", c=sums, d=sums)
 
 
 @pytest.mark.parametrize("tiles", [(4, 2, 2), (1, 2, 4), (4, 1, 2), (2, 2, 1), (3, 2, 2)])
-def test_a_tiled_product_unites_its_iterators(
-    context: ir.Context, tiles: tuple[int, int, int]
-) -> None:
+def test_a_tiled_product_unites_its_iterators(tiles: tuple[int, int, int]) -> None:
     """A single tile has no digit that tells along which iterator it lies: that one is left."""
-    found = tiled(context, *tiles)
+    found = tiled(*tiles)
     assert not found.pins()
     (m, k), (also_k, n) = found.names("a"), found.names("b")
     assert k == also_k
@@ -314,7 +305,7 @@ BATCHED = """
 """
 
 
-def test_a_batch_of_one_beside_a_single_tile_is_told_apart_by_its_size(context: ir.Context) -> None:
+def test_a_batch_of_one_beside_a_single_tile_is_told_apart_by_its_size() -> None:
     """B has neither digits of the batch nor of its tile's iterator; A has a batch of one, too."""
     body = (
         read("a", "1x64x32", "f16").replace("%pad", "%pad16")
@@ -324,7 +315,7 @@ def test_a_batch_of_one_beside_a_single_tile_is_told_apart_by_its_size(context: 
         + write("p", "d", "1x64x16")
     )
     sums = "1x64x16xf32"
-    found = found_in(context, body, a="1x64x32xf16", b="1x16x32xf16", c=sums, d=sums)
+    found = found_in(body, a="1x64x32xf16", b="1x16x32xf16", c=sums, d=sums)
     assert not found.pins()
     (_, m, k), (_, n, also_k) = found.names("a"), found.names("b")
     assert k == also_k
@@ -333,14 +324,14 @@ def test_a_batch_of_one_beside_a_single_tile_is_told_apart_by_its_size(context: 
     assert found.kinds("b") == [[], [FREE] * 4, [CONTRACTED] * 5]
 
 
-def test_single_tiles_along_two_iterators_are_pinned(context: ir.Context) -> None:
-    found = tiled(context, 4, 1, 1)
+def test_single_tiles_along_two_iterators_are_pinned() -> None:
+    found = tiled(4, 1, 1)
     assert found.pins() == {
         "iree_codegen.inner_tiled has an operand whose tiles are of unknown origin"
     }
 
 
-def test_a_loop_carries_the_same_digits(context: ir.Context) -> None:
+def test_a_loop_carries_the_same_digits() -> None:
     body = (
         read("a", "8")
         + "%r = scf.for %i = %c0 to %c8 step %c1 iter_args(%x = %a) -> (vector<8xf32>) {\n"
@@ -349,12 +340,12 @@ def test_a_loop_carries_the_same_digits(context: ir.Context) -> None:
         + "scf.yield %s : vector<8xf32>\n}\n"
         + write("r", "c", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32", c="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32", c="8xf32")
     assert found.names("a") == found.names("b") == found.names("c")
     assert not found.pins()
 
 
-def test_a_loop_whose_first_value_is_a_constant(context: ir.Context) -> None:
+def test_a_loop_whose_first_value_is_a_constant() -> None:
     body = (
         "%zero = arith.constant dense<0.0> : vector<8xf32>\n"
         + "%r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%x = %zero, %y = %zero)\n"
@@ -367,13 +358,13 @@ def test_a_loop_whose_first_value_is_a_constant(context: ir.Context) -> None:
         + write("r#0", "c", "8")
         + write("r#1", "d", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32", c="8xf32", d="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32", c="8xf32", d="8xf32")
     assert found.names("a") == found.names("c")
     assert found.names("b") == found.names("d")
     assert not {*found.names("a")[0]} & {*found.names("b")[0]}
 
 
-def test_both_branches_of_a_condition_have_the_same_digits(context: ir.Context) -> None:
+def test_both_branches_of_a_condition_have_the_same_digits() -> None:
     body = (
         "%yes = arith.constant true\n"
         + "%r = scf.if %yes -> (vector<8xf32>) {\n"
@@ -383,12 +374,12 @@ def test_both_branches_of_a_condition_have_the_same_digits(context: ir.Context) 
         + "scf.yield %b : vector<8xf32>\n}\n"
         + write("r", "c", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32", c="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32", c="8xf32")
     assert found.names("a") == found.names("b") == found.names("c")
     assert not found.pins()
 
 
-def test_a_splat_constant_unites_none_of_its_uses(context: ir.Context) -> None:
+def test_a_splat_constant_unites_none_of_its_uses() -> None:
     body = (
         "%two = arith.constant dense<2.0> : vector<8xf32>\n"
         + read("a", "8")
@@ -398,14 +389,14 @@ def test_a_splat_constant_unites_none_of_its_uses(context: ir.Context) -> None:
         + write("s", "c", "8")
         + write("t", "d", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32", c="8xf32", d="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32", c="8xf32", d="8xf32")
     assert found.names("a") == found.names("c")
     assert found.names("b") == found.names("d")
     assert not {*found.names("a")[0]} & {*found.names("b")[0]}
     assert not found.pins()
 
 
-def test_a_constant_with_different_elements_pins_what_it_meets(context: ir.Context) -> None:
+def test_a_constant_with_different_elements_pins_what_it_meets() -> None:
     body = (
         "%ramp = arith.constant dense<[0.0, 1.0, 2.0, 3.0]> : vector<4xf32>\n"
         + read("a", "4")
@@ -413,14 +404,14 @@ def test_a_constant_with_different_elements_pins_what_it_meets(context: ir.Conte
         + write("s", "b", "4")
         + read("c", "4x8")
     )
-    found = found_in(context, body, a="4xf32", b="4xf32", c="4x8xf32")
+    found = found_in(body, a="4xf32", b="4xf32", c="4x8xf32")
     assert found.pins() == {"a constant has different elements"}
     assert all(found.of(digit).pinned for digit in found.names("b")[0])
     # What it does not meet stays as it is.
     assert not any(found.of(digit).pinned for row in found.names("c") for digit in row)
 
 
-def test_what_a_mask_covers_is_pinned(context: ir.Context) -> None:
+def test_what_a_mask_covers_is_pinned() -> None:
     body = (
         read("a", "8x4")
         + "%n = memref.dim %a_memory, %c0 : memref<8x4xf32>\n"
@@ -431,14 +422,14 @@ def test_what_a_mask_covers_is_pinned(context: ir.Context) -> None:
         + "} : vector<8x4xi1> -> vector<8xf32>\n"
         + write("r", "b", "8")
     )
-    found = found_in(context, body, a="8x4xf32", b="8xf32")
+    found = found_in(body, a="8x4xf32", b="8xf32")
     for row in (*found.names("a"), *found.names("b")):
         reasons = {(pin := found.of(digit).pinned) and pin.reason for digit in row}
         assert None not in reasons
         assert all("may depend on positions" in str(reason) for reason in reasons)
 
 
-def test_a_selection_by_a_mask_is_pinned(context: ir.Context) -> None:
+def test_a_selection_by_a_mask_is_pinned() -> None:
     body = (
         read("a", "8")
         + "%mask = vector.create_mask %c1 : vector<8xi1>\n"
@@ -446,27 +437,25 @@ def test_a_selection_by_a_mask_is_pinned(context: ir.Context) -> None:
         + "%s = arith.select %mask, %a, %zero : vector<8xi1>, vector<8xf32>\n"
         + write("s", "b", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32")
     assert found.pins() == {"vector.create_mask may depend on positions"}
 
 
-def test_masked_transfers_and_those_out_of_bounds_are_pinned(context: ir.Context) -> None:
+def test_masked_transfers_and_those_out_of_bounds_are_pinned() -> None:
     masked = (
         "%mask = vector.create_mask %c1 : vector<8xi1>\n"
         "%a = vector.transfer_read %a_memory[%c0], %pad, %mask {in_bounds = [true]}"
         " : memref<8xf32>, vector<8xf32>\n" + write("a", "b", "8")
     )
-    assert found_in(context, masked, a="8xf32", b="8xf32").pins() == {
+    assert found_in(masked, a="8xf32", b="8xf32").pins() == {
         "vector.create_mask may depend on positions",
         "a transfer is masked",
     }
     beyond = read("a", "8").replace("true", "false") + write("a", "b", "8")
-    assert found_in(context, beyond, a="8xf32", b="8xf32").pins() == {
-        "a transfer may leave its memory"
-    }
+    assert found_in(beyond, a="8xf32", b="8xf32").pins() == {"a transfer may leave its memory"}
 
 
-def test_an_unknown_operation_pins_its_operands_and_results(context: ir.Context) -> None:
+def test_an_unknown_operation_pins_its_operands_and_results() -> None:
     body = (
         read("a", "8")
         + read("b", "8")
@@ -474,27 +463,27 @@ def test_an_unknown_operation_pins_its_operands_and_results(context: ir.Context)
         + write("s", "c", "16")
         + read("d", "8")
     )
-    found = found_in(context, body, a="8xf32", b="8xf32", c="16xf32", d="8xf32")
+    found = found_in(body, a="8xf32", b="8xf32", c="16xf32", d="8xf32")
     assert found.pins() == {"vector.interleave may depend on positions"}
     pinned = [bool(found.of(found.names(name)[0][0]).pinned) for name in "abcd"]
     assert pinned == [True, True, True, False]
 
 
-def test_a_pin_names_its_place(context: ir.Context) -> None:
+def test_a_pin_names_its_place() -> None:
     body = read("a", "8") + "%s = vector.step : vector<8xindex>\n"
-    found = found_in(context, body, a="8xf32")
+    found = found_in(body, a="8xf32")
     (pinned,) = (each.pinned for each in found.classes.classes if each.pinned)
     assert pinned.reason == "vector.step may depend on positions"
     assert pinned.location is not None
 
 
-def test_a_transfer_may_run_along_other_dimensions(context: ir.Context) -> None:
+def test_a_transfer_may_run_along_other_dimensions() -> None:
     body = (
         "%a = vector.transfer_read %a_memory[%c0, %c0], %pad {in_bounds = [true, true], "
         "permutation_map = affine_map<(i, j) -> (j, i)>} : memref<4x8xf32>, vector<8x4xf32>\n"
         + write("a", "b", "8x4")
     )
-    found = found_in(context, body, a="4x8xf32", b="8x4xf32")
+    found = found_in(body, a="4x8xf32", b="8x4xf32")
     assert found.names("a") == found.names("b")
     (transfer, _) = found.classes.transfers
     assert transfer.memory_dims == (1, 0)

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
-from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from bankwise.dialect_utils.diagnostics import PassFailure, Refusal
@@ -18,45 +16,17 @@ from bankwise.dialect_utils.memory.buffer_starts import start_offsets
 from bankwise.dialect_utils.memory.flow import reach_of, roots_of
 from bankwise.dialect_utils.memory.lds_ops import ALLOC
 from bankwise.dialect_utils.memory.memref_types import is_workgroup_memref, lds_bytes
-from bankwise.dialect_utils.operations import operations_in
 from bankwise.dialect_utils.swizzle_hint import hint_swizzle
-from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 
-LDS = "#gpu.address_space<workgroup>"
+from ...functions import Parsed, lds, parse, run
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    made = Session().context
-    made.allow_unregistered_dialects = True
-    return made
-
-
-def parse(context: ir.Context, text: str) -> tuple[ir.Module, ir.Operation]:
-    """Returns a module and its only function."""
-    module = ir.Module.parse(text, context)
-    return module, module.body.operations[0].operation
-
-
-def run(function: ir.Operation, *passes: FunctionPass) -> None:
-    for each in passes:
-        each.run(function, PassContext())
-        assert function.verify()
-
-
-def operations(function: ir.Operation, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == name:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+@pytest.fixture(scope="module", autouse=True)
+def unregistered_operations(context: ir.Context) -> None:
+    context.allow_unregistered_dialects = True
 
 
 def elements_of(value: ir.Value) -> np.ndarray:
@@ -79,11 +49,11 @@ def elements_of(value: ir.Value) -> np.ndarray:
     return source[parts].reshape(kind.shape)
 
 
-def accessed(function: ir.Operation) -> dict[str, np.ndarray]:
+def accessed(parsed: Parsed) -> dict[str, np.ndarray]:
     """Returns the elements behind the memref of each `test.access`, by its name."""
     return {
         ir.StringAttr(op.attributes["name"]).value: elements_of(op.operands[0])
-        for op in operations(function, "test.access")
+        for op in parsed.operations("test.access")
     }
 
 
@@ -106,8 +76,8 @@ def swizzles() -> st.SearchStrategy[Swizzle]:
     )
 
 
-TILE = f"memref<16x64xf16, {LDS}>"
-ROWS = f"memref<4x64xf16, strided<[64, 1], offset: 192>, {LDS}>"
+TILE = lds("16x64xf16")
+ROWS = lds("4x64xf16, strided<[64, 1], offset: 192>")
 
 
 def hinted_tile(chain: list[Swizzle]) -> str:
@@ -130,54 +100,55 @@ def hinted_tile(chain: list[Swizzle]) -> str:
 
 @given(st.lists(swizzles(), min_size=1, max_size=3))
 @settings(max_examples=40, deadline=None)
-def test_hints_mean_the_same_after_every_pass(context: ir.Context, chain: list[Swizzle]) -> None:
-    _, function = parse(context, hinted_tile(chain))
-    before = accessed(function)
+def test_hints_mean_the_same_after_every_pass(chain: list[Swizzle]) -> None:
+    parsed = parse(hinted_tile(chain))
+    before = accessed(parsed)
     np.testing.assert_array_equal(before["rows"], before["tile"][3:7])
     expected = np.arange(16 * 64)
     for swizzle in reversed(chain):
         expected = swizzle.apply(expected)
     np.testing.assert_array_equal(before["tile"].reshape(-1), expected)
 
-    run(function, FlattenSwizzleHints())
-    flat = accessed(function)
-    run(function, AbsorbSwizzleHints())
-    assert not operations(function, "iree_codegen.swizzle_hint")
-    plain = accessed(function)
-    run(function, ReinsertSwizzleHints())
-    again = accessed(function)
+    run(parsed, FlattenSwizzleHints())
+    flat = accessed(parsed)
+    run(parsed, AbsorbSwizzleHints())
+    assert not parsed.operations("iree_codegen.swizzle_hint")
+    plain = accessed(parsed)
+    run(parsed, ReinsertSwizzleHints())
+    again = accessed(parsed)
     for name, elements in before.items():
         np.testing.assert_array_equal(flat[name], elements)
         np.testing.assert_array_equal(again[name], elements)
     np.testing.assert_array_equal(plain["tile"].reshape(-1), np.arange(16 * 64))
 
 
-def test_absorbed_without_flattening_comes_back_flat(context: ir.Context) -> None:
+def test_absorbed_without_flattening_comes_back_flat() -> None:
     chain: list[Swizzle] = [XorShuffle(64, 8), RotateRows(32, 4)]
-    _, function = parse(context, hinted_tile(chain))
-    before = accessed(function)
-    run(function, AbsorbSwizzleHints(), ReinsertSwizzleHints())
-    for name, elements in accessed(function).items():
+    parsed = parse(hinted_tile(chain))
+    before = accessed(parsed)
+    run(parsed, AbsorbSwizzleHints(), ReinsertSwizzleHints())
+    for name, elements in accessed(parsed).items():
         np.testing.assert_array_equal(elements, before[name])
-    (allocation,) = operations_in(function, ALLOC)
+    (allocation,) = parsed.operations(ALLOC)
     assert ir.MemRefType(allocation.results[0].type).shape == [1024]
 
 
-BUFFERS = f"memref<4x64xf16, strided<[64, 1], offset: ?>, {LDS}>"
+BOTH = lds("2x256xf16")
+BUFFERS = lds("4x64xf16, strided<[64, 1], offset: ?>")
 
 
 def double_buffered(swizzle: str, store: str) -> str:
     """Returns a loop that carries a buffer of two, of 4x64 elements each."""
-    one = f"memref<256xf16, strided<[1], offset: ?>, {LDS}>"
+    one = lds("256xf16, strided<[1], offset: ?>")
     return f"""func.func @f(%n: index, %i: index) {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %a = memref.alloc() {{iree_codegen.swizzle = {swizzle}}} : memref<2x256xf16, {LDS}>
-      %s = memref.subview %a[%i, 0] [1, 256] [1, 1] : memref<2x256xf16, {LDS}> to {one}
+      %a = memref.alloc() {{iree_codegen.swizzle = {swizzle}}} : {BOTH}
+      %s = memref.subview %a[%i, 0] [1, 256] [1, 1] : {BOTH} to {one}
       %e = memref.expand_shape %s [[0, 1]] output_shape [4, 64] : {one} into {BUFFERS}
       %r = scf.for %k = %c0 to %n step %c1 iter_args(%x = %e) -> ({BUFFERS}) {{
         %w = arith.remui %k, %i : index
-        %t = memref.subview %a[%w, 0] [1, 256] [1, 1] : memref<2x256xf16, {LDS}> to {one}
+        %t = memref.subview %a[%w, 0] [1, 256] [1, 1] : {BOTH} to {one}
         %f = memref.expand_shape %t [[0, 1]] output_shape [4, 64] : {one} into {BUFFERS}
         {store}
         %v = memref.load %x[%i, %i] : {BUFFERS}
@@ -187,31 +158,30 @@ def double_buffered(swizzle: str, store: str) -> str:
     }}"""
 
 
-def test_failure_leaves_the_function_as_it_was(context: ir.Context) -> None:
+def test_failure_leaves_the_function_as_it_was() -> None:
     """The loop's buffers are fine; the whole allocation beside them is found last."""
-    whole = f"memref<2x256xf16, {LDS}>"
-    store = f"%u = memref.load %a[%i, %i] : {whole}"
-    _, function = parse(context, double_buffered("#iree_codegen.rotate_rows<64, 8>", store))
-    before = str(function)
+    store = f"%u = memref.load %a[%i, %i] : {BOTH}"
+    parsed = parse(double_buffered("#iree_codegen.rotate_rows<64, 8>", store))
+    before = str(parsed)
     with pytest.raises(PassFailure, match="another part that is used"):
-        ReinsertSwizzleHints().run(function, PassContext())
-    assert str(function) == before
+        run(parsed, ReinsertSwizzleHints())
+    assert str(parsed) == before
 
 
-def test_loop_carried_buffers_start_at_multiples_of_their_size(context: ir.Context) -> None:
-    _, function = parse(context, double_buffered("#iree_codegen.rotate_rows<64, 8>", ""))
-    (allocation,) = operations_in(function, ALLOC)
-    (loop,) = operations(function, "scf.for")
+def test_loop_carried_buffers_start_at_multiples_of_their_size() -> None:
+    parsed = parse(double_buffered("#iree_codegen.rotate_rows<64, 8>", ""))
+    (allocation,) = parsed.operations(ALLOC)
+    (loop,) = parsed.operations("scf.for")
     carried = loop.regions[0].blocks[0].arguments[1]
     assert roots_of(carried) == (allocation.results[0],)
     assert roots_of(loop.results[0]) == (allocation.results[0],)
-    starts = start_offsets(carried, IndexBits(function))
+    starts = start_offsets(carried, IndexBits(parsed.function))
     assert starts == {allocation.results[0]: Congruence(256, 0)}
     reach = reach_of(allocation.results[0])
     assert set(reach.joins) == {carried, loop.results[0]}
     assert [use.user.name for use in reach.sinks] == ["memref.load"]
-    run(function, ReinsertSwizzleHints())
-    (load,) = operations(function, "memref.load")
+    run(parsed, ReinsertSwizzleHints())
+    (load,) = parsed.operations("memref.load")
     assert load.operands[0].owner.operation.name == "memref.expand_shape"
 
 
@@ -219,33 +189,29 @@ def test_loop_carried_buffers_start_at_multiples_of_their_size(context: ir.Conte
     ("second", "expected"),
     [("128", Congruence(64, 0)), ("64", Congruence(0, 64)), ("65", Congruence(1, 0))],
 )
-def test_where_offsets_meet(context: ir.Context, second: str, expected: Congruence) -> None:
-    part = f"memref<16xf16, strided<[1], offset: ?>, {LDS}>"
-    first, other = (
-        f"memref<16xf16, strided<[1], offset: {start}>, {LDS}>" for start in (64, second)
-    )
-    _, function = parse(
-        context,
+def test_where_offsets_meet(second: str, expected: Congruence) -> None:
+    part = lds("16xf16, strided<[1], offset: ?>")
+    first, other = (lds(f"16xf16, strided<[1], offset: {start}>") for start in (64, second))
+    parsed = parse(
         f"""func.func @f(%p: i1) {{
-          %a = memref.alloc() : memref<256xf16, {LDS}>
-          %s = memref.subview %a[64] [16] [1] : memref<256xf16, {LDS}> to {first}
-          %t = memref.subview %a[{second}] [16] [1] : memref<256xf16, {LDS}> to {other}
+          %a = memref.alloc() : {lds("256xf16")}
+          %s = memref.subview %a[64] [16] [1] : {lds("256xf16")} to {first}
+          %t = memref.subview %a[{second}] [16] [1] : {lds("256xf16")} to {other}
           %x = memref.cast %s : {first} to {part}
           %y = memref.cast %t : {other} to {part}
           %z = arith.select %p, %x, %y : {part}
           return
         }}""",
     )
-    (select,) = operations(function, "arith.select")
-    (allocation,) = operations_in(function, ALLOC)
-    starts = start_offsets(select.results[0], IndexBits(function))
+    (select,) = parsed.operations("arith.select")
+    (allocation,) = parsed.operations(ALLOC)
+    starts = start_offsets(select.results[0], IndexBits(parsed.function))
     assert starts == {allocation.results[0]: expected}
 
 
-def test_roots(context: ir.Context) -> None:
-    kind = f"memref<64xf16, {LDS}>"
-    _, function = parse(
-        context,
+def test_roots() -> None:
+    kind = lds("64xf16")
+    parsed = parse(
         f"""func.func @f(%arg: {kind}, %p: i1, %n: index) {{
           %a = memref.alloc() : {kind}
           %b = memref.alloca() : {kind}
@@ -264,9 +230,9 @@ def test_roots(context: ir.Context) -> None:
           return
         }}""",
     )
-    everything, opaque, branch = (op.operands[0] for op in operations(function, "test.access"))
-    entry = function.regions[0].blocks[0]
-    a, b = (operations(function, name)[0].results[0] for name in ("memref.alloc", "memref.alloca"))
+    everything, opaque, branch = (op.operands[0] for op in parsed.operations("test.access"))
+    entry = parsed.function.regions[0].blocks[0]
+    a, b = (parsed.operations(name)[0].results[0] for name in ("memref.alloc", "memref.alloca"))
     assert roots_of(everything) == (a, b, entry.arguments[0])
     for value, reason in ((opaque, "test.view"), (branch, "block with predecessors")):
         with pytest.raises(Refusal, match=reason):
@@ -276,26 +242,26 @@ def test_roots(context: ir.Context) -> None:
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        (f"memref<64x68xf16, {LDS}>", 8704),
-        (f"memref<3xi4, {LDS}>", 2),
-        (f"memref<3xi1, {LDS}>", 3),
-        (f"memref<f32, {LDS}>", 4),
-        (f"memref<4xvector<2xf16>, {LDS}>", 16),
-        (f"memref<4xcomplex<f32>, {LDS}>", 32),
-        (f"memref<4xindex, {LDS}>", 32),
-        (f"memref<?xf32, {LDS}>", None),
-        (f"memref<4xmemref<2xf32>, {LDS}>", None),
+        (lds("64x68xf16"), 8704),
+        (lds("3xi4"), 2),
+        (lds("3xi1"), 3),
+        (lds("f32"), 4),
+        (lds("4xvector<2xf16>"), 16),
+        (lds("4xcomplex<f32>"), 32),
+        (lds("4xindex"), 32),
+        (lds("?xf32"), None),
+        (lds("4xmemref<2xf32>"), None),
     ],
 )
-def test_lds_bytes(context: ir.Context, kind: str, expected: int | None) -> None:
-    parsed = ir.MemRefType(ir.Type.parse(kind, context))
+def test_lds_bytes(kind: str, expected: int | None) -> None:
+    parsed = ir.MemRefType(ir.Type.parse(kind))
     assert lds_bytes(parsed) == expected
     assert is_workgroup_memref(parsed)
 
 
 @pytest.mark.parametrize("kind", ["memref<4xf32>", "tensor<4xf32>", "memref<4xf32, 3>", "index"])
-def test_no_workgroup_memref(context: ir.Context, kind: str) -> None:
-    assert not is_workgroup_memref(ir.Type.parse(kind, context))
+def test_no_workgroup_memref(kind: str) -> None:
+    assert not is_workgroup_memref(ir.Type.parse(kind))
 
 
 def prefetchable(access: str) -> str:
@@ -334,52 +300,48 @@ GATHERED = f"""amdgpu.gather_to_lds %src[%row, %i], %h[%row, %c0]
         : vector<2xf16>, memref<128x1024xf16>, {TILE}"""
 
 
-def prefetched(context: ir.Context, access: str) -> ir.Module:
+def prefetched(access: str) -> Parsed:
     """Returns a streaming kernel on a hinted tile, which stock has prefetched.
 
     Its hints are reinserted.
     """
-    module, function = parse(context, prefetchable(access))
-    run(function, FlattenSwizzleHints(), AbsorbSwizzleHints())
+    parsed = parse(prefetchable(access))
+    run(parsed, FlattenSwizzleHints(), AbsorbSwizzleHints())
     stock = (
         "iree-llvmgpu-prefetch-shared-memory{num-stages=2},iree-codegen-fold-memref-alias-ops,"
         "canonicalize,cse,iree-llvmgpu-vector-lowering,canonicalize,cse"
     )
-    PassManager.parse(f"builtin.module(func.func({stock}))", context).run(module.operation)
-    run(module.body.operations[0].operation, ReinsertSwizzleHints())
-    return module
+    parsed.run_native(stock)
+    run(parsed, ReinsertSwizzleHints())
+    return parsed
 
 
-def test_chain_survives_prefetching(context: ir.Context) -> None:
-    module = prefetched(context, STREAMED)
-    PassManager.parse(
-        "builtin.module(func.func(iree-codegen-fold-memref-alias-ops,cse))", context
-    ).run(module.operation)
-    function = module.body.operations[0].operation
-    inner, outer = operations(function, "iree_codegen.swizzle_hint")
+def test_chain_survives_prefetching() -> None:
+    parsed = prefetched(STREAMED)
+    parsed.run_native("iree-codegen-fold-memref-alias-ops,cse")
+    inner, outer = parsed.operations("iree_codegen.swizzle_hint")
     assert [str(hint_swizzle(hint)) for hint in (inner, outer)] == [
         "xor_shuffle<8, 4, 64, 1>",
         "xor_shuffle<16, 8, 128, 1>",
     ]
     on_tile = [
         op
-        for op in operations(function, "vector.load") + operations(function, "vector.store")
+        for op in parsed.operations("vector.load") + parsed.operations("vector.store")
         if any(o == outer.results[0] for o in op.operands)
     ]
     # The prologue's and the loop's store, the loop's and the epilogue's load.
     assert len(on_tile) == 4
 
 
-def test_chain_survives_multi_buffering(context: ir.Context) -> None:
-    module = prefetched(context, GATHERED)
-    function = module.body.operations[0].operation
-    (allocation,) = operations_in(function, ALLOC)
+def test_chain_survives_multi_buffering() -> None:
+    parsed = prefetched(GATHERED)
+    (allocation,) = parsed.operations(ALLOC)
     assert ir.MemRefType(allocation.results[0].type).shape == [2, 1024]
     assert not [name for name in allocation.attributes if "swizzle" in name]
     hinted = [
         (op, op.operands[number])
         for name, number in (("vector.load", 0), ("amdgpu.gather_to_lds", 3))
-        for op in operations(function, name)
+        for op in parsed.operations(name)
     ]
     assert len(hinted) == 4
     for _, base in hinted:

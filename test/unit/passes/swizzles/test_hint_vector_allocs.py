@@ -8,27 +8,22 @@ from collections import Counter
 import numpy as np
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
-from iree.compiler.passmanager import PassManager
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import target
-from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from bankwise.dialect_utils.gpu_target import launch_of
-from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.memory.flow import lds_allocations
-from bankwise.dialect_utils.memory.lds_accesses import trace_allocation
 from bankwise.dialect_utils.memory.memref_types import tile_of
 from bankwise.dialect_utils.memory.staged_tensors import accesses_of, is_workgroup_alloc
 from bankwise.dialect_utils.memory.vector_layouts import infer_vector_layouts
 from bankwise.dialect_utils.swizzle_hint import hint_swizzle, is_hint
-from bankwise.passes.base import PassContext, PassOptionError
+from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 
-WORKGROUP = "#gpu.address_space<workgroup>"
+from ...functions import LDS, Parsed, PassRun, launched, parse, run, traced
 
 
 def layout(
@@ -79,20 +74,18 @@ def staged(
     def tensor(of: str) -> str:
         return f"tensor<{of}>"
 
-    staged_type = f"tensor<{tile}, {WORKGROUP}>"
+    staged_type = f"tensor<{tile}, {LDS}>"
     zeros = [", ".join(["%zero"] * (len(of.split("x")) - 1)) for of in (vector, read_vector)]
     return f"""
     func.func @f(%in: memref<{vector}>, %out: memref<{read_vector}>) attributes {{
-        translation_info = #iree_codegen.translation_info<
-            pipeline = #iree_gpu.pipeline<VectorDistribute>
-            workgroup_size = [{threads}, 1, 1] subgroup_size = {wave}>}} {{
+        {launched(f"{threads}, 1, 1", wave)}}} {{
       {declared}
       %zero = arith.constant 0 : index
       %pad = ub.poison : {element}
       %x = vector.transfer_read %in[{zeros[0]}], %pad {bounds(vector, "")}
         : memref<{vector}>, vector<{vector}>
       %w = iree_vector_ext.to_layout %x to layout({written}) : vector<{vector}>
-      %a = bufferization.alloc_tensor() <{{memory_space = {WORKGROUP}}}> : {staged_type}
+      %a = bufferization.alloc_tensor() <{{memory_space = {LDS}}}> : {staged_type}
       %t = vector.transfer_write %w, %a[{at[0]}] {bounds(vector, write_map)}
         : vector<{vector}>, {staged_type}
       %b = iree_gpu.value_barrier %t : {staged_type}
@@ -105,41 +98,23 @@ def staged(
     }}"""
 
 
-@pytest.fixture(scope="module")
-def context() -> ir.Context:
-    return Session().context
-
-
-def function(module: ir.Module) -> ir.Operation:
-    return next(iter(module.body.operations)).operation
-
-
 def allocation(of: ir.Operation) -> ir.Operation:
     return next(op.operation for op in of.regions[0].blocks[0] if is_workgroup_alloc(op))
 
 
-def run(
-    module: ir.Module, arch: str = "gfx942", options: str = ""
-) -> tuple[PassContext, list[Diagnostic]]:
-    remarks: list[Diagnostic] = []
-    pass_context = PassContext(DiagnosticSink(remarks.append, remarks=True), test_target=arch)
-    HintVectorAllocs.from_options(options).run(function(module), pass_context)
-    assert module.operation.verify()
-    return pass_context, remarks
+def hinted(parsed: Parsed, arch: str = "gfx942", options: str = "") -> PassRun:
+    return run(parsed, HintVectorAllocs.from_options(options), target=arch)
 
 
-def distribute(module: ir.Module) -> None:
-    """Runs what IREE runs from vector allocation to distribution."""
-    passes = (
-        "canonicalize,cse,iree-codegen-gpu-combine-value-semantic-barriers,"
-        "iree-eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
-        "iree-codegen-gpu-infer-memory-space,iree-codegen-iree-comprehensive-bufferize,"
-        "iree-codegen-canonicalize,cse,iree-codegen-cleanup-buffer-alloc-view,canonicalize,cse,"
-        "iree-codegen-hoist-statically-bound-allocations,iree-llvmgpu-vector-distribute,"
-        "canonicalize,cse"
-    )
-    manager = PassManager.parse(f"builtin.module(func.func({passes}))", module.context)
-    manager.run(module.operation)
+DISTRIBUTION = (
+    "canonicalize,cse,iree-codegen-gpu-combine-value-semantic-barriers,"
+    "iree-eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
+    "iree-codegen-gpu-infer-memory-space,iree-codegen-iree-comprehensive-bufferize,"
+    "iree-codegen-canonicalize,cse,iree-codegen-cleanup-buffer-alloc-view,canonicalize,cse,"
+    "iree-codegen-hoist-statically-bound-allocations,iree-llvmgpu-vector-distribute,"
+    "canonicalize,cse"
+)
+"""What IREE runs from vector allocation to distribution."""
 
 
 def issues(accesses: tuple[LdsAccess, ...]) -> Counter[tuple[object, ...]]:
@@ -216,30 +191,26 @@ def tile(alloc: ir.Operation) -> LdsTile:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_foreseen_accesses_are_those_after_distribution(context: ir.Context, case: str) -> None:
-    module = ir.Module.parse(CASES[case], context)
-    f = function(module)
+def test_foreseen_accesses_are_those_after_distribution(case: str) -> None:
+    parsed = parse(CASES[case])
+    f = parsed.function
     launch = launch_of(f)
     assert launch is not None
     alloc = allocation(f)
     foreseen = accesses_of(alloc, tile(alloc), infer_vector_layouts(f), launch)
-    distribute(module)
-    f = function(module)
-    (buffer,) = lds_allocations(f)
-    traced = trace_allocation(buffer, f, LaneEvaluator(launch))
-    assert not traced.unknown
-    assert issues(foreseen) == issues(traced.accesses)
+    parsed.run_native(DISTRIBUTION)
+    (found,) = traced(parsed, launch)
+    assert not found.unknown
+    assert issues(foreseen) == issues(found.accesses)
 
 
 @pytest.mark.parametrize("case", ["thread tile over all waves", "column elements"])
-def test_hints_last_until_distribution(context: ir.Context, case: str) -> None:
-    module = ir.Module.parse(CASES[case], context)
-    pass_context, _ = run(module)
-    (decision,) = pass_context.log
+def test_hints_last_until_distribution(case: str) -> None:
+    parsed = parse(CASES[case])
+    decision = hinted(parsed).decision
     assert decision.action is Action.HINT
-    distribute(module)
-    f = function(module)
-    (buffer,) = lds_allocations(f)
+    parsed.run_native(DISTRIBUTION)
+    (buffer,) = lds_allocations(parsed.function)
     users = [use.owner for use in buffer.results[0].uses]
     (hint,) = [op for op in users if is_hint(op)]
     assert {op.operation.name for op in users if not is_hint(op)} <= {"memref.dealloc"}
@@ -250,7 +221,7 @@ def test_hints_last_until_distribution(context: ir.Context, case: str) -> None:
     assert " of ".join(map(str, chain)) == decision.detail
 
 
-def test_chain_order_and_counts(context: ir.Context) -> None:
+def test_chain_order_and_counts() -> None:
     """The hints as emitted, read back, have the conflict cycles that the decision states."""
     text = staged(
         layout([1, 1], [8, 1], [1, 1], [8, 32], [1, 4], [0, 0], [32, 1]),
@@ -258,33 +229,31 @@ def test_chain_order_and_counts(context: ir.Context) -> None:
         tile="64x128xf32",
         vector="64x128xf32",
     )
-    module = ir.Module.parse(text, context)
-    f = function(module)
+    parsed = parse(text)
+    f = parsed.function
     launch = launch_of(f)
     assert launch is not None
     alloc = allocation(f)
     held = tile(alloc)
     accesses = accesses_of(alloc, held, infer_vector_layouts(f), launch)
-    pass_context, remarks = run(module)
-    write = next(
-        op for op in f.regions[0].blocks[0] if op.operation.name == "vector.transfer_write"
-    )
-    chain = hint_chain(write.operation.operands[1])
+    found = hinted(parsed)
+    write = parsed.operations("vector.transfer_write")[0]
+    chain = hint_chain(write.operands[1])
     assert len(chain) > 1
-    (decision,) = pass_context.log
+    decision = found.decision
     assert " of ".join(map(str, chain)) == decision.detail
     lds = target("gfx942")
     before = layout_conflicts(lds, held, PlainLayout(), accesses)
     after = layout_conflicts(lds, held, SwizzledLayout(chain), accesses)
     assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (before, after)
     assert decision.lds_bytes_before == decision.lds_bytes_after == 64 * 128 * 4
-    assert [d.message for d in remarks] == [
+    assert found.messages == [
         f"allocation of tensor<64x128xf32> swizzled with {decision.detail}: "
         f"{before} conflict cycles -> {after}"
     ]
 
 
-def test_max_chain_limits_the_hints(context: ir.Context) -> None:
+def test_max_chain_limits_the_hints() -> None:
     text = staged(
         layout([4, 1], [1, 1], [1, 1], [4, 16], [4, 1], [1, 0], [16, 1]),
         layout([4, 1], [1, 4], [1, 1], [16, 4], [1, 1], [1, 0], [1, 16]),
@@ -293,15 +262,14 @@ def test_max_chain_limits_the_hints(context: ir.Context) -> None:
     )
     after = []
     for limit in (1, 3):
-        module = ir.Module.parse(text, context)
-        pass_context, _ = run(module, options=f"max-chain={limit}")
-        (decision,) = pass_context.log
-        assert 1 <= str(module).count("iree_codegen.swizzle_hint") <= limit
+        parsed = parse(text)
+        decision = hinted(parsed, options=f"max-chain={limit}").decision
+        assert 1 <= str(parsed).count("iree_codegen.swizzle_hint") <= limit
         after.append(decision.conflict_cycles_after)
     assert after[0] > after[1] == 0
 
 
-def test_defers_to_a_better_padding(context: ir.Context) -> None:
+def test_defers_to_a_better_padding() -> None:
     """Columns of 16 rows in, columns of 8 row pairs out: one xor_shuffle leaves a conflict."""
     text = staged(
         layout([1, 1], [4, 2], [1, 1], [16, 2], [1, 1], [0, 0], [1, 16]),
@@ -313,15 +281,13 @@ def test_defers_to_a_better_padding(context: ir.Context) -> None:
     )
 
     def decide(options: str) -> Decision:
-        pass_context, _ = run(ir.Module.parse(text, context), "sm_80", options)
-        (decision,) = pass_context.log
-        return decision
+        return hinted(parse(text), "sm_80", options).decision
 
-    hinted = decide("max-chain=1")
-    assert hinted.action is Action.HINT
-    assert hinted.conflict_cycles_before is not None
-    assert hinted.conflict_cycles_after is not None
-    assert hinted.conflict_cycles_before > hinted.conflict_cycles_after > 0
+    single = decide("max-chain=1")
+    assert single.action is Action.HINT
+    assert single.conflict_cycles_before is not None
+    assert single.conflict_cycles_after is not None
+    assert single.conflict_cycles_before > single.conflict_cycles_after > 0
     deferred = decide("max-chain=1 defer-to-padding=true")
     assert deferred.action is Action.KEEP
     assert "padding costs less than the best swizzle" in deferred.reason
@@ -336,22 +302,19 @@ def test_bad_max_chain(value: str) -> None:
         HintVectorAllocs.from_options(f"max-chain={value}")
 
 
-def test_unknown_target_is_one_remark(context: ir.Context) -> None:
-    module = ir.Module.parse(CASES["column elements"], context)
-    before = str(module)
-    pass_context, remarks = run(module, arch="gfx1100")
-    assert str(module) == before
-    assert [d.message for d in remarks] == [
-        "allocations not swizzled: the LDS of gfx1100 is not known"
-    ]
-    assert [d.action for d in pass_context.log] == [Action.KEEP]
+def test_unknown_target_is_one_remark() -> None:
+    parsed = parse(CASES["column elements"])
+    before = str(parsed)
+    found = hinted(parsed, arch="gfx1100")
+    assert str(parsed) == before
+    assert found.messages == ["allocations not swizzled: the LDS of gfx1100 is not known"]
+    assert found.decision.action is Action.KEEP
 
 
-def test_running_twice_changes_nothing(context: ir.Context) -> None:
-    module = ir.Module.parse(CASES["thread tile over all waves"], context)
-    run(module)
-    once = str(module)
-    pass_context, _ = run(module)
-    assert str(module) == once
-    (decision,) = pass_context.log
+def test_running_twice_changes_nothing() -> None:
+    parsed = parse(CASES["thread tile over all waves"])
+    hinted(parsed)
+    once = str(parsed)
+    decision = hinted(parsed).decision
+    assert str(parsed) == once
     assert decision.reason == "it has a swizzle hint already"

@@ -11,7 +11,6 @@ from itertools import product
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
@@ -112,13 +111,6 @@ func.func @f(%x: f32, %out: memref<1024xf32>) attributes {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def context():
-    session = Session()
-    yield session.context
-    session.close()
-
-
 def _lowering() -> str:
     recording = RecordingStore().find(RecordingKey("rocm", LOWERED))
     assert recording is not None
@@ -126,14 +118,14 @@ def _lowering() -> str:
     return f"builtin.module(func.func({','.join(names)}))"
 
 
-def _decide(context: ir.Context, program: str) -> list[Action]:
+def _decide(program: str) -> list[Action]:
     """Returns the decisions of both passes on the program's allocation."""
-    module = ir.Module.parse(program, context)
+    module = ir.Module.parse(program)
     function = module.body.operations[0].operation
     found = PassContext(sink=DiagnosticSink(lambda _: None), test_target="gfx942")
     SwizzleLdsAllocs().run(function, found)
     FlattenSwizzleHints().run(function, found)
-    PassManager.parse(_lowering(), context).run(module.operation)
+    PassManager.parse(_lowering()).run(module.operation)
     ResolveSwizzleHints().run(module.body.operations[0].operation, found)
     assert module.operation.verify()
     return [decision.action for decision in found.log]
@@ -145,21 +137,21 @@ def test_the_programs_have_all_views():
 
 @pytest.mark.parametrize("accesses", _ACCESSES)
 @pytest.mark.parametrize("view", _STEPS)
-def test_hints_on_viewed_allocations_resolve(context, view, accesses):
+def test_hints_on_viewed_allocations_resolve(view, accesses):
     program = _program((view,), accesses)
     if program is None:
         pytest.skip("a vector.store wants rows without gaps")
-    actions = _decide(context, program)
+    actions = _decide(program)
     assert Action.DROP not in actions, program
     assert (Action.HINT in actions) <= (Action.RESOLVE in actions)
 
 
-def test_hints_behind_two_views_resolve(context):
+def test_hints_behind_two_views_resolve():
     planned = 0
     for views in product(_STEPS, repeat=2):
         program = _program(views, "memref")
         if program is not None:
-            actions = _decide(context, program)
+            actions = _decide(program)
             # Hints of the program itself may be dropped, where nothing has been planned.
             assert Action.HINT not in actions or Action.DROP not in actions, program
             planned += Action.HINT in actions

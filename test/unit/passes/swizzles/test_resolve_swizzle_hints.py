@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.swizzle_legality import contiguous_run
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
@@ -37,13 +36,8 @@ _SETTINGS = settings(
 )
 
 
-@pytest.fixture(scope="module")
-def session():
-    return Session()
-
-
-def _resolve(session: Session, text: str) -> tuple[ir.Module, PassContext, list[str]]:
-    module = ir.Module.parse(text, session.context)
+def _resolve(text: str) -> tuple[ir.Module, PassContext, list[str]]:
+    module = ir.Module.parse(text)
     messages: list[str] = []
     context = PassContext(sink=DiagnosticSink(lambda d: messages.append(str(d)), remarks=True))
     ResolveSwizzleHints.from_options("").run(module.body.operations[0].operation, context)
@@ -248,7 +242,7 @@ func.func @f({argument}: {kind}, %p: index) attributes {{translation_info = {_IN
 
 @_SETTINGS
 @given(chain=_ALL_CHAINS, data=st.data())
-def test_resolved_offsets_equal_the_formula(session, chain, data):
+def test_resolved_offsets_equal_the_formula(chain, data):
     rows = data.draw(st.integers(1, 24))
     size = lcm(*(s.row_width for s in chain)) * rows
     run = contiguous_run(chain)
@@ -268,7 +262,7 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
             max_size=12,
         )
     )
-    module, decision = _check_against_formula(session, chain, size, text, samples, lds)
+    module, decision = _check_against_formula(chain, size, text, samples, lds)
     if decision.action is Action.DROP:
         assert width > 1, decision.reason
         assert module.count("vector.load") == text.count("vector.load")
@@ -276,7 +270,7 @@ def test_resolved_offsets_equal_the_formula(session, chain, data):
 
 @_SETTINGS
 @given(chain=_ALL_CHAINS, data=st.data())
-def test_vectors_that_may_begin_anywhere_equal_the_formula(session, chain, data):
+def test_vectors_that_may_begin_anywhere_equal_the_formula(chain, data):
     size = lcm(*(s.row_width for s in chain)) * data.draw(st.integers(1, 8))
     run = contiguous_run(chain)
     width = run * data.draw(st.integers(1, 3))
@@ -285,13 +279,12 @@ def test_vectors_that_may_begin_anywhere_equal_the_formula(session, chain, data)
     text = _program(chain, size, offsets, width, data.draw(st.booleans()))
     samples = data.draw(st.lists(st.integers(-addend, size), min_size=12, max_size=12))
     samples = [(0, 0, 0, p) for p in (*samples, 0, run)]
-    module, decision = _check_against_formula(session, chain, size, text, samples, None)
+    module, decision = _check_against_formula(chain, size, text, samples, None)
     assert decision.action is Action.RESOLVE
     assert module.count("scf.if") == (2 if run > 1 else 0)
 
 
 def _check_against_formula(
-    session: Session,
     chain: tuple[Swizzle, ...],
     size: int,
     text: str,
@@ -299,9 +292,9 @@ def _check_against_formula(
     lds: bool | None,
 ) -> tuple[str, Decision]:
     """Resolves a program and looks where its accesses go for samples of %x, %y, %i and %p."""
-    before = ir.Module.parse(text, session.context)
+    before = ir.Module.parse(text)
     originals = _buffer_accesses(before.body.operations[0].operation)
-    module, context, _ = _resolve(session, text)
+    module, context, _ = _resolve(text)
     function = module.body.operations[0].operation
     assert "swizzle_hint" not in str(module)
     if lds is not None:
@@ -392,13 +385,12 @@ def _leaves(function: ir.Operation, x: int, y: int, i: int, p: int) -> dict[ir.V
 
 @_SETTINGS
 @given(chain=_ALL_CHAINS, rows=st.integers(1, 8))
-def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
+def test_a_resolved_chain_permutes_the_allocation(chain, rows):
     """Thread %p reads element %p: all threads together must read every element once."""
     size = lcm(*(s.row_width for s in chain)) * rows
     kind = f"memref<{size}xf16>"
     hints, value = _chain_text(chain, kind)
     module, context, _ = _resolve(
-        session,
         f"func.func @f(%a: {kind}) {{\n%p = gpu.thread_id x upper_bound {size}\n{hints}\n"
         f"%v = memref.load {value}[%p] : {kind}\nreturn\n}}",
     )
@@ -426,12 +418,11 @@ def test_a_resolved_chain_permutes_the_allocation(session, chain, rows):
     ],
 )
 @pytest.mark.parametrize("length", [1, 6, 15, 24, 31, 32, 48, 70, 96])
-def test_a_buffer_of_any_length_is_permuted(session, chain, length):
+def test_a_buffer_of_any_length_is_permuted(chain, length):
     """Element by element and in vectors of two runs, which must find the same places."""
     run = contiguous_run(chain)
     hints, value = _chain_text(chain, "memref<?xf16>")
     module, context, _ = _resolve(
-        session,
         f"func.func @f(%a: memref<?xf16>, %p: index) {{\n{hints}\n"
         f"%v = memref.load {value}[%p] : memref<?xf16>\n"
         f"%q = affine.apply affine_map<()[s0] -> (s0 * {2 * run})>()[%p]\n"
@@ -471,7 +462,7 @@ def test_a_buffer_of_any_length_is_permuted(session, chain, length):
         ((RotateRows(64, 8),), "%b = arith.addi %p, %l : index", (200, 800)),
     ],
 )
-def test_constants_of_every_kind(session, chain, base, constants):
+def test_constants_of_every_kind(chain, base, constants):
     size = lcm(*(s.row_width for s in chain)) * 16
     values = range(constants[0], constants[1], 8)
     lines = [base]
@@ -482,7 +473,6 @@ def test_constants_of_every_kind(session, chain, base, constants):
     loads = [f"%s{n} = memref.load {value}[%o{n}] : {kind}" for n in range(len(values))]
     body = "\n".join([hints, *lines, *loads])
     module, context, _ = _resolve(
-        session,
         f"func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{\n"
         f"%x = gpu.thread_id x\n%y = gpu.thread_id y\n%l = arith.constant 0 : index\n"
         f"{body}\nreturn\n}}",
@@ -523,7 +513,6 @@ def test_networks_equal_the_formula(chain):
 
 
 def _resolved_in_lds(
-    session: Session,
     chain: tuple[Swizzle, ...],
     offset: str,
     width: int,
@@ -540,7 +529,6 @@ def _resolved_in_lds(
     hints, value = _chain_text(chain, kind)
     store = f"vector.store %v, {value}[%o] : {kind}, {vector}\n" if stored else ""
     module, _, _ = _resolve(
-        session,
         f"func.func @f() attributes {{translation_info = "
         f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n%a = memref.alloc() : {kind}\n"
         f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
@@ -570,10 +558,10 @@ _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {fir
         ((XorShuffle(8, 2, 1024, 1),), 3072, [2, 3, 0, 1]),
     ],
 )
-def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, order):
+def test_vectors_stay_whole_that_all_lanes_reorder_alike(chain, first, order):
     waves = 2 if chain[0].row_stride == 512 else 4
     offset = _ROW_OF_FOURS.format(first=first)
-    module = _resolved_in_lds(session, chain, offset, 4, waves=waves)
+    module = _resolved_in_lds(chain, offset, 4, waves=waves)
     function = module.body.operations[0].operation
     found = _buffer_accesses(function)
     if order is None:
@@ -590,11 +578,11 @@ def test_vectors_stay_whole_that_all_lanes_reorder_alike(session, chain, first, 
         np.testing.assert_array_equal(physical, _apply(chain, start + np.arange(4)))
 
 
-def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
+def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole():
     """Row 1 of every four: element i of the row lies at (i + 1) mod 4."""
     chain = (RotateRows(4, 1),)
     offset = "affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]"
-    module = _resolved_in_lds(session, chain, offset, 4)
+    module = _resolved_in_lds(chain, offset, 4)
     function = module.body.operations[0].operation
     thread, _ = (
         op.operation.results[0]
@@ -623,27 +611,27 @@ def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole(session):
         ((XorShuffle(64, 8),), "s0 * 8 + 1", 3, [1]),
     ],
 )
-def test_accesses_say_how_they_are_aligned(session, chain, offset, width, alignments):
+def test_accesses_say_how_they_are_aligned(chain, offset, width, alignments):
     place = f"affine.apply affine_map<()[s0] -> ({offset})>()[%x]"
-    module = _resolved_in_lds(session, chain, place, width, stored=False)
+    module = _resolved_in_lds(chain, place, width, stored=False)
     function = module.body.operations[0].operation
     assert _alignments(function) == alignments
     assert _allocation_alignment(function, True) == max(2, *alignments)
 
 
-def test_no_division_and_no_multiplication_for_powers_of_two(session):
+def test_no_division_and_no_multiplication_for_powers_of_two():
     text = _program(
         (XorShuffle(64, 8, 128, 2), XorShuffle(32, 8)),
         8192,
         "%o0 = affine.apply affine_map<()[s0, s1] -> (s0 * 8 + s1 * 512)>()[%x, %i]",
         8,
     )
-    module, _, _ = _resolve(session, text)
+    module, _, _ = _resolve(text)
     for name in ("div", "rem", "muli"):
         assert f"arith.{name}" not in str(module)
 
 
-def test_the_pass_fails_for_gather_to_lds_and_leaves_the_function_alone(session):
+def test_the_pass_fails_for_gather_to_lds_and_leaves_the_function_alone():
     text = """
 func.func @f(%g: memref<2048xf32>) {
   %a = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
@@ -653,7 +641,7 @@ func.func @f(%g: memref<2048xf32>) {
   %v = vector.load %h[%c0] : LDS, vector<f32>
   return
 }""".replace("LDS", "memref<2048xf32, #gpu.address_space<workgroup>>")
-    module = ir.Module.parse(text, session.context)
+    module = ir.Module.parse(text)
     function = module.body.operations[0].operation
     before = str(module)
     with pytest.raises(PassFailure, match=r"must resolve: vector\.load of vector"):

@@ -5,16 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...functions import gpu_target, launched
+
 _MMA_SYNC = "#iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>"
 _DERIVED = "#iree_gpu.derived_thread_config"
-
-
-def _launch(pipeline: str, lanes: str, options: str) -> str:
-    return (
-        f"translation_info = #iree_codegen.translation_info<pipeline = "
-        f"#iree_gpu.pipeline<{pipeline}> workgroup_size = [{lanes}] subgroup_size = 32, "
-        f"{{{options}}}>"
-    )
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ class AttentionIr:
         types = f"{q}, {k}, {v}, {self.dtype}{f', {mask}' if self.mask else ''}"
         return f"""
 func.func @f(%q: {q}, %k: {k}, %v: {v}, %s: {self.dtype}, %mask: {mask}, %o: {output}, %r: {row})
-    attributes {{{target(self.arch)}, {self._translation_info()}}} {{
+    attributes {{{gpu_target(self.arch)}, {self._translation_info()}}} {{
   {self.also}
   %0:3 = iree_linalg_ext.online_attention <indexing_maps = [{affine}],
       decomposition_config = {{{self._decomposition()}}}>
@@ -83,7 +77,7 @@ func.func @f(%q: {q}, %k: {k}, %v: {v}, %s: {self.dtype}, %mask: {mask}, %o: {ou
 
     def _translation_info(self) -> str:
         flush = "iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math"
-        return _launch("VectorDistribute", self.lanes, f'{flush}<"preserve-sign">')
+        return launched(self.lanes, 32, f'{flush}<"preserve-sign">')
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,7 @@ class MatmulIr:
         )
         return f"""
 func.func @f(%a: {a}, %b: {b}, %c: {c}) -> {c}
-    attributes {{{target(self.arch)}, {_launch("TileAndFuse", self.lanes, options)}}} {{
+    attributes {{{gpu_target(self.arch)}, {launched(self.lanes, 32, options, "TileAndFuse")}}} {{
   {self.also}
   %0 = linalg.generic {{indexing_maps = [{affine}],
       iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
@@ -137,17 +131,6 @@ func.func @f(%a: {a}, %b: {b}, %c: {c}) -> {c}
   }} -> {c}
   return %0 : {c}
 }}"""
-
-
-def target(arch: str, memory: int = 166912) -> str:
-    """Returns the attribute that names a function's GPU, and the LDS bytes of a workgroup."""
-    return (
-        'hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {'
-        f'iree_codegen.target_info = #iree_gpu.target<arch = "{arch}", features = "", '
-        "wgp = <compute = fp32, storage = b32, subgroup = none, subgroup_size_choices = [32], "
-        "max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, "
-        f"max_workgroup_memory_bytes = {memory}, max_workgroup_counts = [9, 9, 9]>>}}>"
-    )
 
 
 ALSO_CONFIGURED = (

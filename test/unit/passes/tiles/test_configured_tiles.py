@@ -3,35 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import Refusal
-from bankwise.dialect_utils.operations import children
 from bankwise.passes.tiles.attention_tiles import (
     WarpTiledAttention,
     warp_tiled_attention,
 )
 from bankwise.passes.tiles.matmul_tiles import WarpTiledMatmul, warp_tiled_matmul
 
+from ...functions import parse
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
-
-
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[None]:
-    with Session().context:
-        yield
-
-
-def parsed(kernel: AttentionIr | MatmulIr) -> tuple[ir.Module, ir.Operation]:
-    module = ir.Module.parse(kernel.text())
-    return module, children(module.operation)[0]
 
 
 def attention_in(function: ir.Operation) -> WarpTiledAttention:
@@ -48,23 +34,23 @@ def matmul_in(function: ir.Operation) -> WarpTiledMatmul:
 
 @pytest.mark.parametrize("mask", [False, True])
 def test_an_attention_is_read(mask: bool) -> None:
-    _module, function = parsed(AttentionIr(b=2, m=1024, n=96, k=64, t=512, mask=mask))
-    found = attention_in(function)
+    parsed = parse(AttentionIr(b=2, m=1024, n=96, k=64, t=512, mask=mask).text())
+    found = attention_in(parsed.function)
     assert found.tile == AttentionTile(rows=64, columns=32, keys=64, warps=4)
     assert (found.batch, found.rows, found.columns) == (2, 1024, 96)
     assert (found.head, found.keys, found.element_bytes) == (64, 512, 2)
     assert found.scores == found.outputs == (16, 8, 16)
-    assert warp_tiled_matmul(function) is None
+    assert warp_tiled_matmul(parsed.function) is None
 
 
 @pytest.mark.parametrize(("loops", "b_map"), [((1, 2, 3), "d0, d3, d2"), ((1, 2, 3), "d0, d2, d3")])
 def test_a_matmul_is_read(loops: tuple[int, ...], b_map: str) -> None:
-    _module, function = parsed(MatmulIr(b_map=b_map))
-    found = matmul_in(function)
+    parsed = parse(MatmulIr(b_map=b_map).text())
+    found = matmul_in(parsed.function)
     assert found.tile == MatmulTile(rows=64, columns=64, summed=128, row_warps=2, column_warps=2)
     assert (found.batch, found.rows, found.columns, found.summed) == (8, 256, 256, 512)
     assert (found.loops, found.element_bytes) == (loops, 2)
-    assert warp_tiled_attention(function) is None
+    assert warp_tiled_attention(parsed.function) is None
 
 
 WARPS = st.sampled_from((1, 2, 4, 8))
@@ -72,44 +58,44 @@ WARPS = st.sampled_from((1, 2, 4, 8))
 
 @given(WARPS, st.sampled_from((1, 2)), st.sampled_from((32, 64, 128)), st.sampled_from((16, 64)))
 def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns: int, step: int):
-    module, function = parsed(AttentionIr())
-    before = str(module)
-    stock = attention_in(function).tile
+    parsed = parse(AttentionIr().text())
+    before = str(parsed)
+    stock = attention_in(parsed.function).tile
     tile = AttentionTile(warps * 16 * high, columns, step, warps)
-    attention_in(function).configure(function, tile)
-    assert module.operation.verify()
-    assert attention_in(function).tile == tile
-    assert f"workgroup_size = [{32 * warps}, 1, 1]" in str(module)
-    attention_in(function).configure(function, stock)
-    assert str(module) == before
+    attention_in(parsed.function).configure(parsed.function, tile)
+    assert parsed.module.operation.verify()
+    assert attention_in(parsed.function).tile == tile
+    assert f"workgroup_size = [{32 * warps}, 1, 1]" in str(parsed)
+    attention_in(parsed.function).configure(parsed.function, stock)
+    assert str(parsed) == before
 
 
 @given(WARPS, WARPS, st.sampled_from((1, 2)), st.sampled_from((1, 4)), st.sampled_from((16, 64)))
 def test_a_matmul_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
-    module, function = parsed(MatmulIr())
-    before = str(module)
-    stock = matmul_in(function).tile
+    parsed = parse(MatmulIr().text())
+    before = str(parsed)
+    stock = matmul_in(parsed.function).tile
     tile = MatmulTile(down * m * 16, across * n * 8, step, down, across)
-    matmul_in(function).configure(function, tile)
-    assert module.operation.verify()
-    assert matmul_in(function).tile == tile
-    assert f"workgroup_size = [{32 * tile.warps}, 1, 1]" in str(module)
-    assert "prefetch_num_stages = 2" in str(module)
-    matmul_in(function).configure(function, stock)
-    assert str(module) == before
+    matmul_in(parsed.function).configure(parsed.function, tile)
+    assert parsed.module.operation.verify()
+    assert matmul_in(parsed.function).tile == tile
+    assert f"workgroup_size = [{32 * tile.warps}, 1, 1]" in str(parsed)
+    assert "prefetch_num_stages = 2" in str(parsed)
+    matmul_in(parsed.function).configure(parsed.function, stock)
+    assert str(parsed) == before
 
 
 def test_tiles_that_do_not_divide_are_not_taken() -> None:
-    _module, function = parsed(AttentionIr(n=96, t=192))
-    attention = attention_in(function)
+    parsed = parse(AttentionIr(n=96, t=192).text())
+    attention = attention_in(parsed.function)
     assert attention.takes(AttentionTile(128, 96, 64, 8))
     for rows, columns, step, warps in (
         *((48, 96, 64, 1), (64, 64, 64, 4), (64, 96, 128, 4), (64, 96, 24, 4)),
         *((64, 96, 64, 8), (128, 96, 64, 3), (64, 12, 64, 4)),
     ):
         assert not attention.takes(AttentionTile(rows, columns, step, warps))
-    _module, function = parsed(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")))
-    matmul = matmul_in(function)
+    parsed = parse(MatmulIr(m=192, k=96, tiles=MatmulIr.tiles.replace(" 8]", " 2]")).text())
+    matmul = matmul_in(parsed.function)
     assert matmul.takes(MatmulTile(64, 64, 32, 4, 2))
     for tile in (
         (128, 64, 32, 4, 2),
@@ -150,7 +136,7 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
     ],
 )
 def test_what_is_not_understood_is_refused(kernel: AttentionIr | MatmulIr, reason: str) -> None:
-    _module, function = parsed(kernel)
+    parsed = parse(kernel.text())
     read = warp_tiled_attention if isinstance(kernel, AttentionIr) else warp_tiled_matmul
     with pytest.raises(Refusal, match=reason):
-        read(function)
+        read(parsed.function)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import (
@@ -21,14 +19,12 @@ from bankwise.bank_model.tile_cost import (
     attention_work,
     predicted_microseconds,
 )
-from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink
-from bankwise.dialect_utils.operations import children
-from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.retile import Retile, RetileMode
 from bankwise.passes.tiles.tile_choice import tile_choice, tile_time, tiled_operation
 from bankwise.passes.tiles.tiled_operation import Circumstances, TiledOperation
 
+from ...functions import PassRun, parse, run
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
 
@@ -42,37 +38,25 @@ SM80 = known("sm_80")
 PLAIN = Circumstances(SM80, 166912)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def context() -> Iterator[None]:
-    with Session().context:
-        yield
-
-
-def tiled_in(module: ir.Module) -> TiledOperation[Any]:
-    found = tiled_operation(children(module.operation)[0])
+def tiled_in(function: ir.Operation) -> TiledOperation[Any]:
+    found = tiled_operation(function)
     assert found is not None
     return found
 
 
 def retiled(
     kernel: AttentionIr | MatmulIr, retile: Retile, configured: str = ""
-) -> tuple[str, PassContext, list[str]]:
-    """Returns the function that the pass makes of a kernel, what it recorded, and its remarks."""
-    said: list[Diagnostic] = []
-    context = PassContext(
-        DiagnosticSink(said.append, remarks=True), users_configuration=lambda: configured
-    )
-    module = ir.Module.parse(kernel.text())
-    retile.run(children(module.operation)[0], context)
-    assert module.operation.verify()
-    return str(module), context, [each.message for each in said]
+) -> tuple[str, PassRun]:
+    """Returns the function that the pass makes of a kernel, and what the pass recorded."""
+    parsed = parse(kernel.text())
+    found = run(parsed, retile, configured=configured)
+    return str(parsed), found
 
 
 @pytest.mark.parametrize("kernel", [AttentionIr(), MatmulIr(m=4096, n=4096, k=4096)])
 def test_a_faster_tile_is_taken_and_recorded(kernel: AttentionIr | MatmulIr) -> None:
-    _text, context, (remark,) = retiled(kernel, Retile())
-    (decision,) = context.log
-    (tuned,) = context.tuned
+    _, found = retiled(kernel, Retile())
+    (remark,), (tuned,), decision = found.messages, found.context.tuned, found.decision
     assert decision.action is Action.RETILE
     assert remark == f"tile of a workgroup: {decision.reason}"
     assert decision.detail in remark and "us, limited by" in remark
@@ -93,16 +77,16 @@ def test_a_faster_tile_is_named_where_it_is_not_taken(
     kernel: AttentionIr | MatmulIr, arch: str, mode: RetileMode, configured: str, why: str
 ) -> None:
     kernel = replace(kernel, arch=arch)
-    text, context, (remark,) = retiled(kernel, Retile(mode), configured)
-    assert text == str(ir.Module.parse(kernel.text()))
+    text, found = retiled(kernel, Retile(mode), configured)
+    (remark,) = found.messages
+    assert text == str(parse(kernel.text()))
     assert f"it is not taken: {why}" in remark and "is predicted to take" in remark
-    (decision,) = context.log
-    assert decision.action is Action.KEEP
-    assert not context.tuned
+    assert found.decision.action is Action.KEEP
+    assert not found.context.tuned
 
 
 def test_on_takes_what_was_not_measured() -> None:
-    text, _context, _remarks = retiled(AttentionIr(arch="sm_90"), Retile(RetileMode.ON))
+    text, _ = retiled(AttentionIr(arch="sm_90"), Retile(RetileMode.ON))
     assert "128, 0, 0]" in text
 
 
@@ -116,14 +100,14 @@ def test_on_takes_what_was_not_measured() -> None:
     ],
 )
 def test_what_is_not_understood_stays(kernel: AttentionIr | MatmulIr) -> None:
-    text, context, _remarks = retiled(kernel, Retile(RetileMode.ON))
-    assert text == str(ir.Module.parse(kernel.text()))
-    assert not list(context.log)
+    text, found = retiled(kernel, Retile(RetileMode.ON))
+    assert text == str(parse(kernel.text()))
+    assert not found.decisions
 
 
 def test_steps_change_only_where_they_may() -> None:
-    module = ir.Module.parse(AttentionIr().text())
-    attention = tiled_in(module)
+    parsed = parse(AttentionIr().text())
+    attention = tiled_in(parsed.function)
     assert tile_choice(attention, PLAIN).best.keys == 64
     other = replace(PLAIN, other_keys=True, overlap=True)
     assert tile_choice(attention, other).best.keys == 128
@@ -137,8 +121,8 @@ def test_steps_change_only_where_they_may() -> None:
 )
 def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: int, other: bool):
     kernel = AttentionIr(b=batch, m=rows, t=rows, k=head, n=head)
-    module = ir.Module.parse(kernel.text())
-    attention = tiled_in(module)
+    parsed = parse(kernel.text())
+    attention = tiled_in(parsed.function)
     choice = tile_choice(attention, replace(PLAIN, other_keys=other))
 
     def time(tile: AttentionTile) -> float:
@@ -166,8 +150,8 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
 
 
 def test_tiles_stay_within_the_lds() -> None:
-    module = ir.Module.parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
-    matmul = tiled_in(module)
+    parsed = parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
+    matmul = tiled_in(parsed.function)
     for limit in (8192, 16384, 49152, 166912):
         tile = tile_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
         assert tile == matmul.tile or (tile.rows + tile.columns) * tile.summed * 2 <= limit
@@ -177,8 +161,8 @@ def test_tiles_stay_within_the_lds() -> None:
 
 
 def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
-    modules = [ir.Module.parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
-    attention, matmul = map(tiled_in, modules)
+    both = [parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
+    attention, matmul = (tiled_in(each.function) for each in both)
     for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
         for operation in (attention, matmul):
             choice = tile_choice(operation, circumstances)
