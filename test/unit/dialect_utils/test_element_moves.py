@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from iree.compiler import ir
 
 from bankwise.dialect_utils.element_moves import element_count, is_move, moves_of
-from bankwise.dialect_utils.operations import operations_in
+
+from ..functions import parse
 
 V, W, S = 0, 1, 2
 """The arguments of the function below: a vector<2x3xf16>, a vector<3xf16> and an f16."""
@@ -69,15 +69,14 @@ def test_elements_are_those_that_the_operation_takes(
         "%v: vector<2x3xf16>, %w: vector<3xf16>, %s: f16, %i: index, %column: vector<2x1xf16>, "
         "%scalar: vector<f16>"
     )
-    module = ir.Module.parse(f"func.func @f({arguments}) {{ %r = {operation}\n return }}")
-    function = module.body.operations[0].operation
-    (move,) = operations_in(function, operation.split()[0])
+    parsed = parse(f"func.func @f({arguments}) {{ %r = {operation}\n return }}")
+    (move,) = parsed.operations(operation.split()[0])
     assert is_move(move)
     result = move.results[0]
     moves = moves_of(move)
     assert moves is not None
     (way,) = moves
-    values = list(function.regions[0].blocks[0].arguments)
+    values = list(parsed.function.regions[0].blocks[0].arguments)
     found: list[tuple[int, int] | None] = []
     for number in range(element_count(result.type)):
         before = way(number)
@@ -86,7 +85,7 @@ def test_elements_are_those_that_the_operation_takes(
 
 
 def test_arithmetic_is_no_move() -> None:
-    module = ir.Module.parse("func.func @f(%s: f16) { %r = arith.addf %s, %s : f16\n return }")
-    (sum_,) = operations_in(module.operation, "arith.addf")
+    parsed = parse("func.func @f(%s: f16) { %r = arith.addf %s, %s : f16\n return }")
+    (sum_,) = parsed.operations("arith.addf")
     assert not is_move(sum_)
     assert moves_of(sum_) is None

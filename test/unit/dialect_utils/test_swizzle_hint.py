@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.bank_model import swizzles
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
@@ -19,13 +18,14 @@ from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import AccessKind, target
-from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
+from bankwise.dialect_utils import swizzle_hint
+from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.swizzle_hint import parse_swizzle
-from bankwise.passes.base import PassContext
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.report.conflict_report import shown_layout
-from bankwise.test.unit.index_evaluator import evaluate
-from bankwise.tiles.layout_text import layout_of
+
+from ..functions import parse, run
+from ..index_evaluator import evaluate
 
 
 @dataclass(frozen=True)
@@ -88,27 +88,19 @@ def test_a_new_swizzle_is_shown():
 
 def test_a_new_swizzle_is_parsed_and_resolved(monkeypatch: pytest.MonkeyPatch):
     """IREE's dialect knows no other attribute, so that the new one takes the place of one."""
-    monkeypatch.setitem(swizzles.SWIZZLE_ATTRIBUTES, "rotate_rows", FlipRows)
-    module = ir.Module.parse(KERNEL, Session().context)
-    function = module.body.operations[0].operation
-    ResolveSwizzleHints.from_options("").run(function, PassContext(sink=DiagnosticSink()))
-    operations = list(function.regions[0].blocks[0].operations)
-    assert not [op for op in operations if op.operation.name == "iree_codegen.swizzle_hint"]
-    (load,) = [op.operation for op in operations if op.operation.name == "vector.load"]
-    argument = function.regions[0].blocks[0].arguments[0]
+    monkeypatch.setitem(swizzle_hint.PARSERS, "rotate_rows", FlipRows)
+    parsed = parse(KERNEL)
+    run(parsed, ResolveSwizzleHints())
+    assert not parsed.operations("iree_codegen.swizzle_hint")
+    (load,) = parsed.operations("vector.load")
+    argument = parsed.function.regions[0].blocks[0].arguments[0]
     for x in range(48):
         expected = FLIP.apply(np.array(2 * x)).item()
         assert evaluate(load.operands[1], {argument: x}) == expected
 
 
-def test_a_new_swizzle_is_read_from_a_layouts_text(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(swizzles.SWIZZLE_ATTRIBUTES, "flip_rows", FlipRows)
-    tile = LdsTile((4, 24), 32)
-    assert layout_of("flip_rows<24, 6>", tile, target("gfx942")) == SwizzledLayout((FLIP,))
-
-
-def test_an_attribute_without_a_class_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(swizzles.SWIZZLE_ATTRIBUTES, "rotate_rows")
-    attribute = ir.Attribute.parse("#iree_codegen.rotate_rows<24, 6>", Session().context)
+def test_an_attribute_without_a_parser_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(swizzle_hint.PARSERS, "rotate_rows")
+    attribute = ir.Attribute.parse("#iree_codegen.rotate_rows<24, 6>")
     with pytest.raises(Refusal, match=r"unknown swizzle attribute .*rotate_rows"):
         parse_swizzle(attribute)

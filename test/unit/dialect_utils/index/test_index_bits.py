@@ -11,39 +11,37 @@ from iree.compiler import ir
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.index_bits import Bits, IndexBits, low_bit
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
-from bankwise.test.unit.index_evaluator import UndefinedError, evaluate, signed
+from bankwise.dialect_utils.operations import operations_of
 
-_INFO = (
-    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
-    "workgroup_size = [64, 3, 1] subgroup_size = 64>"
-)
+from ...functions import Parsed, launched, parse
+from ...index_evaluator import UndefinedError, evaluate, signed
 
 
-def _operations(function: ir.Operation) -> list[ir.Operation]:
-    return [op.operation for op in function.regions[0].blocks[0].operations]
+def _body(parsed: Parsed) -> list[ir.Operation]:
+    return operations_of(parsed.function.regions[0].blocks[0])
 
 
-def _last(body: str) -> tuple[ir.Module, Bits]:
-    text = (
-        f"func.func @f(%p: index, %q: index, %b: i1) "
-        f"attributes {{translation_info = {_INFO}}} {{\n{body}\n  return\n}}"
-    )
-    module = ir.Module.parse(text)
-    function = module.body.operations[0].operation
-    value = _operations(function)[-2].results[0]
-    return module, IndexBits(function).of(value)
+def _parse(body: str) -> Parsed:
+    arguments = "%p: index, %q: index, %b: i1"
+    launch = launched("64, 3, 1")
+    return parse(f"func.func @f({arguments}) attributes {{{launch}}} {{\n{body}\n  return\n}}")
+
+
+def _last(body: str) -> Bits:
+    parsed = _parse(body)
+    return IndexBits(parsed.function).of(_body(parsed)[-2].results[0])
 
 
 _THREADS = "%x = gpu.thread_id x\n%y = gpu.thread_id y\n%z = gpu.thread_id z upper_bound 1\n"
 
 
 def test_thread_ids_are_bounded_by_the_workgroup_and_by_their_attribute():
-    assert _last("%x = gpu.thread_id x")[1].upper == 63
-    assert _last("%y = gpu.thread_id y")[1].upper == 2
-    assert _last("%y = gpu.thread_id y upper_bound 2")[1].upper == 1
-    assert _last("%z = gpu.thread_id z")[1] == Bits(0, 0, 0, 0)
-    assert _last("%l = gpu.lane_id")[1].upper == 63
-    assert _last("%w = gpu.subgroup_id : index")[1].upper == 2
+    assert _last("%x = gpu.thread_id x").upper == 63
+    assert _last("%y = gpu.thread_id y").upper == 2
+    assert _last("%y = gpu.thread_id y upper_bound 2").upper == 1
+    assert _last("%z = gpu.thread_id z") == Bits(0, 0, 0, 0)
+    assert _last("%l = gpu.lane_id").upper == 63
+    assert _last("%w = gpu.subgroup_id : index").upper == 2
 
 
 def test_a_linearized_offset_has_the_bits_of_its_digits():
@@ -51,7 +49,7 @@ def test_a_linearized_offset_has_the_bits_of_its_digits():
         "%d:2 = affine.delinearize_index %x into (4, 16) : index, index\n"
         "%o = affine.linearize_index [%d#1, %y, %d#0] by (16, 64, 8) : index"
     )
-    bits = _last(body)[1]
+    bits = _last(body)
     assert bits.may == 15 << 9 | 3 << 3 | 3
     assert bits.upper == 15 * 512 + 2 * 8 + 3
 
@@ -59,7 +57,7 @@ def test_a_linearized_offset_has_the_bits_of_its_digits():
 @pytest.mark.parametrize("promise", ["", "disjoint "])
 def test_unknown_digits_stay_unknown_whatever_is_promised_of_them(promise: str):
     body = f"%o = affine.linearize_index {promise}[%p, %q] by (16, 64) : index"
-    assert not _last(body)[1].bounded
+    assert not _last(body).bounded
 
 
 # What is left of t / 4 without its highest digit: below 8, which subtracting does not show.
@@ -75,29 +73,24 @@ _REST = (
 
 @pytest.mark.parametrize(("less", "bounded"), [(0, True), (1, False)])
 def test_digits_are_bounded_by_what_all_lanes_have(less: int, bounded: bool):
-    text = (
-        f"func.func @f() attributes {{translation_info = {_INFO}}} {{\n"
-        f"{_REST.format(less=less)}\n  return\n}}"
-    )
-    module = ir.Module.parse(text)
-    function = module.body.operations[0].operation
-    value = _operations(function)[-2].results[0]
-    assert not IndexBits(function).of(value).bounded
+    parsed = _parse(_REST.format(less=less))
+    value = _body(parsed)[-2].results[0]
+    assert not IndexBits(parsed.function).of(value).bounded
     lanes = LaneEvaluator(Launch((64, 3, 1), 64))
-    found = IndexBits(function, lanes).of(value)
+    found = IndexBits(parsed.function, lanes).of(value)
     # Less than 0 in some lane is no digit, whatever is promised.
     assert found.bounded == bounded
     assert not bounded or found.upper == 15
 
 
 def test_a_constant_stride_of_an_unknown_value_clears_low_bits():
-    bits = _last("%c = arith.constant 96 : index\n%o = arith.muli %p, %c : index")[1]
+    bits = _last("%c = arith.constant 96 : index\n%o = arith.muli %p, %c : index")
     assert low_bit(bits.may) == 32
     assert not bits.bounded
     # Wrapping arithmetic keeps the power of two only; without wrapping, 3 divides it, too.
     assert bits.multiple == 32
     body = "%c = arith.constant 96 : index\n%o = arith.muli %p, %c overflow<nsw> : index"
-    assert _last(body)[1].multiple == 96
+    assert _last(body).multiple == 96
 
 
 def test_loop_induction_variable():
@@ -107,10 +100,9 @@ def test_loop_induction_variable():
         "scf.for %i = %c3 to %c40 step %c8 {\n"
         "  %o = arith.addi %i, %c8 : index\n}"
     )
-    module, _ = _last(body + "\n%r = arith.addi %p, %q : index")
-    function = module.body.operations[0].operation
-    loop = next(op for op in _operations(function) if op.name == "scf.for")
-    bits = IndexBits(function).of(loop.regions[0].blocks[0].arguments[0])
+    parsed = _parse(body)
+    (loop,) = parsed.operations("scf.for")
+    bits = IndexBits(parsed.function).of(loop.regions[0].blocks[0].arguments[0])
     assert bits.upper == 35  # 3, 11, 19, 27, 35
     assert (bits.must, bits.may) == (0b000011, 0b111011)
     assert (bits.congruence.modulus, bits.congruence.residue) == (8, 3)
@@ -121,29 +113,29 @@ def test_congruence_joins_low_bits_and_odd_divisors():
         "%c12 = arith.constant 12 : index\n%c9 = arith.constant 9 : index\n"
         "%m = arith.muli %x, %c12 : index\n%o = arith.addi %m, %c9 : index"
     )
-    congruence = _last(_THREADS + body)[1].congruence
+    congruence = _last(_THREADS + body).congruence
     assert (congruence.modulus, congruence.residue) == (12, 9)
 
 
 def test_negative_values_are_not_bounded():
     body = "%c = arith.constant -8 : index\n%o = arith.addi %x, %c : index"
-    bits = _last(_THREADS + body)[1]
+    bits = _last(_THREADS + body)
     assert not bits.bounded
     body = "%c = arith.constant 63 : index\n%o = arith.subi %c, %x : index"
-    assert _last(_THREADS + body)[1].upper == 63
+    assert _last(_THREADS + body).upper == 63
 
 
 def test_odd_factors_do_not_survive_a_change_of_width():
     product = "%c = arith.constant 12 : index\n%m = arith.muli %p, %c overflow<nsw> : index\n"
-    assert _last(product + "%o = arith.addi %m, %m overflow<nsw> : index")[1].multiple == 12
+    assert _last(product + "%o = arith.addi %m, %m overflow<nsw> : index").multiple == 12
     there = product + "%i = arith.index_cast %m : index to i32\n"
-    assert _last(there + "%o = arith.index_castui %i : i32 to index")[1].multiple == 4
-    assert _last(there + "%o = arith.index_cast %i : i32 to index")[1].multiple == 4
+    assert _last(there + "%o = arith.index_castui %i : i32 to index").multiple == 4
+    assert _last(there + "%o = arith.index_cast %i : i32 to index").multiple == 4
     triple = (
         "%i = arith.index_cast %p : index to i32\n%c = arith.constant 3 : i32\n"
         "%m = arith.muli %i, %c overflow<nsw> : i32\n"
     )
-    assert _last(triple + "%o = arith.extui %m : i32 to i64")[1].multiple == 1
+    assert _last(triple + "%o = arith.extui %m : i32 to i64").multiple == 1
 
 
 _CONSTANTS = st.one_of(
@@ -236,7 +228,7 @@ def _check(bits: Bits, number: int, width: int) -> None:
 @settings(
     max_examples=400,
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(
     body=_programs(),
@@ -247,11 +239,9 @@ def _check(bits: Bits, number: int, width: int) -> None:
     ),
 )
 def test_facts_hold_for_every_value_of_random_programs(body, samples):
-    module, _ = _last(body)
-    function = module.body.operations[0].operation
-    analysis = IndexBits(function)
-    operations = _operations(function)
-    arguments = list(function.regions[0].blocks[0].arguments)
+    parsed = _parse(body)
+    analysis, operations = IndexBits(parsed.function), _body(parsed)
+    arguments = list(parsed.function.regions[0].blocks[0].arguments)
     for x, y, p, q, b in samples:
         leaves = dict(zip(arguments, (p, q, int(b)), strict=True))
         leaves |= {operations[0].results[0]: x, operations[1].results[0]: y}
@@ -276,10 +266,9 @@ def test_induction_variables_of_a_forall():
         "scf.forall (%i, %j) = (0, 32) to (16, %p) step (1, 64) {\n"
         "  %o = arith.addi %i, %j : index\n}"
     )
-    module, _ = _last(body + "\n%r = arith.addi %p, %q : index")
-    function = module.body.operations[0].operation
-    loop = next(op for op in _operations(function) if op.name == "scf.forall")
-    bits = IndexBits(function)
+    parsed = _parse(body)
+    (loop,) = parsed.operations("scf.forall")
+    bits = IndexBits(parsed.function)
     first, second = (bits.of(argument) for argument in loop.regions[0].blocks[0].arguments)
     assert first.upper == 15
     assert (second.congruence.modulus, second.congruence.residue) == (64, 32)

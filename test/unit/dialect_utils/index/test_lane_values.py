@@ -21,6 +21,9 @@ from bankwise.dialect_utils.index.lane_values import (
     existing_lanes,
     thread_ids,
 )
+from bankwise.dialect_utils.operations import operations_of
+
+from ...functions import Parsed, parse
 
 LAUNCH = Launch((5, 3, 2), 8)
 LOOPS = ((1, 6, 2), (-2, 1, 1))
@@ -314,14 +317,17 @@ def function_text(lines: list[str]) -> str:
 
 def evaluated(text: str) -> LaneValues | Unknown:
     """Returns the value of the last operation's first result in the innermost loop's body."""
-    module = ir.Module.parse(text)
-    operation = module.body.operations[0].operation
-    loops = True
-    while loops:
-        body = [o.operation for o in operation.regions[0].blocks[0].operations]
-        loops = [o for o in body if o.name == "scf.for"]
-        operation = loops[0] if loops else body[-2]
-    return LaneEvaluator(LAUNCH).evaluate(operation.results[0])
+    parsed = parse(text)
+    innermost = parsed.operations("scf.for")[-1]
+    *_, last, _ = operations_of(innermost.regions[0].blocks[0])
+    return LaneEvaluator(LAUNCH).evaluate(last.results[0])
+
+
+def known(*lines: str) -> LaneValues:
+    """Returns the value of the last of these lines, which must be known."""
+    value = evaluated(function_text(list(lines)))
+    assert isinstance(value, LaneValues), value
+    return value
 
 
 def points() -> Iterator[tuple[tuple[int, int, int, int], Point]]:
@@ -374,8 +380,7 @@ def test_every_operation_on_both_signs(kind: str, name: str) -> None:
         expression = binary(kind, name, left, number(kind, right))
         emitter = Emitter()
         expression.emit(emitter)
-        value = evaluated(function_text(emitter.lines))
-        assert isinstance(value, LaneValues)
+        value = known(*emitter.lines)
         lanes = [expression.run(Point(lane, (0, 0))) for lane in range(8)]
         assert value.full(LAUNCH)[0].tolist() == lanes
 
@@ -390,9 +395,7 @@ def test_threads_fill_waves_x_first() -> None:
 def test_thread_id_of_each_dimension() -> None:
     # Thread 11 of a 5 x 3 x 2 workgroup is (1, 2, 0), thread 29 is (4, 2, 1).
     for dimension, expected in (("x", (1, 4)), ("y", (2, 2)), ("z", (0, 1))):
-        value = evaluated(function_text([f"%t = gpu.thread_id {dimension}"]))
-        assert isinstance(value, LaneValues)
-        values = value.full(LAUNCH)
+        values = known(f"%t = gpu.thread_id {dimension}").full(LAUNCH)
         assert (values[1, 3], values[3, 5]) == expected
 
 
@@ -410,30 +413,26 @@ def test_thread_id_of_each_dimension() -> None:
     ],
 )
 def test_uniform_values(line: str, uniform: int) -> None:
-    value = evaluated(function_text([line]))
-    assert isinstance(value, LaneValues)
+    value = known(line)
     assert value.uniform == uniform
 
 
 def test_index_hint_passes_its_operand() -> None:
     line = "%v = iree_codegen.index_hint %x(#iree_gpu.lane_constant<16>) : index"
-    value = evaluated(function_text([line]))
-    assert isinstance(value, LaneValues)
+    value = known(line)
     assert (value.full(LAUNCH) == thread_ids(LAUNCH) % 5).all()
 
 
 def test_broadcast_of_a_value_of_the_wave() -> None:
     line = "%v = gpu.subgroup_broadcast %wave, first_active_lane : index"
-    value = evaluated(function_text([line]))
-    assert isinstance(value, LaneValues)
+    value = known(line)
     assert value.full(LAUNCH)[:, 0].tolist() == [0, 1, 2, 3]
 
 
 def test_broadcast_from_a_given_lane() -> None:
     lines = ["%c = arith.constant 3 : i32"]
     lines += ["%v = gpu.subgroup_broadcast %x, specific_lane %c : index"]
-    value = evaluated(function_text(lines))
-    assert isinstance(value, LaneValues)
+    value = known(*lines)
     assert value.full(LAUNCH)[:, 7].tolist() == [3, 11 % 5, 19 % 5, 27 % 5]
 
 
@@ -441,14 +440,12 @@ def test_result_of_a_known_condition() -> None:
     lines = ["%c = arith.cmpi slt, %lane, %iup : index"]
     lines += ["%v = scf.if %c -> index { scf.yield %lane : index }"]
     lines += ["else { %n = arith.muli %lane, %iby : index scf.yield %n : index }"]
-    value = evaluated(function_text(lines))
-    assert isinstance(value, LaneValues)
+    value = known(*lines)
     assert value.full(LAUNCH)[0].tolist() == [0, 1, 2, 3, 4, 5, 12, 14]
 
 
 def test_only_loops_that_matter_are_enumerated() -> None:
-    value = evaluated(function_text(["%v = arith.addi %x, %j : index"]))
-    assert isinstance(value, LaneValues)
+    value = known("%v = arith.addi %x, %j : index")
     assert [(loop.depth, loop.trips) for loop in value.loops] == [(1, 3)]
     assert value.values.shape == (3, 4, 8)
 
@@ -487,14 +484,10 @@ def test_unknown_names_its_cause(lines: list[str], reason: str) -> None:
     assert value == Unknown(reason)
 
 
-def nested(*lines: str) -> tuple[ir.Module, ir.Operation]:
+def nested(*lines: str) -> tuple[Parsed, ir.Operation]:
     """Returns the `scf.for` that `lines` hold, and the module that keeps it alive."""
-    module = ir.Module.parse(function_text(list(lines)))
-    operation = module.body.operations[0].operation
-    for _ in range(3):
-        body = [o.operation for o in operation.regions[0].blocks[0].operations]
-        operation = next(o for o in body if o.name == "scf.for")
-    return module, operation
+    parsed = parse(function_text(list(lines)))
+    return parsed, parsed.operations("scf.for")[2]
 
 
 def test_loop_over_the_lanes_of_a_workgroup() -> None:
@@ -548,6 +541,5 @@ def test_loop_carried_values_are_unknown() -> None:
 def test_long_chains_do_not_exhaust_the_stack() -> None:
     lines = ["%v0 = arith.addi %x, %iby : index"]
     lines += [f"%v{n} = arith.addi %v{n - 1}, %iby : index" for n in range(1, 3000)]
-    value = evaluated(function_text(lines))
-    assert isinstance(value, LaneValues)
+    value = known(*lines)
     assert value.full(LAUNCH)[0, 0] == 6000

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 from iree.compiler import ir
-from iree.compiler.passmanager import PassManager
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Refusal
 from bankwise.dialect_utils.memory.copied_tiles import merge_copied_tiles
 from bankwise.dialect_utils.memory.staged_tensors import is_workgroup_alloc, transfers_of
-from bankwise.dialect_utils.operations import operations_in
 
-TILE = "tensor<16x32xf16, #gpu.address_space<workgroup>>"
-ALLOC = f"bufferization.alloc_tensor() <{{memory_space = #gpu.address_space<workgroup>}}> : {TILE}"
+from ...functions import LDS, Parsed, parse
+
+TILE = f"tensor<16x32xf16, {LDS}>"
+ALLOC = f"bufferization.alloc_tensor() <{{memory_space = {LDS}}}> : {TILE}"
 IN = "{in_bounds = [true, true]}"
 VECTOR = "vector<16x32xf16>"
 
@@ -51,26 +51,24 @@ def stored(vector: str, kind: str = VECTOR) -> str:
     return f"vector.transfer_write %{vector}, %out[{zeros}] {IN} : {kind}, memref<16x32xf16>"
 
 
-def merged(text: str) -> tuple[ir.Module, list[Diagnostic]]:
-    module = ir.Module.parse(text)
+def merged(text: str) -> tuple[Parsed, list[Diagnostic]]:
+    parsed = parse(text)
     remarks: list[Diagnostic] = []
-    merge_copied_tiles(
-        module.body.operations[0].operation, DiagnosticSink(remarks.append, remarks=True)
-    )
-    assert module.operation.verify()
-    return module, remarks
+    merge_copied_tiles(parsed.function, DiagnosticSink(remarks.append, remarks=True))
+    assert parsed.module.operation.verify()
+    return parsed, remarks
 
 
-def tiles(module: ir.Module) -> list[ir.Operation]:
-    return list(filter(is_workgroup_alloc, operations_in(module.operation)))
+def tiles(parsed: Parsed) -> list[ir.Operation]:
+    return list(filter(is_workgroup_alloc, parsed.operations()))
 
 
 def readers_after_canonicalize(text: str) -> int:
     """Returns how many reads of the first tile are left by MLIR's own pass."""
-    module = ir.Module.parse(text)
-    PassManager.parse("builtin.module(func.func(canonicalize,cse))").run(module.operation)
+    parsed = parse(text)
+    parsed.run_native("canonicalize,cse")
     return sum(
-        transfer.op.name == "vector.transfer_read" for transfer in transfers_of(tiles(module)[0])
+        transfer.op.name == "vector.transfer_read" for transfer in transfers_of(tiles(parsed)[0])
     )
 
 
@@ -78,8 +76,8 @@ TWO_READERS = staged(read("r", "b"), stored("r"), copied(1, "r"), read("s", "b1"
 
 
 def test_both_readers_read_one_tile() -> None:
-    module, remarks = merged(TWO_READERS)
-    (tile,) = tiles(module)
+    parsed, remarks = merged(TWO_READERS)
+    (tile,) = tiles(parsed)
     kinds = sorted(transfer.op.name for transfer in transfers_of(tile))
     assert kinds == ["vector.transfer_read", "vector.transfer_read", "vector.transfer_write"]
     assert readers_after_canonicalize(TWO_READERS) == 2
@@ -89,8 +87,8 @@ def test_both_readers_read_one_tile() -> None:
 
 
 def test_a_vector_that_is_only_copied_is_read_once() -> None:
-    module, _ = merged(staged(read("r", "b"), copied(1, "r"), read("s", "b1"), stored("s")))
-    (tile,) = tiles(module)
+    parsed, _ = merged(staged(read("r", "b"), copied(1, "r"), read("s", "b1"), stored("s")))
+    (tile,) = tiles(parsed)
     assert len(transfers_of(tile)) == 2
 
 
@@ -101,8 +99,8 @@ def test_copies_of_copies_and_second_copies_go() -> None:
         *(copied(2, "s"), read("t", "b2"), stored("t")),
         *(copied(3, "r"), read("u", "b3"), stored("u")),
     )
-    module, remarks = merged(chain)
-    (tile,) = tiles(module)
+    parsed, remarks = merged(chain)
+    (tile,) = tiles(parsed)
     assert len(transfers_of(tile)) == 4
     assert len(remarks) == 3
 
@@ -141,10 +139,10 @@ SQUARE = "vector<16x16xf16>"
     ids=["another place", "a part", "transposed", "changed"],
 )
 def test_other_vectors_keep_their_tiles(kept: str) -> None:
-    module, remarks = merged(kept)
-    assert len(tiles(module)) == 2
+    parsed, remarks = merged(kept)
+    assert len(tiles(parsed)) == 2
     assert not remarks
-    assert str(module) == str(ir.Module.parse(kept))
+    assert str(parsed) == str(parse(kept))
     assert readers_after_canonicalize(kept) == 1
 
 
@@ -157,6 +155,6 @@ def test_a_tile_that_is_overwritten_beside_a_reader_is_refused() -> None:
         read("s", "w2"),
         *(stored("r"), stored("s")),
     )
-    module = ir.Module.parse(text)
+    parsed = parse(text)
     with pytest.raises(Refusal, match="overwritten"):
-        transfers_of(tiles(module)[0])
+        transfers_of(tiles(parsed)[0])

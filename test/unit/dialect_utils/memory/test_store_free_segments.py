@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from iree.compiler import ir
 
 from bankwise.dialect_utils.memory.store_free_segments import (
     places_in_segments,
     store_free_segments,
 )
-from bankwise.dialect_utils.operations import operations_in
+
+from ...functions import parse
 
 LOAD = "memref.load %m[%i] : memref<8xf32>"
 
@@ -40,8 +40,8 @@ def test_loads_share_a_segment_where_nothing_between_may_write(between: str, is_
         %last = {LOAD}
         return
       }}"""
-    module = ir.Module.parse(text)
-    operations = operations_in(module.operation)
+    parsed = parse(text)
+    operations = parsed.operations()
     loads = [each for each in operations if each.name == "memref.load"]
     numbers = [number for number, _ in places_in_segments(operations, {"memref.load"}).values()]
     parts = list(store_free_segments(loads[0].block))

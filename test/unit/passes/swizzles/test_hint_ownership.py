@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from iree.compiler import ir
-
-from bankwise.dialect_utils.operations import children
 from bankwise.passes.registry import PASSES
 from bankwise.passes.swizzles.hint_ownership import mark_hints
+
+from ...functions import parse
 
 FUNCTION = """
 func.func @f() {{
@@ -23,24 +22,23 @@ TREAT_HINTS = {
 }
 
 
-def function(attributes: str = "") -> tuple[ir.Module, ir.Operation]:
-    module = ir.Module.parse(FUNCTION.format(attributes), ir.Context())
-    return module, children(module.operation)[0]
-
-
 STOWED = "{iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>}"
 
 
 def test_only_passes_that_treat_hints_need_one() -> None:
-    _plain_module, plain = function()
-    _module, stowed = function(STOWED)
+    plain, stowed = parse(FUNCTION.format("")), parse(FUNCTION.format(STOWED))
     passes = [kind.from_options("") for kind in PASSES]
-    waiting = {each.name for each in passes if not each.has_work(plain) and each.has_work(stowed)}
+    waiting = {
+        each.name
+        for each in passes
+        if not each.has_work(plain.function) and each.has_work(stowed.function)
+    }
     assert waiting == TREAT_HINTS
 
 
 def test_only_own_waits_for_our_mark() -> None:
-    _module, stowed = function(STOWED)
+    parsed = parse(FUNCTION.format(STOWED))
+    stowed = parsed.function
     own = [
         kind.from_options("only-own") for kind in PASSES if "only_own" in kind.__dataclass_fields__
     ]

@@ -10,24 +10,20 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.passmanager import PassManager
 
-from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.memory.lds_ops import TABLE, View
 from bankwise.iree_plugin.pipeline_edit import LOWERED
 from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS, RecordingKey, RecordingStore
-from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
-_LDS = "#gpu.address_space<workgroup>"
-_TILE = f"memref<32x32xf32, {_LDS}>"
-_FLAT = f"memref<1024xf32, {_LDS}>"
-_ANY = f"memref<?x?xf32, {_LDS}>"
-_PART = f"memref<32x32xf32, strided<[32, 1], offset: ?>, {_LDS}>"
+from ...functions import launched, lds, parse, run
+
+_TILE, _FLAT, _ANY = lds("32x32xf32"), lds("1024xf32"), lds("?x?xf32")
+_PART = lds("32x32xf32, strided<[32, 1], offset: ?>")
+_TURNED = lds("32x32xf32, strided<[1, 32]>")
 
 # From a tile `IN` to a tile `OUT` of the same shape: the view's lines and the type of its result.
 _STEPS: dict[str, tuple[str, str]] = {
@@ -58,9 +54,8 @@ _STEPS: dict[str, tuple[str, str]] = {
         _TILE,
     ),
     "memref.transpose": (
-        f"OUT = memref.transpose IN (i, j) -> (j, i) : {_TILE} to "
-        f"memref<32x32xf32, strided<[1, 32]>, {_LDS}>",
-        f"memref<32x32xf32, strided<[1, 32]>, {_LDS}>",
+        f"OUT = memref.transpose IN (i, j) -> (j, i) : {_TILE} to {_TURNED}",
+        _TURNED,
     ),
     "memref.subview": (
         f"OUT = memref.subview IN[%zero, 0] [32, 32] [1, 1] : {_TILE} to {_PART}",
@@ -96,9 +91,7 @@ def _program(views: tuple[str, ...], accesses: str) -> str | None:
         lines.append(text.replace("IN", value).replace("OUT", f"%s{number}"))
         value = f"%s{number}"
     return f"""
-func.func @f(%x: f32, %out: memref<1024xf32>) attributes {{
-    translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline
-    workgroup_size = [1024, 1, 1] subgroup_size = 64>}} {{
+func.func @f(%x: f32, %out: memref<1024xf32>) attributes {{{launched("1024, 1, 1")}}} {{
   %zero = arith.constant 0 : index
   %a = memref.alloc() : {_TILE}
   %t = gpu.thread_id x upper_bound 1024
@@ -115,20 +108,16 @@ def _lowering() -> str:
     recording = RecordingStore().find(RecordingKey("rocm", LOWERED))
     assert recording is not None
     names = [text for text in recording.lowering if not text.startswith(RESOLVE_SWIZZLE_HINTS)]
-    return f"builtin.module(func.func({','.join(names)}))"
+    return ",".join(names)
 
 
 def _decide(program: str) -> list[Action]:
     """Returns the decisions of both passes on the program's allocation."""
-    module = ir.Module.parse(program)
-    function = module.body.operations[0].operation
-    found = PassContext(sink=DiagnosticSink(lambda _: None), test_target="gfx942")
-    SwizzleLdsAllocs().run(function, found)
-    FlattenSwizzleHints().run(function, found)
-    PassManager.parse(_lowering()).run(module.operation)
-    ResolveSwizzleHints().run(module.body.operations[0].operation, found)
-    assert module.operation.verify()
-    return [decision.action for decision in found.log]
+    parsed = parse(program)
+    planned = run(parsed, SwizzleLdsAllocs(), FlattenSwizzleHints(), target="gfx942")
+    parsed.run_native(_lowering())
+    resolved = run(parsed, ResolveSwizzleHints(), target="gfx942")
+    return [decision.action for decision in (*planned.decisions, *resolved.decisions)]
 
 
 def test_the_programs_have_all_views():

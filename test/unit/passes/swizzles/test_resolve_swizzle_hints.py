@@ -14,35 +14,25 @@ from iree.compiler import ir
 
 from bankwise.bank_model.swizzle_legality import contiguous_run
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
-from bankwise.passes.base import PassContext
+from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_arithmetic import XorNetwork
-from bankwise.test.unit.index_evaluator import UndefinedError, evaluate
 
-_INFO = (
-    "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
-    "workgroup_size = [64, 4, 1] subgroup_size = 64>"
-)
+from ...functions import Parsed, PassRun, launched, lds, parse, run
+from ...index_evaluator import UndefinedError, evaluate
+
+_INFO = launched("64, 4, 1")
 _SETTINGS = settings(
     max_examples=30,
     deadline=None,
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.filter_too_much,
-        HealthCheck.function_scoped_fixture,
-    ],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 
-def _resolve(text: str) -> tuple[ir.Module, PassContext, list[str]]:
-    module = ir.Module.parse(text)
-    messages: list[str] = []
-    context = PassContext(sink=DiagnosticSink(lambda d: messages.append(str(d)), remarks=True))
-    ResolveSwizzleHints.from_options("").run(module.body.operations[0].operation, context)
-    assert module.operation.verify()
-    return module, context, messages
+def _resolve(text: str) -> tuple[Parsed, PassRun]:
+    parsed = parse(text)
+    return parsed, run(parsed, ResolveSwizzleHints())
 
 
 def _chain_text(chain: tuple[Swizzle, ...], kind: str) -> tuple[str, str]:
@@ -161,24 +151,22 @@ def _accesses(offsets: str, value: str, kind: str, width: int) -> tuple[str, int
     return "\n".join(lines), count
 
 
-def _buffer_accesses(
-    function: ir.Operation,
-) -> list[tuple[ir.Operation, ir.Value, list[int]]]:
+_ACCESSES = ("vector.load", "vector.store", "memref.load", "memref.store")
+
+
+def _buffer_accesses(parsed: Parsed) -> list[tuple[ir.Operation, ir.Value, list[int]]]:
     """Returns all accesses in program order, as (operation, offset, places of its elements).
 
     The places count from the offset.
     """
     found: list[tuple[ir.Operation, ir.Value, list[int]]] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        operation = op.operation
-        if operation.name in ("memref.load", "memref.store"):
-            found.append((operation, operation.operands[-1], [0]))
-        elif operation.name == "vector.load":
+    for operation in parsed.operations(*_ACCESSES):
+        places = [0]
+        if operation.name == "vector.load":
             masks = [_mask(use.owner.operation) for use in operation.results[0].uses]
             taken = masks[0] if masks else None
             count = ir.VectorType(operation.results[0].type).shape[0]
-            found.append((operation, operation.operands[1], taken or list(range(count))))
+            places = taken or list(range(count))
         elif operation.name == "vector.store":
             value = operation.operands[0]
             taken = _mask(value.owner.operation)
@@ -187,10 +175,7 @@ def _buffer_accesses(
                 taken = None
             count = ir.VectorType(value.type).shape[0]
             places = np.argsort(taken).tolist() if taken else list(range(count))
-            found.append((operation, operation.operands[2], places))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect, ir.WalkOrder.PRE_ORDER)
+        found.append((operation, operation.operands[-1], places))
     return found
 
 
@@ -200,31 +185,27 @@ def _mask(operation: ir.Operation) -> list[int] | None:
     return list(ir.DenseI64ArrayAttr(operation.attributes["mask"]))
 
 
-def _alignments(function: ir.Operation) -> list[int]:
+def _alignment(operation: ir.Operation, unless: int) -> int:
+    """Returns the alignment that an operation promises in bytes, `unless` it promises none."""
+    promised = "alignment" in operation.attributes
+    return ir.IntegerAttr(operation.attributes["alignment"]).value if promised else unless
+
+
+def _alignments(parsed: Parsed) -> list[int]:
     """Returns the alignment that each access promises in bytes, in program order; 1 if none."""
-    found: list[int] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name in ("vector.load", "vector.store", "memref.load", "memref.store"):
-            attributes = op.operation.attributes
-            promised = "alignment" in attributes
-            found.append(ir.IntegerAttr(attributes["alignment"]).value if promised else 1)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect, ir.WalkOrder.PRE_ORDER)
-    return found
+    return [_alignment(each, 1) for each in parsed.operations(*_ACCESSES)]
 
 
 def _program(
-    chain: tuple[Swizzle, ...], size: int, offsets: str, width: int, lds: bool = False
+    chain: tuple[Swizzle, ...], size: int, offsets: str, width: int, in_lds: bool = False
 ) -> str:
     """Returns accesses to the argument %a, or to an allocation in the LDS."""
-    kind = f"memref<{size}xf16, #gpu.address_space<workgroup>>" if lds else f"memref<{size}xf16>"
+    kind = lds(f"{size}xf16") if in_lds else f"memref<{size}xf16>"
     hints, value = _chain_text(chain, kind)
     accesses, _ = _accesses(offsets, value, kind, width)
-    argument, allocation = ("%a", "") if not lds else ("%_", f"%a = memref.alloc() : {kind}")
+    argument, allocation = ("%a", "") if not in_lds else ("%_", f"%a = memref.alloc() : {kind}")
     return f"""
-func.func @f({argument}: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{
+func.func @f({argument}: {kind}, %p: index) attributes {{{_INFO}}} {{
   {allocation}
   %x = gpu.thread_id x
   %y = gpu.thread_id y
@@ -292,18 +273,17 @@ def _check_against_formula(
     lds: bool | None,
 ) -> tuple[str, Decision]:
     """Resolves a program and looks where its accesses go for samples of %x, %y, %i and %p."""
-    before = ir.Module.parse(text)
-    originals = _buffer_accesses(before.body.operations[0].operation)
-    module, context, _ = _resolve(text)
-    function = module.body.operations[0].operation
-    assert "swizzle_hint" not in str(module)
+    before = parse(text)
+    originals = _buffer_accesses(before)
+    parsed, found = _resolve(text)
+    assert "swizzle_hint" not in str(parsed)
     if lds is not None:
-        assert max(_alignments(function)) <= _allocation_alignment(function, lds)
-    (decision,) = context.log
+        assert max(_alignments(parsed)) <= _allocation_alignment(parsed, lds)
+    decision = found.decision
     for sample in samples:
-        leaves = _leaves(function, *sample)
-        old_leaves = _leaves(before.body.operations[0].operation, *sample)
-        resolved = iter(zip(_buffer_accesses(function), _alignments(function), strict=True))
+        leaves = _leaves(parsed, *sample)
+        old_leaves = _leaves(before, *sample)
+        resolved = iter(zip(_buffer_accesses(parsed), _alignments(parsed), strict=True))
         for _, offset, elements in originals:
             count = len(elements)
             branches = [_pieces(resolved, count)]
@@ -325,7 +305,7 @@ def _check_against_formula(
                     if decision.action is Action.RESOLVE:
                         expected = _apply(chain, expected)
                     np.testing.assert_array_equal(physical, expected)
-    return str(module), decision
+    return str(parsed), decision
 
 
 _Resolved = tuple[int, ir.Operation, ir.Value, list[int], int]
@@ -354,33 +334,23 @@ def _holds(choice: ir.Operation, leaves: dict[ir.Value, int], bits: int) -> bool
     return evaluate(left, leaves, bits) == evaluate(right, leaves, bits)
 
 
-def _allocation_alignment(function: ir.Operation, lds: bool) -> int:
+def _allocation_alignment(parsed: Parsed, lds: bool) -> int:
     """Returns what is known of the buffer's address.
 
     Of an argument only its elements' alignment is known.
     """
     if not lds:
         return 2
-    (allocation,) = (
-        op.operation
-        for op in function.regions[0].blocks[0].operations
-        if op.operation.name == "memref.alloc"
-    )
-    if "alignment" not in allocation.attributes:
-        return 2
-    return ir.IntegerAttr(allocation.attributes["alignment"]).value
+    (allocation,) = parsed.operations("memref.alloc")
+    return _alignment(allocation, 2)
 
 
-def _leaves(function: ir.Operation, x: int, y: int, i: int, p: int) -> dict[ir.Value, int]:
-    block = function.regions[0].blocks[0]
-    leaves: dict[ir.Value, int] = {block.arguments[1]: p}
-    ids = iter((x, y))
-    for op in block.operations:
-        if op.operation.name == "gpu.thread_id":
-            leaves[op.operation.results[0]] = next(ids)
-        if op.operation.name == "scf.for":
-            leaves[op.operation.regions[0].blocks[0].arguments[0]] = i
-    return leaves
+def _leaves(parsed: Parsed, x: int, y: int, i: int, p: int) -> dict[ir.Value, int]:
+    leaves: dict[ir.Value, int] = {parsed.function.regions[0].blocks[0].arguments[1]: p}
+    threads = parsed.operations("gpu.thread_id")
+    leaves |= {each.results[0]: number for each, number in zip(threads, (x, y), strict=False)}
+    loops = parsed.operations("scf.for")
+    return leaves | {each.regions[0].blocks[0].arguments[0]: i for each in loops}
 
 
 @_SETTINGS
@@ -390,18 +360,13 @@ def test_a_resolved_chain_permutes_the_allocation(chain, rows):
     size = lcm(*(s.row_width for s in chain)) * rows
     kind = f"memref<{size}xf16>"
     hints, value = _chain_text(chain, kind)
-    module, context, _ = _resolve(
+    parsed, found = _resolve(
         f"func.func @f(%a: {kind}) {{\n%p = gpu.thread_id x upper_bound {size}\n{hints}\n"
         f"%v = memref.load {value}[%p] : {kind}\nreturn\n}}",
     )
-    assert [d.action for d in context.log] == [Action.RESOLVE]
-    function = module.body.operations[0].operation
-    ((_, offset, _),) = _buffer_accesses(function)
-    thread = next(
-        op.operation.results[0]
-        for op in function.regions[0].blocks[0].operations
-        if op.operation.name == "gpu.thread_id"
-    )
+    assert found.decision.action is Action.RESOLVE
+    ((_, offset, _),) = _buffer_accesses(parsed)
+    thread = parsed.operations("gpu.thread_id")[0].results[0]
     offsets = np.arange(0, size, max(1, size // 512))
     resolved = [evaluate(offset, {thread: int(o)}) for o in offsets]
     np.testing.assert_array_equal(resolved, _apply(chain, offsets))
@@ -422,25 +387,24 @@ def test_a_buffer_of_any_length_is_permuted(chain, length):
     """Element by element and in vectors of two runs, which must find the same places."""
     run = contiguous_run(chain)
     hints, value = _chain_text(chain, "memref<?xf16>")
-    module, context, _ = _resolve(
+    parsed, found = _resolve(
         f"func.func @f(%a: memref<?xf16>, %p: index) {{\n{hints}\n"
         f"%v = memref.load {value}[%p] : memref<?xf16>\n"
         f"%q = affine.apply affine_map<()[s0] -> (s0 * {2 * run})>()[%p]\n"
         f"%w = vector.load {value}[%q] : memref<?xf16>, vector<{2 * run}xf16>\nreturn\n}}",
     )
-    assert [d.action for d in context.log] == [Action.RESOLVE]
-    function = module.body.operations[0].operation
-    block = function.regions[0].blocks[0]
-    dims = [op for op in block.operations if op.operation.name == "memref.dim"]
+    assert found.decision.action is Action.RESOLVE
+    block = parsed.function.regions[0].blocks[0]
+    dims = parsed.operations("memref.dim")
     whole = length % lcm(*(s.row_width for s in chain)) == 0
     offsets = np.arange(length)
     wanted = _apply(chain, offsets) if whole else offsets
 
     def place(offset: ir.Value, p: int) -> int:
-        leaves = {dim.operation.results[0]: length for dim in dims}
+        leaves = {dim.results[0]: length for dim in dims}
         return evaluate(offset, leaves | {block.arguments[1]: p})
 
-    (_, single, _), *runs = _buffer_accesses(function)
+    (_, single, _), *runs = _buffer_accesses(parsed)
     assert [place(single, o) for o in range(length)] == wanted.tolist()
     assert sorted(wanted) == offsets.tolist()
     assert len(runs) == 2
@@ -472,18 +436,17 @@ def test_constants_of_every_kind(chain, base, constants):
     hints, value = _chain_text(chain, kind)
     loads = [f"%s{n} = memref.load {value}[%o{n}] : {kind}" for n in range(len(values))]
     body = "\n".join([hints, *lines, *loads])
-    module, context, _ = _resolve(
-        f"func.func @f(%a: {kind}, %p: index) attributes {{translation_info = {_INFO}}} {{\n"
+    parsed, found = _resolve(
+        f"func.func @f(%a: {kind}, %p: index) attributes {{{_INFO}}} {{\n"
         f"%x = gpu.thread_id x\n%y = gpu.thread_id y\n%l = arith.constant 0 : index\n"
         f"{body}\nreturn\n}}",
     )
-    assert [d.action for d in context.log] == [Action.RESOLVE]
-    function = module.body.operations[0].operation
-    resolved = _buffer_accesses(function)
+    assert found.decision.action is Action.RESOLVE
+    resolved = _buffer_accesses(parsed)
     assert len(resolved) == len(values)
     scale = int(base.partition("* ")[2].partition(")")[0] or 1)
     for sample in range(4) if "%y" in base else range(-constants[0], 0, 13):
-        leaves = _leaves(function, 0, sample, 0, sample)
+        leaves = _leaves(parsed, 0, sample, 0, sample)
         for (_, offset, _), c in zip(resolved, values, strict=True):
             logical = sample * scale + c
             assert 0 <= logical < size
@@ -518,24 +481,22 @@ def _resolved_in_lds(
     width: int,
     waves: int = 4,
     stored: bool = True,
-) -> ir.Module:
+) -> Parsed:
     """Returns a function that loads `width` elements from an LDS array, and stores them.
 
-    The elements begin at `offset`.
-
-    `offset` is an operation on %x and %y, the threads of [64, waves].
+    They begin at `offset`, an operation on %x and %y, the threads of [64, waves].
     """
-    kind, vector = "memref<4096xf16, #gpu.address_space<workgroup>>", f"vector<{width}xf16>"
+    kind, vector = lds("4096xf16"), f"vector<{width}xf16>"
     hints, value = _chain_text(chain, kind)
     store = f"vector.store %v, {value}[%o] : {kind}, {vector}\n" if stored else ""
-    module, _, _ = _resolve(
-        f"func.func @f() attributes {{translation_info = "
-        f"{_INFO.replace('64, 4, 1', f'64, {waves}, 1')}}} {{\n%a = memref.alloc() : {kind}\n"
+    parsed, _ = _resolve(
+        f"func.func @f() attributes {{{launched(f'64, {waves}, 1')}}} {{\n"
+        f"%a = memref.alloc() : {kind}\n"
         f"%x = gpu.thread_id x upper_bound 64\n%y = gpu.thread_id y upper_bound {waves}\n"
         f"%o = {offset}\n{hints}\n"
-        f"%v = vector.load {value}[%o] : {kind}, {vector}\n{store}return\n}}",
+        f"%v = vector.load {value}[%o] : {kind}, {vector}\n{store}return\n}}"
     )
-    return module
+    return parsed
 
 
 # A tile of 256 columns, each thread moves 4 elements of one row.
@@ -560,42 +521,30 @@ _ROW_OF_FOURS = "affine.apply affine_map<()[s0, s1] -> (s0 * 4 + s1 * 256 + {fir
 )
 def test_vectors_stay_whole_that_all_lanes_reorder_alike(chain, first, order):
     waves = 2 if chain[0].row_stride == 512 else 4
-    offset = _ROW_OF_FOURS.format(first=first)
-    module = _resolved_in_lds(chain, offset, 4, waves=waves)
-    function = module.body.operations[0].operation
-    found = _buffer_accesses(function)
+    parsed = _resolved_in_lds(chain, _ROW_OF_FOURS.format(first=first), 4, waves=waves)
     if order is None:
+        found = _buffer_accesses(parsed)
         assert {len(places) for *_, places in found} == {chain[0].access_width}
-        return
-    ids = [op.operation for op in function.regions[0].blocks[0].operations]
-    leaves = {op.results[0]: 1 for op in ids if op.name == "gpu.thread_id"}
-    start = 4 + 256 + first
-    assert _alignments(function) == [8, 8]
-    for _, offset, places in found:
-        assert places == order
-        assert evaluate(offset, leaves) * 2 % 8 == 0
-        physical = evaluate(offset, leaves) + np.array(places)
-        np.testing.assert_array_equal(physical, _apply(chain, start + np.arange(4)))
+    else:
+        _check_reordered(parsed, chain, order, 4 + 256 + first)
 
 
 def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole():
     """Row 1 of every four: element i of the row lies at (i + 1) mod 4."""
     chain = (RotateRows(4, 1),)
     offset = "affine.apply affine_map<()[s0] -> (s0 * 16 + 4)>()[%x]"
-    module = _resolved_in_lds(chain, offset, 4)
-    function = module.body.operations[0].operation
-    thread, _ = (
-        op.operation.results[0]
-        for op in function.regions[0].blocks[0].operations
-        if op.operation.name == "gpu.thread_id"
-    )
-    found = _buffer_accesses(function)
-    assert [places for *_, places in found] == [[1, 2, 3, 0]] * 2
-    assert _alignments(function) == [8, 8]
-    for _, offset, places in found:
-        assert evaluate(offset, {thread: 3}) * 2 % 8 == 0
-        physical = evaluate(offset, {thread: 3}) + np.array(places)
-        np.testing.assert_array_equal(physical, _apply(chain, 52 + np.arange(4)))
+    _check_reordered(_resolved_in_lds(chain, offset, 4), chain, [1, 2, 3, 0], 16 + 4)
+
+
+def _check_reordered(parsed: Parsed, chain: tuple[Swizzle, ...], order: list[int], start: int):
+    """Asserts that a load and a store of four elements are whole, `start` being thread (1, 1)'s."""
+    leaves = {each.results[0]: 1 for each in parsed.operations("gpu.thread_id")}
+    assert _alignments(parsed) == [8, 8]
+    for _, offset, places in _buffer_accesses(parsed):
+        assert places == order
+        assert evaluate(offset, leaves) * 2 % 8 == 0
+        physical = evaluate(offset, leaves) + np.array(places)
+        np.testing.assert_array_equal(physical, _apply(chain, start + np.arange(4)))
 
 
 @pytest.mark.parametrize(
@@ -613,10 +562,9 @@ def test_a_vector_that_is_rotated_alike_in_all_lanes_stays_whole():
 )
 def test_accesses_say_how_they_are_aligned(chain, offset, width, alignments):
     place = f"affine.apply affine_map<()[s0] -> ({offset})>()[%x]"
-    module = _resolved_in_lds(chain, place, width, stored=False)
-    function = module.body.operations[0].operation
-    assert _alignments(function) == alignments
-    assert _allocation_alignment(function, True) == max(2, *alignments)
+    parsed = _resolved_in_lds(chain, place, width, stored=False)
+    assert _alignments(parsed) == alignments
+    assert _allocation_alignment(parsed, True) == max(2, *alignments)
 
 
 def test_no_division_and_no_multiplication_for_powers_of_two():
@@ -626,24 +574,23 @@ def test_no_division_and_no_multiplication_for_powers_of_two():
         "%o0 = affine.apply affine_map<()[s0, s1] -> (s0 * 8 + s1 * 512)>()[%x, %i]",
         8,
     )
-    module, _, _ = _resolve(text)
+    parsed, _ = _resolve(text)
     for name in ("div", "rem", "muli"):
-        assert f"arith.{name}" not in str(module)
+        assert f"arith.{name}" not in str(parsed)
 
 
 def test_the_pass_fails_for_gather_to_lds_and_leaves_the_function_alone():
     text = """
 func.func @f(%g: memref<2048xf32>) {
-  %a = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
+  %a = memref.alloc() : LDS
   %c0 = arith.constant 0 : index
   %h = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<64, 4>] : LDS
   amdgpu.gather_to_lds %g[%c0], %h[%c0] : vector<4xf32>, memref<2048xf32>, LDS
   %v = vector.load %h[%c0] : LDS, vector<f32>
   return
-}""".replace("LDS", "memref<2048xf32, #gpu.address_space<workgroup>>")
-    module = ir.Module.parse(text)
-    function = module.body.operations[0].operation
-    before = str(module)
+}""".replace("LDS", lds("2048xf32"))
+    parsed = parse(text)
+    before = str(parsed)
     with pytest.raises(PassFailure, match=r"must resolve: vector\.load of vector"):
-        ResolveSwizzleHints().run(function, PassContext())
-    assert str(module) == before
+        run(parsed, ResolveSwizzleHints())
+    assert str(parsed) == before
