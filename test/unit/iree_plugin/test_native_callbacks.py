@@ -2,8 +2,6 @@
 """Allocations and copies as stock's bufferization callbacks make them."""
 
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from bankwise.dialect_utils.diagnostics import PassFailure
@@ -13,26 +11,23 @@ from bankwise.iree_plugin.native_callbacks import (
     copy_as_stock,
 )
 
+from ..functions import parse
+
 (BUFFERIZE,) = AROUND_NATIVE_PASS
 
 
-@pytest.fixture
-def context():
-    session = Session()
-    yield session.context
-    session.close()
+pytestmark = pytest.mark.usefixtures("context")
 
 
-def allocated(text, context):
+def allocated(text):
     """Returns the function's text after the callback."""
-    with context:
-        module = ir.Module.parse(text)
-        allocate_as_stock(module.body.operations[0].operation)
-        module.operation.verify()
-        return module.operation.get_asm(use_local_scope=True)
+    parsed = parse(text)
+    allocate_as_stock(parsed.function)
+    parsed.module.operation.verify()
+    return parsed.module.operation.get_asm(use_local_scope=True)
 
 
-def test_private_memory_goes_to_the_stack(context):
+def test_private_memory_goes_to_the_stack():
     text = allocated(
         """
         func.func @f(%v: f32, %i: index) {
@@ -44,15 +39,14 @@ def test_private_memory_goes_to_the_stack(context):
           memref.store %v, %w[%i] : memref<16xf32, #gpu.address_space<workgroup>>
           return
         }
-        """,
-        context,
+        """
     )
     assert "memref.alloca() : memref<4xf32, #gpu.address_space<private>>" in text
     assert "memref.alloca() : memref<8xf32, #gpu.address_space<private>>" in text
     assert "memref.alloc() : memref<16xf32, #gpu.address_space<workgroup>>" in text
 
 
-def test_other_address_spaces_become_workgroup_memory_with_their_views(context):
+def test_other_address_spaces_become_workgroup_memory_with_their_views():
     text = allocated(
         """
         func.func @f(%v: f32, %i: index) {
@@ -64,8 +58,7 @@ def test_other_address_spaces_become_workgroup_memory_with_their_views(context):
               : memref<2x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<constant>>
           return
         }
-        """,
-        context,
+        """
     )
     assert "constant>" not in text
     assert "memref<2x8xf32, strided<[8, 1], offset: ?>, #gpu.address_space<workgroup>>" in text
@@ -86,7 +79,7 @@ def test_other_address_spaces_become_workgroup_memory_with_their_views(context):
         ),
     ],
 )
-def test_a_view_follows_unless_it_chooses_its_own_address_space(context, view, follows):
+def test_a_view_follows_unless_it_chooses_its_own_address_space(view, follows):
     text = f"""
         func.func @f() {{
           %c = memref.alloc() : memref<8x8xf32, #gpu.address_space<constant>>
@@ -96,14 +89,14 @@ def test_a_view_follows_unless_it_chooses_its_own_address_space(context, view, f
         """
     if follows:
         assert "to memref<8x8xf32, strided<[1, 8]>, #gpu.address_space<workgroup>>" in allocated(
-            text, context
+            text
         )
     else:
         with pytest.raises(PassFailure, match=r"'memref\.memory_space_cast' passes on a buffer"):
-            allocated(text, context)
+            allocated(text)
 
 
-def test_a_buffer_that_a_loop_carries_is_refused(context):
+def test_a_buffer_that_a_loop_carries_is_refused():
     with pytest.raises(PassFailure, match=r"'scf\.for' passes on a buffer"):
         allocated(
             """
@@ -117,8 +110,7 @@ def test_a_buffer_that_a_loop_carries_is_refused(context):
               }
               return
             }
-            """,
-            context,
+            """
         )
 
 
@@ -143,47 +135,40 @@ COPY = """
     ],
     ids=["inserted", "of the program", "transpose", "keeps its output"],
 )
-def test_inserted_copies_become_memref_copies(context, map_, value, mark, copies):
+def test_inserted_copies_become_memref_copies(map_, value, mark, copies):
     generic = COPY.replace("MAP", map_).replace("VALUE", value).replace("MARK", mark)
-    with context:
-        module = ir.Module.parse(
-            f"func.func @f(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {{{generic} return }}"
-        )
-        copy_as_stock(module.body.operations[0].operation)
-        module.operation.verify()
-        text = str(module)
+    parsed = parse(f"func.func @f(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {{{generic} return }}")
+    copy_as_stock(parsed.function)
+    parsed.module.operation.verify()
+    text = str(parsed)
     assert ("memref.copy %arg0, %arg1" in text) == copies
     assert ("linalg.generic" in text) != copies
     assert "of_the_program" not in text
 
 
-def test_the_uses_of_private_memory_keep_their_order(context):
-    with context:
-        module = ir.Module.parse(
-            """
-            func.func @f(%v: f32, %i: index) {
-              %p = memref.alloc() : memref<4xf32>
-              memref.store %v, %p[%i] {first} : memref<4xf32>
-              memref.store %v, %p[%i] {second} : memref<4xf32>
-              return
-            }
-            """
-        )
-        function = module.body.operations[0].operation
+def test_the_uses_of_private_memory_keep_their_order():
+    parsed = parse("""
+        func.func @f(%v: f32, %i: index) {
+          %p = memref.alloc() : memref<4xf32>
+          memref.store %v, %p[%i] {first} : memref<4xf32>
+          memref.store %v, %p[%i] {second} : memref<4xf32>
+          return
+        }
+    """)
 
-        def users():
-            allocation = function.regions[0].blocks[0].operations[0].operation
-            return [
-                [each for each in ("first", "second") if each in use.owner.attributes]
-                for use in allocation.results[0].uses
-            ]
+    def users():
+        (allocation,) = parsed.operations("memref.alloc", "memref.alloca")
+        return [
+            [each for each in ("first", "second") if each in use.owner.attributes]
+            for use in allocation.results[0].uses
+        ]
 
-        before = users()
-        allocate_as_stock(function)
-        assert users() == before
+    before = users()
+    allocate_as_stock(parsed.function)
+    assert users() == before
 
 
-def test_the_programs_own_copies_stay_generic_across_bufferization(context):
+def test_the_programs_own_copies_stay_generic_across_bufferization():
     text = """
         func.func @f(%a: tensor<4x4xf32>, %b: memref<4x4xf32>) {
           %e = bufferization.alloc_tensor() : tensor<4x4xf32>
@@ -198,13 +183,11 @@ def test_the_programs_own_copies_stay_generic_across_bufferization(context):
           return
         }
         """
-    with context:
-        module = ir.Module.parse(text)
-        function = module.body.operations[0].operation
-        manager = PassManager.parse(f"func.func({BUFFERIZE})", context)
-        with AROUND_NATIVE_PASS[BUFFERIZE](function):
-            manager.run(function)
-        module.operation.verify()
-        assert str(module).count("linalg.generic") == 1
-        assert str(module).count("memref.copy") == 1
-        assert "of_the_program" not in str(module)
+    parsed = parse(text)
+    function = parsed.function
+    with AROUND_NATIVE_PASS[BUFFERIZE](function):
+        PassManager.parse(f"func.func({BUFFERIZE})").run(function)
+    parsed.module.operation.verify()
+    assert str(parsed).count("linalg.generic") == 1
+    assert str(parsed).count("memref.copy") == 1
+    assert "of_the_program" not in str(parsed)

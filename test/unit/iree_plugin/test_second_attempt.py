@@ -7,13 +7,16 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
-from bankwise.dialect_utils.operations import children
 from bankwise.dialect_utils.tuned_operation import TunedOperation
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action, Decision
 from bankwise.report.observed_compile import ObserveLds
+
+from ..functions import Parsed, parse
+
+pytestmark = pytest.mark.usefixtures("context")
 
 _HINTED = """
 !t = memref<1024xf16, #gpu.address_space<workgroup>>
@@ -30,64 +33,63 @@ func.func @f(%i: index, %g: memref<1024xf16>) -> f16 attributes {first = 1} {
 _GATHER = "amdgpu.gather_to_lds %g[%i], %a[%c0] : vector<2xf16>, memref<1024xf16>, !t"
 
 
-def _function(beside: str = "") -> tuple[ir.Module, ir.Operation]:
-    module = ir.Module.parse(_HINTED.replace("BESIDE", beside), ir.Context())
-    return module, children(module.operation)[0]
+def _hinted(beside: str = "") -> Parsed:
+    return parse(_HINTED.replace("BESIDE", beside))
 
 
 def test_a_restored_function_is_what_it_was():
-    module, function = _function()
-    before = module.operation.get_asm()
-    copy = FunctionCopy.of(function)
-    drop_hints(function)
-    function.attributes["second"] = ir.UnitAttr.get(module.context)
-    del function.attributes["first"]
-    assert module.operation.get_asm() != before
-    copy.restore(function)
-    assert module.operation.get_asm() == before
-    assert module.operation.verify()
+    parsed = _hinted()
+    before = str(parsed)
+    copy = FunctionCopy.of(parsed.function)
+    drop_hints(parsed.function)
+    parsed.function.attributes["second"] = ir.UnitAttr.get(parsed.module.context)
+    del parsed.function.attributes["first"]
+    assert str(parsed) != before
+    copy.restore(parsed.function)
+    assert str(parsed) == before
+    assert parsed.module.operation.verify()
 
 
 def test_all_hints_are_dropped():
-    module, function = _function()
-    assert drop_hints(function)
-    assert "iree_codegen" not in module.operation.get_asm()
-    assert module.operation.verify()
+    parsed = _hinted()
+    assert drop_hints(parsed.function)
+    assert "iree_codegen" not in str(parsed)
+    assert parsed.module.operation.verify()
 
 
 def test_no_hint_is_dropped_where_data_may_be_permuted():
-    module, function = _function(_GATHER)
-    before = module.operation.get_asm()
-    assert not drop_hints(function)
-    assert module.operation.get_asm() == before
+    parsed = _hinted(_GATHER)
+    before = str(parsed)
+    assert not drop_hints(parsed.function)
+    assert str(parsed) == before
 
 
 @pytest.mark.parametrize("recoverable", [True, False])
 def test_only_a_recoverable_failure_takes_back_what_was_said(recoverable: bool):
-    _, function = _function()
+    parsed = _hinted()
     heard: list[Diagnostic] = []
     context = PassContext(sink=DiagnosticSink(heard.append))
     decision = Decision("p", "f", "a", "", Action.KEEP, "")
     context.log.add(decision)
     tuned = TunedOperation("", "", "", ())
     context.tuned.append(tuned)
-    failure = PassFailure(function.location, "why")
+    failure = PassFailure(parsed.function.location, "why")
     error = RecoverableFailure(ObserveLds(), failure) if recoverable else failure
     with pytest.raises(type(error)), taken_back_on_failure(context):
-        context.sink.warning(function.location, "said")
+        context.sink.warning(parsed.function.location, "said")
         context.log.add(decision)
         context.tuned.append(tuned)
         raise error
     assert [diagnostic.message for diagnostic in heard] == ([] if recoverable else ["said"])
     assert len(context.log.decisions) == (1 if recoverable else 2)
     assert len(context.tuned) == (1 if recoverable else 2)
-    context.sink.warning(function.location, "afterwards")
+    context.sink.warning(parsed.function.location, "afterwards")
     assert heard[-1].message == "afterwards"
 
 
 def test_an_observer_forgets_a_function_that_starts_again():
-    _, function = _function()
+    parsed = _hinted()
     observer = ObserveLds()
-    observer.run(function, PassContext())
-    observer.forget(function)
+    observer.run(parsed.function, PassContext())
+    observer.forget(parsed.function)
     assert not observer.seen
