@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from iree.compiler.api import Session
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout
@@ -27,7 +26,6 @@ from bankwise.bank_model.swizzle_legality import (
 )
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
-from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
 
 GFX942 = target("gfx942")
 
@@ -160,16 +158,6 @@ def test_what_needs_an_alignment_moves_by_multiples_of_it():
     found = illegality(chain, 48, [AccessFootprint(8, 0, 0, whole=True, alignment=8)])
     assert found is not None
     assert "a multiple of 8 elements, and the swizzle moves runs of 12" in found
-
-
-@pytest.mark.parametrize(
-    "swizzle",
-    [XorShuffle(64, 8), XorShuffle(64, 8, 128, 2), RotateRows(12, 4)],
-)
-def test_attributes_round_trip(swizzle):
-    session = Session()
-    attribute = swizzle_attribute(swizzle, session.context)
-    assert parse_swizzle(attribute) == swizzle
 
 
 @pytest.mark.parametrize("lines", [1, 4])

@@ -16,13 +16,13 @@ from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.notations import picture
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
-from bankwise.bank_model.swizzles import Swizzle
+from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
-from bankwise.dialect_utils import swizzle_hint
 from bankwise.dialect_utils.diagnostics import Refusal
-from bankwise.dialect_utils.swizzle_hint import parse_swizzle
+from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.report.conflict_report import shown_layout
+from bankwise.tiles.layout_text import layout_of
 
 from ..functions import parse, run
 from ..index_evaluator import evaluate
@@ -88,7 +88,7 @@ def test_a_new_swizzle_is_shown():
 
 def test_a_new_swizzle_is_parsed_and_resolved(monkeypatch: pytest.MonkeyPatch):
     """IREE's dialect knows no other attribute, so that the new one takes the place of one."""
-    monkeypatch.setitem(swizzle_hint.PARSERS, "rotate_rows", FlipRows)
+    monkeypatch.setitem(swizzles.SWIZZLE_ATTRIBUTES, "rotate_rows", FlipRows)
     parsed = parse(KERNEL)
     run(parsed, ResolveSwizzleHints())
     assert not parsed.operations("iree_codegen.swizzle_hint")
@@ -99,8 +99,22 @@ def test_a_new_swizzle_is_parsed_and_resolved(monkeypatch: pytest.MonkeyPatch):
         assert evaluate(load.operands[1], {argument: x}) == expected
 
 
-def test_an_attribute_without_a_parser_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(swizzle_hint.PARSERS, "rotate_rows")
+def test_a_new_swizzle_is_read_from_a_layouts_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(swizzles.SWIZZLE_ATTRIBUTES, "flip_rows", FlipRows)
+    tile = LdsTile((4, 24), 32)
+    assert layout_of("flip_rows<24, 6>", tile, target("gfx942")) == SwizzledLayout((FLIP,))
+
+
+def test_an_attribute_without_a_class_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(swizzles.SWIZZLE_ATTRIBUTES, "rotate_rows")
     attribute = ir.Attribute.parse("#iree_codegen.rotate_rows<24, 6>")
     with pytest.raises(Refusal, match=r"unknown swizzle attribute .*rotate_rows"):
         parse_swizzle(attribute)
+
+
+@pytest.mark.parametrize(
+    "swizzle",
+    [XorShuffle(64, 8), XorShuffle(64, 8, 128, 2), RotateRows(12, 4)],
+)
+def test_attributes_round_trip(context: ir.Context, swizzle: Swizzle):
+    assert parse_swizzle(swizzle_attribute(swizzle, context)) == swizzle

@@ -16,7 +16,6 @@ from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.memory.flow import is_hinted, lds_allocations
 from bankwise.dialect_utils.memory.lane_accesses import Overrun
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, ordinary_accesses
 
@@ -242,34 +241,6 @@ def test_dealloc_is_no_access() -> None:
     assert found.unknown == ()
 
 
-@pytest.mark.parametrize(
-    ("body", "hinted"),
-    [
-        (f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<16, 4>] : {TILE}", True),
-        (
-            f"%c = memref.cast %m : {TILE} to memref<?x16xf16, {LDS}>\n"
-            "%h = iree_codegen.swizzle_hint %c[#iree_codegen.xor_shuffle<16, 4>] "
-            f": memref<?x16xf16, {LDS}>",
-            True,
-        ),
-        (f"memref.dealloc %m : {TILE}", False),
-    ],
-)
-def test_is_hinted(body: str, hinted: bool) -> None:
-    parsed = parse(function_text(body))
-    (allocation,) = lds_allocations(parsed.function)
-    assert is_hinted(allocation) is hinted
-
-
-def test_stowed_swizzle_is_a_hint() -> None:
-    text = function_text("").replace(
-        "memref.alloc()", "memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<16, 4>}"
-    )
-    parsed = parse(text)
-    (allocation,) = lds_allocations(parsed.function)
-    assert is_hinted(allocation)
-
-
 # Surroundings.
 
 
@@ -471,14 +442,6 @@ def test_allocations_that_are_no_tiles(tile: str, reason: str) -> None:
     with pytest.raises(Refusal) as refused:
         trace("", tile)
     assert refused.value.reason == reason
-
-
-def test_only_workgroup_memory_is_listed() -> None:
-    text = function_text(
-        "%p = memref.alloc() : memref<4xf16> "
-        "%q = memref.alloca() : memref<4xf16, #gpu.address_space<private>>"
-    )
-    assert len(lds_allocations(parse(text).function)) == 1
 
 
 # Real code: the accesses to two tiles of IREE's f16 and f32 attention for gfx942, cut out of the

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.dialect_utils.diagnostics import PassFailure, Refusal
+from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.dialect_utils.index.index_bits import Congruence, IndexBits
 from bankwise.dialect_utils.memory.buffer_starts import start_offsets
 from bankwise.dialect_utils.memory.flow import reach_of, roots_of
 from bankwise.dialect_utils.memory.lds_ops import ALLOC
-from bankwise.dialect_utils.memory.memref_types import is_workgroup_memref, lds_bytes
 from bankwise.dialect_utils.swizzle_hint import hint_swizzle
 from bankwise.passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
@@ -183,85 +182,6 @@ def test_loop_carried_buffers_start_at_multiples_of_their_size() -> None:
     run(parsed, ReinsertSwizzleHints())
     (load,) = parsed.operations("memref.load")
     assert load.operands[0].owner.operation.name == "memref.expand_shape"
-
-
-@pytest.mark.parametrize(
-    ("second", "expected"),
-    [("128", Congruence(64, 0)), ("64", Congruence(0, 64)), ("65", Congruence(1, 0))],
-)
-def test_where_offsets_meet(second: str, expected: Congruence) -> None:
-    part = lds("16xf16, strided<[1], offset: ?>")
-    first, other = (lds(f"16xf16, strided<[1], offset: {start}>") for start in (64, second))
-    parsed = parse(
-        f"""func.func @f(%p: i1) {{
-          %a = memref.alloc() : {lds("256xf16")}
-          %s = memref.subview %a[64] [16] [1] : {lds("256xf16")} to {first}
-          %t = memref.subview %a[{second}] [16] [1] : {lds("256xf16")} to {other}
-          %x = memref.cast %s : {first} to {part}
-          %y = memref.cast %t : {other} to {part}
-          %z = arith.select %p, %x, %y : {part}
-          return
-        }}""",
-    )
-    (select,) = parsed.operations("arith.select")
-    (allocation,) = parsed.operations(ALLOC)
-    starts = start_offsets(select.results[0], IndexBits(parsed.function))
-    assert starts == {allocation.results[0]: expected}
-
-
-def test_roots() -> None:
-    kind = lds("64xf16")
-    parsed = parse(
-        f"""func.func @f(%arg: {kind}, %p: i1, %n: index) {{
-          %a = memref.alloc() : {kind}
-          %b = memref.alloca() : {kind}
-          %ab = arith.select %p, %a, %b : {kind}
-          %all = scf.if %p -> {kind} {{
-            scf.yield %ab : {kind}
-          }} else {{
-            scf.yield %arg : {kind}
-          }}
-          "test.access"(%all) {{name = "all"}} : ({kind}) -> ()
-          %o = "test.view"(%a) : ({kind}) -> {kind}
-          "test.access"(%o) {{name = "opaque"}} : ({kind}) -> ()
-          cf.br ^next(%a : {kind})
-        ^next(%x: {kind}):
-          "test.access"(%x) {{name = "branch"}} : ({kind}) -> ()
-          return
-        }}""",
-    )
-    everything, opaque, branch = (op.operands[0] for op in parsed.operations("test.access"))
-    entry = parsed.function.regions[0].blocks[0]
-    a, b = (parsed.operations(name)[0].results[0] for name in ("memref.alloc", "memref.alloca"))
-    assert roots_of(everything) == (a, b, entry.arguments[0])
-    for value, reason in ((opaque, "test.view"), (branch, "block with predecessors")):
-        with pytest.raises(Refusal, match=reason):
-            roots_of(value)
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        (lds("64x68xf16"), 8704),
-        (lds("3xi4"), 2),
-        (lds("3xi1"), 3),
-        (lds("f32"), 4),
-        (lds("4xvector<2xf16>"), 16),
-        (lds("4xcomplex<f32>"), 32),
-        (lds("4xindex"), 32),
-        (lds("?xf32"), None),
-        (lds("4xmemref<2xf32>"), None),
-    ],
-)
-def test_lds_bytes(kind: str, expected: int | None) -> None:
-    parsed = ir.MemRefType(ir.Type.parse(kind))
-    assert lds_bytes(parsed) == expected
-    assert is_workgroup_memref(parsed)
-
-
-@pytest.mark.parametrize("kind", ["memref<4xf32>", "tensor<4xf32>", "memref<4xf32, 3>", "index"])
-def test_no_workgroup_memref(kind: str) -> None:
-    assert not is_workgroup_memref(ir.Type.parse(kind))
 
 
 def prefetchable(access: str) -> str:
