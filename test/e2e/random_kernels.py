@@ -28,6 +28,8 @@ from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.targets import AccessKind
 from bankwise.runtime.dtypes import dtype_of
 
+from .dispatches import BodyWriter, dispatch_module
+
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
@@ -441,50 +443,12 @@ def render(kernel: Kernel) -> str:
     return _Renderer(kernel).module()
 
 
-class _Renderer:
+class _Renderer(BodyWriter):
     """Writes the text of one kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
         self._kernel = kernel
-        self._lines: list[str] = []
-        self._indent = 6
-        self._names: dict[str, int] = {}
-        self._constants: dict[str, str] = {}
-
-    # Lines and values.
-
-    def _emit(self, text: str) -> None:
-        self._lines.append(" " * self._indent + text)
-
-    def _name(self, hint: str) -> str:
-        number = self._names.get(hint, 0)
-        self._names[hint] = number + 1
-        return f"%{hint}{number}" if number else f"%{hint}"
-
-    def _let(self, hint: str, text: str) -> str:
-        name = self._name(hint)
-        self._emit(f"{name} = {text}")
-        return name
-
-    def _constant(self, value: int | str, kind: str = "index") -> str:
-        name = f"%c{value}" if kind == "index" else f"%zero_{kind}"
-        self._constants[name] = f"{name} = arith.constant {value} : {kind}"
-        return name
-
-    def _block(self, head: str, body: Callable[[], None]) -> None:
-        self._emit(head + " {")
-        self._indent += 2
-        body()
-        self._indent -= 2
-        self._emit("}")
-
-    def _apply(self, hint: str, formula: str, **values: str) -> str:
-        """Emits an affine map; `values` are those of the names in the formula."""
-        names = ", ".join(values)
-        given = ", ".join(values.values())
-        return self._let(hint, f"affine.apply affine_map<({names}) -> ({formula})>({given})")
-
-    # The module.
 
     def module(self) -> str:
         kernel = self._kernel
@@ -493,69 +457,32 @@ class _Renderer:
             f"{kernel.stages * t.outputs(c)}x{t.element}" for t in kernel.tiles for c in t.consumers
         ]
         self._function(inputs, outputs)
-        body = "\n".join(self._lines)
-        constants = "\n".join(" " * 6 + line for line in self._constants.values())
-        size = ", ".join(map(str, kernel.workgroup_size))
-        bindings = [f"%in{n}" for n in range(len(inputs))]
-        bindings += [f"%out{n}" for n in range(len(outputs))]
-        shown = ", ".join(f"{name}: !stream.binding" for name in bindings)
-        given = ", ".join(f"%in{n}: tensor<{kind}>" for n, kind in enumerate(inputs))
-        passed = ", ".join(f"%in{n}" for n in range(len(inputs)))
-        takes = ", ".join(f"tensor<{kind}>" for kind in inputs)
-        kinds = ", ".join(f"tensor<{kind}>" for kind in outputs)
-        results = ", ".join(f"%r#{n}" for n in range(len(outputs)))
-        if len(outputs) == 1:
-            results = "%r"
-        bound = f"%r:{len(outputs)}" if len(outputs) > 1 else "%r"
-        return f"""#translation = #iree_codegen.translation_info<
-    pipeline = #iree_codegen.no_pipeline workgroup_size = [{size}] subgroup_size = {WAVE}>
-#lds = #gpu.address_space<workgroup>
-#raw = #amdgpu.address_space<fat_raw_buffer>
-
-stream.executable private @kernels {{
-  stream.executable.export public @moves workgroups() -> (index, index, index) {{
-    %x = arith.constant {kernel.workgroups} : index
-    %one = arith.constant 1 : index
-    stream.return %x, %one, %one : index, index, index
-  }}
-  builtin.module {{
-    func.func @moves({shown}) attributes {{translation_info = #translation}} {{
-{constants}
-{body}
-      return
-    }}
-  }}
-}}
-
-func.func @run({given}) -> ({kinds}) {{
-  {bound} = flow.dispatch @kernels::@moves({passed}) : ({takes}) -> ({kinds})
-  return {results} : {kinds}
-}}
-"""
+        return dispatch_module(
+            self.body(),
+            inputs,
+            outputs,
+            threads=kernel.workgroup_size,
+            workgroups=kernel.workgroups,
+        )
 
     def _function(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         kernel = self._kernel
-        zero = self._constant(0)
         self._sources: list[tuple[str, str]] = []
         for number, (kind, tile) in enumerate(zip(inputs, kernel.tiles, strict=True)):
             gathers = isinstance(tile.producer, Gather)
             layout = "" if gathers else ", strided<[1], offset: ?>"
             found = f"memref<{kind}{layout}>"
-            name = self._let(
-                "from",
-                f"stream.binding.subspan %in{number}[{zero}] : !stream.binding -> {found}",
-            )
+            name, _ = self.binding("from", f"%in{number}", found)
             if gathers:
                 raw = f"memref<{kind}, #raw>"
                 cast = f"amdgpu.fat_raw_buffer_cast {name} resetOffset : {found} to {raw}"
-                name, found = self._let("raw", cast), raw
+                name, found = self.let("raw", cast), raw
             self._sources.append((name, found))
-        self._results: list[tuple[str, str]] = []
-        for number, kind in enumerate(outputs):
-            found = f"memref<{kind}, strided<[1], offset: ?>>"
-            text = f"stream.binding.subspan %out{number}[{zero}] : !stream.binding -> {found}"
-            self._results.append((self._let("to", text), found))
-        self._group = self._let("group", f"gpu.block_id x upper_bound {kernel.workgroups}")
+        self._results = [
+            self.binding("to", f"%out{number}", f"memref<{kind}, strided<[1], offset: ?>>")
+            for number, kind in enumerate(outputs)
+        ]
+        self._group = self.let("group", f"gpu.block_id x upper_bound {kernel.workgroups}")
         self._thread = self._thread_id()
         buffers = [self._allocate(tile) for tile in kernel.tiles]
         if kernel.trips == 1:
@@ -570,7 +497,7 @@ func.func @run({given}) -> ({kinds}) {{
         x, y, z = self._kernel.workgroup_size
         sizes = {"x": x, "y": y, "z": z}
         ids = {
-            axis: self._let(f"t{axis}", f"gpu.thread_id {axis} upper_bound {size}")
+            axis: self.let(f"t{axis}", f"gpu.thread_id {axis} upper_bound {size}")
             for axis, size in sizes.items()
             if size > 1
         }
@@ -581,20 +508,20 @@ func.func @run({given}) -> ({kinds}) {{
             for axis, stride in zip("xyz", (1, x, x * y), strict=True)
             if axis in ids
         )
-        return self._apply("thread", formula, **ids)
+        return self.apply("thread", formula, **ids)
 
     def _allocate(self, tile: Tile) -> list[_Memref]:
         found: list[_Memref] = []
         for _ in range(tile.allocations):
             if self._kernel.spoiler is Spoiler.BYTES and tile is self._kernel.tiles[0]:
                 size = prod(tile.allocation) * tile.bytes
-                raw = self._let("bytes", f"memref.alloc() : memref<{size}xi8, #lds>")
+                raw = self.let("bytes", f"memref.alloc() : memref<{size}xi8, #lds>")
                 memref = self._memref("", tile.element, tile.allocation)
-                view = f"memref.view {raw}[{self._constant(0)}][] : memref<{size}xi8, #lds> to "
-                found.append(_with(memref, self._let("tile", view + memref.type)))
+                view = f"memref.view {raw}[{self.index(0)}][] : memref<{size}xi8, #lds> to "
+                found.append(_with(memref, self.let("tile", view + memref.type)))
                 continue
             memref = self._memref("", tile.element, tile.allocation)
-            found.append(_with(memref, self._let("tile", f"memref.alloc() : {memref.type}")))
+            found.append(_with(memref, self.let("tile", f"memref.alloc() : {memref.type}")))
         return found
 
     def _memref(self, name: str, element: str, shape: tuple[int, ...]) -> _Memref:
@@ -605,28 +532,28 @@ func.func @run({given}) -> ({kinds}) {{
     def _loop(self, buffers: list[list[_Memref]]) -> None:
         """Emits the loop; tiles with several buffers are brought ahead, in those nobody reads."""
         kernel = self._kernel
-        zero, one = self._constant(0), self._constant(1)
+        zero, one = self.index(0), self.index(1)
         ahead = [tile for tile in kernel.tiles if tile.buffers > 1]
         for number, tile in enumerate(kernel.tiles):
             for stage in range(min(tile.buffers - 1, kernel.trips)):
                 memref = buffers[number][0 if tile.indexed else stage]
-                self._produce(number, memref, self._constant(stage), self._constant(stage))
+                self._produce(number, memref, self.index(stage), self.index(stage))
         if ahead:
-            self._emit("gpu.barrier")
+            self.emit("gpu.barrier")
         carried = [
             (number, each)
             for number, tile in enumerate(kernel.tiles)
             if tile.buffers > 1 and not tile.indexed
             for each in buffers[number]
         ]
-        trip = self._name("trip")
-        inner = [_with(each, self._name("buffer")) for _, each in carried]
-        head = f"scf.for {trip} = {zero} to {self._constant(kernel.trips)} step {one}"
+        trip = self.name("trip")
+        inner = [_with(each, self.name("buffer")) for _, each in carried]
+        head = f"scf.for {trip} = {zero} to {self.index(kernel.trips)} step {one}"
         if carried:
             pairs = zip(inner, carried, strict=True)
             given = ", ".join(f"{inside.name} = {each.name}" for inside, (_, each) in pairs)
             kinds = ", ".join(each.type for each in inner)
-            head = f"{self._name('last')}:{len(inner)} = {head} iter_args({given}) -> ({kinds})"
+            head = f"{self.name('last')}:{len(inner)} = {head} iter_args({given}) -> ({kinds})"
         by_tile: list[list[_Memref]] = [
             [inside for inside, (owner, _) in zip(inner, carried, strict=True) if owner == number]
             or buffers[number]
@@ -637,7 +564,7 @@ func.func @run({given}) -> ({kinds}) {{
             now = [each[0] for each in by_tile]
             later = [each[-1] for each in by_tile]
             self._trip(now, later, trip)
-            self._emit("gpu.barrier")
+            self.emit("gpu.barrier")
             if carried:
                 rotated = [
                     each
@@ -646,31 +573,31 @@ func.func @run({given}) -> ({kinds}) {{
                     for each in (*memrefs[1:], memrefs[0])
                 ]
                 names = ", ".join(each.name for each in rotated)
-                self._emit(f"scf.yield {names} : {', '.join(each.type for each in rotated)}")
+                self.emit(f"scf.yield {names} : {', '.join(each.type for each in rotated)}")
 
-        self._block(head, body)
+        self.block(head, body)
 
     def _trip(self, now: list[_Memref], later: list[_Memref], trip: str | None = None) -> None:
         kernel = self._kernel
-        stage = trip or self._constant(0)
+        stage = trip or self.index(0)
         for number, tile in enumerate(kernel.tiles):
             if tile.buffers == 1:
                 self._produce(number, later[number], stage, stage)
                 continue
             by = tile.buffers - 1
-            ahead = self._apply("stage", f"k + {by}", k=stage)
-            buffer = self._apply("turn", f"(k + {by}) mod {tile.buffers}", k=stage)
-            count = self._constant(kernel.trips)
-            more = self._let("more", f"arith.cmpi ult, {ahead}, {count} : index")
+            ahead = self.apply("stage", f"k + {by}", k=stage)
+            buffer = self.apply("turn", f"(k + {by}) mod {tile.buffers}", k=stage)
+            count = self.index(kernel.trips)
+            more = self.let("more", f"arith.cmpi ult, {ahead}, {count} : index")
             use = (number, later[number], ahead, buffer)
-            self._block(f"scf.if {more}", lambda use=use: self._produce(*use))
+            self.block(f"scf.if {more}", lambda use=use: self._produce(*use))
         if any(tile.buffers == 1 for tile in kernel.tiles):
-            self._emit("gpu.barrier")
+            self.emit("gpu.barrier")
         output = 0
         for number, tile in enumerate(kernel.tiles):
             buffer = stage
             if tile.indexed:
-                buffer = self._apply("turn", f"k mod {tile.buffers}", k=stage)
+                buffer = self.apply("turn", f"k mod {tile.buffers}", k=stage)
             for consumer in tile.consumers:
                 self._consume(tile, consumer, self._results[output], now[number], stage, buffer)
                 output += 1
@@ -678,7 +605,7 @@ func.func @run({given}) -> ({kinds}) {{
     def _start(self, stage: str, size: int) -> str:
         """Returns where the elements of this workgroup's stage begin."""
         formula = f"(b * {self._kernel.trips} + k) * {size}"
-        return self._apply("start", formula, b=self._group, k=stage)
+        return self.apply("start", formula, b=self._group, k=stage)
 
     def _produce(self, number: int, memref: _Memref, stage: str, buffer: str) -> None:
         tile = self._kernel.tiles[number]
@@ -693,7 +620,7 @@ func.func @run({given}) -> ({kinds}) {{
         kind = self._vector(tile, access)
 
         def body(slot: str) -> None:
-            place = self._apply("place", f"a + s * {access.width}", a=start, s=slot)
+            place = self.apply("place", f"a + s * {access.width}", a=start, s=slot)
             value = self._load("value", f"{source[0]}[{place}]", source[1], kind)
             self._store_at(tile, access, value, target, slot)
 
@@ -714,7 +641,7 @@ func.func @run({given}) -> ({kinds}) {{
 
         def body(slot: str) -> None:
             value = self._load_at(tile, access, source, slot)
-            place = self._apply("place", f"a + s * {access.width}", a=start, s=slot)
+            place = self.apply("place", f"a + s * {access.width}", a=start, s=slot)
             self._store(value, f"{result[0]}[{place}]", result[1], kind)
 
         self._each_slot(prod(unit_grid(tile, access)), access.places.blocked, body)
@@ -728,25 +655,25 @@ func.func @run({given}) -> ({kinds}) {{
             if is_full:
                 body(slot)
                 return
-            limit = self._constant(units)
-            on = self._let("on", f"arith.cmpi ult, {slot}, {limit} : index")
-            self._block(f"scf.if {on}", lambda: body(slot))
+            limit = self.index(units)
+            on = self.let("on", f"arith.cmpi ult, {slot}, {limit} : index")
+            self.block(f"scf.if {on}", lambda: body(slot))
 
         formula = f"t * {count} + i" if blocked else f"t + i * {threads}"
         if count > _UNROLLED:
-            step = self._name("i")
-            bounds = f"{self._constant(0)} to {self._constant(count)} step {self._constant(1)}"
+            step = self.name("i")
+            bounds = f"{self.index(0)} to {self.index(count)} step {self.index(1)}"
 
             def inside() -> None:
-                slot = self._apply("slot", formula, t=self._thread, i=step)
+                slot = self.apply("slot", formula, t=self._thread, i=step)
                 guarded(slot, count * threads == units)
 
-            self._block(f"scf.for {step} = {bounds}", inside)
+            self.block(f"scf.for {step} = {bounds}", inside)
             return
         for number in range(count):
             slot = self._thread
             if count > 1:
-                slot = self._apply("slot", formula.replace("i", str(number)), t=self._thread)
+                slot = self.apply("slot", formula.replace("i", str(number)), t=self._thread)
             last = threads * count if blocked else (number + 1) * threads
             guarded(slot, last <= units)
 
@@ -782,7 +709,7 @@ func.func @run({given}) -> ({kinds}) {{
             f"memref.subview {memref.name}[{', '.join(offsets)}] [{', '.join(map(str, sizes))}] "
             f"[{ones}] : {memref.type} to {result.type}"
         )
-        return _with(result, self._let(hint, text))
+        return _with(result, self.let(hint, text))
 
     def _viewed(self, access: Access, memref: _Memref) -> _Memref:
         for view in access.views:
@@ -814,7 +741,7 @@ func.func @run({given}) -> ({kinds}) {{
         else:
             found = _with(memref, "", offset=None, plain=False)
         return _with(
-            found, self._let("cast", f"memref.cast {memref.name} : {memref.type} to {found.type}")
+            found, self.let("cast", f"memref.cast {memref.name} : {memref.type} to {found.type}")
         )
 
     def _reshaped(
@@ -833,7 +760,7 @@ func.func @run({given}) -> ({kinds}) {{
         op = "memref.expand_shape" if expands else "memref.collapse_shape"
         sizes = f" output_shape [{', '.join(map(str, shape))}]" if expands else ""
         text = f"{op} {memref.name} [{joined}]{sizes} : {memref.type} into {found.type}"
-        return _with(found, self._let("view", text))
+        return _with(found, self.let("view", text))
 
     # Indices.
 
@@ -845,10 +772,10 @@ func.func @run({given}) -> ({kinds}) {{
         if len(grid) == 1:
             names = [slot]
         elif places.spelling is Spelling.DELINEARIZE:
-            name = self._name("at")
+            name = self.name("at")
             kinds = ", ".join("index" for _ in sizes)
             shown = ", ".join(map(str, sizes))
-            self._emit(
+            self.emit(
                 f"{name}:{len(sizes)} = affine.delinearize_index {slot} into ({shown}) : {kinds}"
             )
             names = [f"{name}#{n}" for n in range(len(sizes))]
@@ -861,45 +788,45 @@ func.func @run({given}) -> ({kinds}) {{
         axis %= len(grid)
         slow = found[places.order[0]]
         if places.twist is Twist.ROTATE:
-            found[axis] = self._apply("turned", f"(a + b) mod {grid[axis]}", a=found[axis], b=slow)
+            found[axis] = self.apply("turned", f"(a + b) mod {grid[axis]}", a=found[axis], b=slow)
         elif places.twist is Twist.XOR:
-            low = self._let("low", f"arith.remui {slow}, {self._constant(grid[axis])} : index")
-            found[axis] = self._let("turned", f"arith.xori {found[axis]}, {low} : index")
+            low = self.let("low", f"arith.remui {slow}, {self.index(grid[axis])} : index")
+            found[axis] = self.let("turned", f"arith.xori {found[axis]}, {low} : index")
         return [found[d] for d in range(len(grid))]
 
     def _digit(self, spelling: Spelling, slot: str, inner: int, size: int, slowest: bool) -> str:
         """Emits `slot / inner mod size`."""
         if spelling is Spelling.AFFINE:
             formula = "s" if inner == 1 else f"s floordiv {inner}"
-            return self._apply("at", formula if slowest else f"{formula} mod {size}", s=slot)
+            return self.apply("at", formula if slowest else f"{formula} mod {size}", s=slot)
         value = slot
         if inner > 1:
-            value = self._let("at", f"arith.divui {value}, {self._constant(inner)} : index")
+            value = self.let("at", f"arith.divui {value}, {self.index(inner)} : index")
         if not slowest:
-            value = self._let("at", f"arith.remui {value}, {self._constant(size)} : index")
+            value = self.let("at", f"arith.remui {value}, {self.index(size)} : index")
         return value
 
     def _times(self, spelling: Spelling, value: str, by: int) -> str:
         if by == 1:
             return value
         if spelling is Spelling.ARITH:
-            return self._let("first", f"arith.muli {value}, {self._constant(by)} : index")
-        return self._apply("first", f"u * {by}", u=value)
+            return self.let("first", f"arith.muli {value}, {self.index(by)} : index")
+        return self.apply("first", f"u * {by}", u=value)
 
     def _linearized(self, spelling: Spelling, indices: list[str], shape: tuple[int, ...]) -> str:
         if spelling is Spelling.AFFINE:
             names = [f"i{n}" for n in range(len(indices))]
             terms = zip(names, _row_major(shape), strict=True)
             formula = " + ".join(f"{name} * {stride}" for name, stride in terms)
-            return self._apply("flat", formula, **dict(zip(names, indices, strict=True)))
+            return self.apply("flat", formula, **dict(zip(names, indices, strict=True)))
         if spelling is Spelling.DELINEARIZE:
             sizes = ", ".join(map(str, shape))
             text = f"affine.linearize_index disjoint [{', '.join(indices)}] by ({sizes}) : index"
-            return self._let("flat", text)
+            return self.let("flat", text)
         total = indices[0]
         for index, size in zip(indices[1:], shape[1:], strict=True):
-            scaled = self._let("flat", f"arith.muli {total}, {self._constant(size)} : index")
-            total = self._let("flat", f"arith.addi {scaled}, {index} : index")
+            scaled = self.let("flat", f"arith.muli {total}, {self.index(size)} : index")
+            total = self.let("flat", f"arith.addi {scaled}, {index} : index")
         return total
 
     def _target(
@@ -920,7 +847,7 @@ func.func @run({given}) -> ({kinds}) {{
         kept = _with(memref, "", shape=tuple(sizes), offset=None, plain=False, unknown_size=False)
         rest = ["0" for _ in sizes[1:]]
         row = self._subview("row", memref, [indices[0], *rest], sizes, kept)
-        return row, [self._constant(0), *indices[1:]]
+        return row, [self.index(0), *indices[1:]]
 
     # Accesses.
 
@@ -933,14 +860,14 @@ func.func @run({given}) -> ({kinds}) {{
 
     def _load(self, hint: str, place: str, memref: str, kind: str) -> str:
         if kind.startswith("vector"):
-            return self._let(hint, f"vector.load {place} : {memref}, {kind}")
-        return self._let(hint, f"memref.load {place} : {memref}")
+            return self.let(hint, f"vector.load {place} : {memref}, {kind}")
+        return self.let(hint, f"memref.load {place} : {memref}")
 
     def _store(self, value: str, place: str, memref: str, kind: str) -> None:
         if kind.startswith("vector"):
-            self._emit(f"vector.store {value}, {place} : {memref}, {kind}")
+            self.emit(f"vector.store {value}, {place} : {memref}, {kind}")
         else:
-            self._emit(f"memref.store {value}, {place} : {memref}")
+            self.emit(f"memref.store {value}, {place} : {memref}")
 
     def _store_at(self, tile: Tile, access: Access, value: str, memref: _Memref, slot: str) -> None:
         memref, indices = self._target(tile, access, memref, slot)
@@ -951,9 +878,9 @@ func.func @run({given}) -> ({kinds}) {{
         bounds = "true"
         if access.column:
             tall = f"vector<{access.width}x1x{tile.element}>"
-            value = self._let("column", f"vector.shape_cast {value} : {kind} to {tall}")
+            value = self.let("column", f"vector.shape_cast {value} : {kind} to {tall}")
             kind, bounds = tall, "true, true"
-        self._emit(
+        self.emit(
             f"vector.transfer_write {value}, {place} {{in_bounds = [{bounds}]}} : "
             f"{kind}, {memref.type}"
         )
@@ -966,17 +893,18 @@ func.func @run({given}) -> ({kinds}) {{
         zero = self._zero(tile.element)
         tall = f"vector<{access.width}x1x{tile.element}>" if access.column else kind
         bounds = "true, true" if access.column else "true"
-        value = self._let(
+        value = self.let(
             "read",
             f"vector.transfer_read {place}, {zero} {{in_bounds = [{bounds}]}} : "
             f"{memref.type}, {tall}",
         )
         if access.column:
-            value = self._let("read", f"vector.shape_cast {value} : {tall} to {kind}")
+            value = self.let("read", f"vector.shape_cast {value} : {tall} to {kind}")
         return value
 
     def _zero(self, element: str) -> str:
-        return self._constant("0" if element.startswith("i") else "0.0", element)
+        zero = "0" if element.startswith("i") else "0.0"
+        return self.constant(f"%zero_{element}", f"{zero} : {element}")
 
     def _gather(
         self, tile: Tile, gather: Gather, source: tuple[str, str], start: str, memref: _Memref
@@ -984,22 +912,22 @@ func.func @run({given}) -> ({kinds}) {{
         """Emits a gather, of whose pieces of the tile waves take turns."""
         chunks, waves = tile.elements // (WAVE * gather.width), self._kernel.threads // WAVE
         count = -(-chunks // waves)
-        wave = self._apply("wave", f"t floordiv {WAVE}", t=self._thread)
-        lane = self._apply("lane", f"t mod {WAVE}", t=self._thread)
+        wave = self.apply("wave", f"t floordiv {WAVE}", t=self._thread)
+        lane = self.apply("lane", f"t mod {WAVE}", t=self._thread)
         kind = f"vector<{gather.width}x{tile.element}>"
         flat = gather.flat and len(memref.shape) > 1
         target = self._viewed(Access(flat=True), memref) if flat else memref
 
         def one(chunk: str) -> None:
-            slot = self._apply("slot", f"c * {WAVE} + l", c=chunk, l=lane)
+            slot = self.apply("slot", f"c * {WAVE} + l", c=chunk, l=lane)
             grid = unit_grid(tile, gather)
             found = self._coordinates(grid, -1, gather.places, slot)
             unit = self._linearized(gather.places.spelling, found, grid)
-            place = self._apply("place", f"a + u * {gather.width}", a=start, u=unit)
-            first = self._apply("first", f"c * {WAVE * gather.width}", c=chunk)
+            place = self.apply("place", f"a + u * {gather.width}", a=start, u=unit)
+            first = self.apply("first", f"c * {WAVE * gather.width}", c=chunk)
             plain = Places(tuple(range(len(tile.shape))), spelling=gather.places.spelling)
             into = [first] if flat else self._coordinates(tile.shape, -1, plain, first)
-            self._emit(
+            self.emit(
                 f"amdgpu.gather_to_lds {source[0]}[{place}], {target.name}[{', '.join(into)}] : "
                 f"{kind}, {source[1]}, {target.type}"
             )
@@ -1007,57 +935,55 @@ func.func @run({given}) -> ({kinds}) {{
         for number in range(count):
             blocked = gather.places.blocked
             formula = f"w * {count} + {number}" if blocked else f"w + {number * waves}"
-            chunk = self._apply("chunk", formula, w=wave)
+            chunk = self.apply("chunk", formula, w=wave)
             last = waves * count if blocked else (number + 1) * waves
             if last <= chunks:
                 one(chunk)
                 continue
-            on = self._let("on", f"arith.cmpi ult, {chunk}, {self._constant(chunks)} : index")
-            self._block(f"scf.if {on}", lambda at=chunk: one(at))
+            on = self.let("on", f"arith.cmpi ult, {chunk}, {self.index(chunks)} : index")
+            self.block(f"scf.if {on}", lambda at=chunk: one(at))
 
     # Uses that no swizzle survives.
 
     def _spoil(self, memref: _Memref) -> None:
-        self._emit("gpu.barrier")
-        first = self._let(
-            "first_thread", f"arith.cmpi eq, {self._thread}, {self._constant(0)} : index"
-        )
-        self._block(f"scf.if {first}", lambda: self._spoiling_use(memref))
+        self.emit("gpu.barrier")
+        first = self.let("first_thread", f"arith.cmpi eq, {self._thread}, {self.index(0)} : index")
+        self.block(f"scf.if {first}", lambda: self._spoiling_use(memref))
 
     def _spoiling_use(self, memref: _Memref) -> None:
         """Emits some use of the memory that changes nothing that anybody reads."""
         spoiler, element = self._kernel.spoiler, memref.element
-        zero, zero_index = self._zero(element), self._constant(0)
+        zero, zero_index = self._zero(element), self.index(0)
         zeros = ", ".join([zero_index] * len(memref.shape))
         place = f"{memref.name}[{zeros}]"
         size = prod(memref.shape)
         if spoiler is Spoiler.REINTERPRET:
             turned = f"memref<{size}x{element}, #lds>"
-            view = self._let(
+            view = self.let(
                 "turned",
                 f"memref.reinterpret_cast {memref.name} to offset: [0], sizes: [{size}], "
                 f"strides: [1] : {memref.type} to {turned}",
             )
-            self._emit(f"memref.store {zero}, {view}[{zero_index}] : {turned}")
+            self.emit(f"memref.store {zero}, {view}[{zero_index}] : {turned}")
         elif spoiler is Spoiler.ATOMIC:
             add = "addi" if element.startswith("i") else "addf"
             text = f"memref.atomic_rmw {add} {zero}, {place} : ({element}, {memref.type})"
-            self._let("old", f"{text} -> {element}")
+            self.let("old", f"{text} -> {element}")
         elif spoiler is Spoiler.PREFETCH:
-            self._emit(f"memref.prefetch {place}, read, locality<3>, data : {memref.type}")
+            self.emit(f"memref.prefetch {place}, read, locality<3>, data : {memref.type}")
         elif spoiler is Spoiler.MASKED:
-            mask = self._let("mask", f"vector.create_mask {self._unknown_bit()} : vector<2xi1>")
-            pair = self._let("pair", f"vector.broadcast {zero} : {element} to vector<2x{element}>")
+            mask = self.let("mask", f"vector.create_mask {self._unknown_bit()} : vector<2xi1>")
+            pair = self.let("pair", f"vector.broadcast {zero} : {element} to vector<2x{element}>")
             kinds = f"{memref.type}, vector<2xi1>, vector<2x{element}>"
-            self._emit(f"vector.maskedstore {place}, {mask}, {pair} : {kinds}")
+            self.emit(f"vector.maskedstore {place}, {mask}, {pair} : {kinds}")
         elif spoiler is Spoiler.OUT_OF_BOUNDS:
-            pair = self._let("pair", f"vector.broadcast {zero} : {element} to vector<2x{element}>")
+            pair = self.let("pair", f"vector.broadcast {zero} : {element} to vector<2x{element}>")
             indices = ", ".join([zero_index] * (len(memref.shape) - 1) + [self._unknown_bit()])
             kinds = f"vector<2x{element}>, {memref.type}"
-            self._emit(f"vector.transfer_write {pair}, {memref.name}[{indices}] : {kinds}")
+            self.emit(f"vector.transfer_write {pair}, {memref.name}[{indices}] : {kinds}")
         elif spoiler is Spoiler.LOADED_INDEX:
             indices = ", ".join([zero_index] * (len(memref.shape) - 1) + [self._unknown_bit()])
-            self._emit(f"memref.store {zero}, {memref.name}[{indices}] : {memref.type}")
+            self.emit(f"memref.store {zero}, {memref.name}[{indices}] : {memref.type}")
         elif spoiler in (Spoiler.CHOSEN_PART, Spoiler.CARRIED_PART):
             self._parts_meet(memref, zero)
 
@@ -1068,38 +994,37 @@ func.func @run({given}) -> ({kinds}) {{
         bit = self._unknown_bit()
         parts = [
             self._subview("half", memref, [at, *rest], sizes, kept)
-            for at in (bit, self._apply("other", "1 - b", b=bit))
+            for at in (bit, self.apply("other", "1 - b", b=bit))
         ]
-        zeros = ", ".join([self._constant(0)] * len(sizes))
+        zeros = ", ".join([self.index(0)] * len(sizes))
         if self._kernel.spoiler is Spoiler.CHOSEN_PART:
-            even = self._let("even", f"arith.cmpi eq, {bit}, {self._constant(0)} : index")
+            even = self.let("even", f"arith.cmpi eq, {bit}, {self.index(0)} : index")
             names = ", ".join(part.name for part in parts)
-            chosen = self._let("chosen", f"arith.select {even}, {names} : {kept.type}")
-            self._emit(f"memref.store {zero}, {chosen}[{zeros}] : {kept.type}")
+            chosen = self.let("chosen", f"arith.select {even}, {names} : {kept.type}")
+            self.emit(f"memref.store {zero}, {chosen}[{zeros}] : {kept.type}")
             return
-        inner = [self._name("side") for _ in parts]
+        inner = [self.name("side") for _ in parts]
         given = ", ".join(f"{name} = {part.name}" for name, part in zip(inner, parts, strict=True))
-        bounds = f"{self._constant(0)} to {self._constant(3)} step {self._constant(1)}"
-        head = f"{self._name('sides')}:2 = scf.for {self._name('i')} = {bounds} iter_args({given})"
+        bounds = f"{self.index(0)} to {self.index(3)} step {self.index(1)}"
+        head = f"{self.name('sides')}:2 = scf.for {self.name('i')} = {bounds} iter_args({given})"
 
         def body() -> None:
-            self._emit(f"memref.store {zero}, {inner[0]}[{zeros}] : {kept.type}")
-            self._emit(f"scf.yield {inner[1]}, {inner[0]} : {kept.type}, {kept.type}")
+            self.emit(f"memref.store {zero}, {inner[0]}[{zeros}] : {kept.type}")
+            self.emit(f"scf.yield {inner[1]}, {inner[0]} : {kept.type}, {kept.type}")
 
-        self._block(f"{head} -> ({kept.type}, {kept.type})", body)
+        self.block(f"{head} -> ({kept.type}, {kept.type})", body)
 
     def _unknown_bit(self) -> str:
         """Returns 0 or 1 as an index that depends on the first input."""
         tile = self._kernel.tiles[0]
         name, kind = self._sources[0]
-        value = self._let("data", f"memref.load {name}[{self._constant(0)}] : {kind}")
+        value = self.let("data", f"memref.load {name}[{self.index(0)}] : {kind}")
         word = f"i{8 * tile.bytes}"
         if not tile.element.startswith("i"):
-            value = self._let("bits", f"arith.bitcast {value} : {tile.element} to {word}")
-        one = f"%one_{word}"
-        self._constants[one] = f"{one} = arith.constant 1 : {word}"
-        bit = self._let("bit", f"arith.andi {value}, {one} : {word}")
-        return self._let("bit", f"arith.index_castui {bit} : {word} to index")
+            value = self.let("bits", f"arith.bitcast {value} : {tile.element} to {word}")
+        one = self.constant(f"%one_{word}", f"1 : {word}")
+        bit = self.let("bit", f"arith.andi {value}, {one} : {word}")
+        return self.let("bit", f"arith.index_castui {bit} : {word} to index")
 
 
 # Random descriptions. What comes first in a list is what a failing kernel is reduced to.

@@ -13,7 +13,7 @@ f32 may make; both start from the description alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.nested_layout import NestedLayout
 from bankwise.runtime.dtypes import dtype_of
+
+from .dispatches import BodyWriter, dispatch_module
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
@@ -349,60 +351,27 @@ def _combined(op: str, x: Known, y: Known) -> Known:
 
 # Its MLIR.
 
-_FRAME = """#translation = #iree_codegen.translation_info<
-    pipeline = #iree_gpu.pipeline<VectorDistribute>
-    workgroup_size = [THREADS, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
-stream.executable private @kernels {
-  stream.executable.export public @computes workgroups() -> (index, index, index) {
-    %one = arith.constant 1 : index
-    stream.return %one, %one, %one : index, index, index
-  }
-  builtin.module {
-    func.func @computes(BINDINGS) attributes {translation_info = #translation} {
-BODY
-      return
-    }
-  }
-}
-
-func.func @run(GIVEN) -> (RESULTS) {
-  BOUND = flow.dispatch @kernels::@computes(PASSED) : (TYPES) -> (RESULTS)
-  return RETURNED : RESULTS
-}
-"""
-
 
 def render(program: Program) -> str:
     """Returns the program as a module whose function `run` takes one tensor per load."""
     return _Renderer(program).module()
 
 
-@dataclass
-class _Renderer:
+class _Renderer(BodyWriter):
     """Writes the text of one program."""
 
-    program: Program
-    lines: list[str] = field(default_factory=list)
-    constants: dict[str, str] = field(default_factory=dict)
-    count: int = 0
-
-    def _let(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"      %v{self.count} = {text}")
-        return f"%v{self.count}"
-
-    def _index(self, value: int) -> str:
-        self.constants[f"%c{value}"] = f"arith.constant {value} : index"
-        return f"%c{value}"
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
 
     def _splat(self, value: float, dims: Dims) -> str:
         """Returns a constant vector; equal ones are one value, as CSE makes them."""
         kind = self._type(dims)
         name = f"%splat_{value}_{kind}".translate(str.maketrans("<>.-+", "_____"))
-        self.constants[name] = f"arith.constant dense<{value:e}> : {kind}"
-        return name
+        return self.constant(name, f"dense<{value:e}> : {kind}")
+
+    def _padding(self, element: str) -> str:
+        return self.constant(f"%padding_{element}", f"0.0 : {element}")
 
     def _type(self, dims: Dims, element: str = "f32") -> str:
         sizes = self.program.sizes
@@ -411,7 +380,7 @@ class _Renderer:
     def _anchored(self, value: str, dims: Dims, space: int, element: str = "f32") -> str:
         where = layout(self.program.spaces[space], dims)
         kind = self._type(dims, element)
-        return self._let(f"iree_vector_ext.to_layout {value} to layout({where}) : {kind}")
+        return self.let("v", f"iree_vector_ext.to_layout {value} to layout({where}) : {kind}")
 
     def module(self) -> str:
         program = self.program
@@ -421,32 +390,19 @@ class _Renderer:
         stored = [after[number].dims for number in outputs(program)]
         results = [self._type(dims)[len("vector<") : -1] for dims in stored]
         self._body(inputs, shapes, results)
-        head = [f"      {name} = {text}" for name, text in self.constants.items()]
-        names = [f"%in{n}" for n in range(len(inputs))]
-        bindings = [*names, *(f"%out{n}" for n in range(len(results)))]
-        several = len(results) > 1
-        given = {
-            "THREADS": str(program.waves * WAVE),
-            "BINDINGS": ", ".join(f"{name}: !stream.binding" for name in bindings),
-            "BODY": "\n".join([*head, *self.lines]),
-            "GIVEN": ", ".join(f"{n}: tensor<{t}>" for n, t in zip(names, inputs, strict=True)),
-            "RESULTS": ", ".join(f"tensor<{kind}>" for kind in results),
-            "BOUND": f"%r:{len(results)}" if several else "%r",
-            "PASSED": ", ".join(names),
-            "TYPES": ", ".join(f"tensor<{kind}>" for kind in inputs),
-            "RETURNED": ", ".join(f"%r#{n}" for n in range(len(results))) if several else "%r",
-        }
-        source = _FRAME
-        for name, text in given.items():
-            source = source.replace(name, text)
-        return source
+        return dispatch_module(
+            self.body(),
+            inputs,
+            results,
+            threads=(program.waves * WAVE, 1, 1),
+            pipeline="#iree_gpu.pipeline<VectorDistribute>",
+        )
 
     def _body(
         self, inputs: Sequence[str], shapes: Sequence[tuple[int, ...]], results: Sequence[str]
     ) -> None:
         program = self.program
-        zero = self._index(0)
-        self.constants[f"%padding_{program.element}"] = f"arith.constant 0.0 : {program.element}"
+        zero = self.index(0)
         self.sources = [
             self._binding(f"%in{n}", kind, shape)
             for n, (kind, shape) in enumerate(zip(inputs, shapes, strict=True))
@@ -455,21 +411,22 @@ class _Renderer:
         carried = [body[number].dims for number in program.sums]
         types = ", ".join(map(self._type, carried))
         starts = ", ".join(f"%sum{n} = {self._splat(0.0, d)}" for n, d in enumerate(carried))
-        trips, one = self._index(program.trips), self._index(1)
+        trips, one = self.index(program.trips), self.index(1)
         bound = f"%sums:{len(carried)}"
-        self.lines.append(
-            f"      {bound} = scf.for %trip = {zero} to {trips} step {one} "
+        self.emit(
+            f"{bound} = scf.for %trip = {zero} to {trips} step {one} "
             f"iter_args({starts}) -> ({types}) {{"
         )
-        self.lines.append("      gpu.barrier memfence [#lds]")
+        self.emit("gpu.barrier memfence [#lds]")
         values: list[str] = []
         for number, step in enumerate(program.body):
             values.append(self._step(step, values, body, body[number]))
         found = [
-            self._let(f"arith.addf %sum{n}, {values[number]} : {self._type(dims)}")
+            self.let("v", f"arith.addf %sum{n}, {values[number]} : {self._type(dims)}")
             for n, (number, dims) in enumerate(zip(program.sums, carried, strict=True))
         ]
-        self.lines.append(f"      scf.yield {', '.join(found)} : {types}\n      }}")
+        self.emit(f"scf.yield {', '.join(found)} : {types}")
+        self.emit("}")
         values = [f"%sums#{n}" for n in range(len(carried))]
         for number, step in enumerate(program.epilogue, len(values)):
             values.append(self._step(step, values, after, after[number]))
@@ -478,8 +435,8 @@ class _Renderer:
             shape = tuple(program.sizes[name] for name in dims)
             memory, kind = self._binding(f"%out{n}", result, shape)
             bounds = ", ".join(["true"] * len(dims))
-            self.lines.append(
-                f"      vector.transfer_write {values[number]}, {memory}"
+            self.emit(
+                f"vector.transfer_write {values[number]}, {memory}"
                 f"[{', '.join([zero] * len(dims))}] {{in_bounds = [{bounds}]}} "
                 f": {self._type(dims)}, {kind}"
             )
@@ -487,8 +444,7 @@ class _Renderer:
     def _binding(self, name: str, kind: str, shape: tuple[int, ...]) -> tuple[str, str]:
         strides = ", ".join(str(prod(shape[axis + 1 :])) for axis in range(len(shape)))
         memory = f"memref<{kind}, strided<[{strides}], offset: ?>>"
-        text = f"stream.binding.subspan {name}[{self._index(0)}] : !stream.binding -> {memory}"
-        return self._let(text), memory
+        return self.binding("v", name, memory)
 
     def _step(self, step: Step, values: Sequence[str], known: Sequence[Kind], kind: Kind) -> str:
         if isinstance(step, Load):
@@ -509,7 +465,7 @@ class _Renderer:
         value = self._anchored(value, dims, 0, element)
         if element != "f32":
             kinds = f"{self._type(dims, element)} to {self._type(dims)}"
-            value = self._let(f"arith.extf {value} : {kinds}")
+            value = self.let("v", f"arith.extf {value} : {kinds}")
         if dims != load.dims:
             value = self._transposed(value, dims, load.dims)
         return value
@@ -519,10 +475,10 @@ class _Renderer:
         return load.stored if load.turned else load.dims
 
     def _offsets(self, load: Load) -> list[str]:
-        zero, size = self._index(0), self.program.sizes[LOOPED]
+        zero, size = self.index(0), self.program.sizes[LOOPED]
         if LOOPED not in load.stored:
             return [zero] * len(load.stored)
-        along = self._let(f"affine.apply affine_map<(t) -> (t * {size})>(%trip)")
+        along = self.let("v", f"affine.apply affine_map<(t) -> (t * {size})>(%trip)")
         return [along if name == LOOPED else zero for name in load.stored]
 
     def _read(self, load: Load, memory: str, kind: str, dims: Dims, offsets: Sequence[str]) -> str:
@@ -531,57 +487,59 @@ class _Renderer:
         if load.missing:
             bounds = []
             for name in load.stored:
-                there = self._index(self.program.sizes[name])
+                there = self.index(self.program.sizes[name])
                 if name == load.dims[-1]:
                     there = self._present(load, name)
                 bounds.append(there)
             shape = self._type(load.stored, "i1")
-            mask = ", " + self._let(f"vector.create_mask {', '.join(bounds)} : {shape}")
+            mask = ", " + self.let("v", f"vector.create_mask {', '.join(bounds)} : {shape}")
         attributes = [f"in_bounds = [{', '.join(['true'] * len(dims))}]"]
         if dims != load.stored:
             attributes.append(f"permutation_map = {_permutation(load.stored, dims)}")
-        return self._let(
-            f"vector.transfer_read {memory}[{', '.join(offsets)}], %padding_{element}{mask} "
-            f"{{{', '.join(attributes)}}} : {kind}, {self._type(dims, element)}"
+        return self.let(
+            "v",
+            f"vector.transfer_read {memory}[{', '.join(offsets)}], {self._padding(element)}{mask} "
+            f"{{{', '.join(attributes)}}} : {kind}, {self._type(dims, element)}",
         )
 
     def _present(self, load: Load, name: str) -> str:
         """Returns how many indices of a tile's dimension are in memory, in the trip that runs."""
         size = self.program.sizes[name]
         if name != LOOPED:
-            return self._index(size - load.missing)
+            return self.index(size - load.missing)
         there = size * self.program.trips - load.missing
         text = f"affine.min affine_map<(t) -> ({size}, {there} - t * {size})>(%trip)"
-        return self._let(text)
+        return self.let("v", text)
 
     def _copied(self, load: Load, value: str) -> str:
         """Returns the vector that was copied to the LDS, read from there."""
         sizes = tuple(self.program.sizes[name] for name in load.stored)
         where = copy_layout(sizes, load.copied, self.program.waves * WAVE)
         vector = self._type(load.stored, self.program.element)
-        value = self._let(f"iree_vector_ext.to_layout {value} to layout({where}) : {vector}")
+        value = self.let("v", f"iree_vector_ext.to_layout {value} to layout({where}) : {vector}")
         return self._through_lds(value, load.stored, self._read_dims(load), self.program.element)
 
     def _through_lds(self, value: str, stored: Dims, dims: Dims, element: str = "f32") -> str:
         """Writes a vector to a tile of its shape, and reads it with dimensions in this order."""
         sizes = "x".join(str(self.program.sizes[name]) for name in stored)
         tile = f"tensor<{sizes}x{element}, #lds>"
-        zeros = ", ".join([self._index(0)] * len(stored))
+        zeros = ", ".join([self.index(0)] * len(stored))
         bounds = ", ".join(["true"] * len(stored))
         space = "memory_space = #gpu.address_space<workgroup>"
-        alloc = self._let(f"bufferization.alloc_tensor() <{{{space}}}> : {tile}")
-        written = self._let(
+        alloc = self.let("v", f"bufferization.alloc_tensor() <{{{space}}}> : {tile}")
+        written = self.let(
+            "v",
             f"vector.transfer_write {value}, {alloc}[{zeros}] {{in_bounds = [{bounds}]}} "
-            f": {self._type(stored, element)}, {tile}"
+            f": {self._type(stored, element)}, {tile}",
         )
-        ready = self._let(f"iree_gpu.value_barrier {written} : {tile}")
+        ready = self.let("v", f"iree_gpu.value_barrier {written} : {tile}")
         attributes = [f"in_bounds = [{bounds}]"]
         if dims != stored:
             attributes.append(f"permutation_map = {_permutation(stored, dims)}")
-        self.constants[f"%padding_{element}"] = f"arith.constant 0.0 : {element}"
-        return self._let(
-            f"vector.transfer_read {ready}[{zeros}], %padding_{element} "
-            f"{{{', '.join(attributes)}}} : {tile}, {self._type(dims, element)}"
+        return self.let(
+            "v",
+            f"vector.transfer_read {ready}[{zeros}], {self._padding(element)} "
+            f"{{{', '.join(attributes)}}} : {tile}, {self._type(dims, element)}",
         )
 
     # Steps on values.
@@ -589,22 +547,22 @@ class _Renderer:
     def _transposed(self, value: str, dims: Dims, wanted: Dims) -> str:
         order = ", ".join(str(dims.index(name)) for name in wanted)
         kinds = f"{self._type(dims)} to {self._type(wanted)}"
-        return self._let(f"vector.transpose {value}, [{order}] : {kinds}")
+        return self.let("v", f"vector.transpose {value}, [{order}] : {kinds}")
 
     def scale(self, step: Scale, values: Any, known: Any, kind: Kind) -> str:
         splat = self._splat(step.factor, kind.dims)
-        return self._let(f"arith.mulf {values[step.value]}, {splat} : {self._type(kind.dims)}")
+        return self.let("v", f"arith.mulf {values[step.value]}, {splat} : {self._type(kind.dims)}")
 
     def combine(self, step: Combine, values: Any, known: Any, kind: Kind) -> str:
         pair = f"{values[step.value]}, {values[step.other]}"
-        return self._let(f"arith.{step.op} {pair} : {self._type(kind.dims)}")
+        return self.let("v", f"arith.{step.op} {pair} : {self._type(kind.dims)}")
 
     def turn(self, step: Turn, values: Any, known: Any, kind: Kind) -> str:
         return self._transposed(values[step.value], known[step.value].dims, kind.dims)
 
     def spread(self, step: Spread, values: Any, known: Any, kind: Kind) -> str:
         kinds = f"{self._type(kind.dims[1:])} to {self._type(kind.dims)}"
-        wide = self._let(f"vector.broadcast {values[step.value]} : {kinds}")
+        wide = self.let("v", f"vector.broadcast {values[step.value]} : {kinds}")
         return self._anchored(wide, kind.dims, kind.space)
 
     def reduce(self, step: Reduce, values: Any, known: Any, kind: Kind) -> str:
@@ -614,7 +572,7 @@ class _Renderer:
         along = f"[{dims.index(step.dim)}]"
         value = values[step.value]
         text = f"vector.multi_reduction <{step.op}>, {value}, {start} {along} : {kinds}"
-        return self._let(text)
+        return self.let("v", text)
 
     def product(self, step: Product, values: Any, known: Any, kind: Kind) -> str:
         all_dims = [known[step.value].dims, known[step.other].dims, kind.dims]
@@ -627,19 +585,20 @@ class _Renderer:
         )
         start = self._anchored(self._splat(0.0, kind.dims), kind.dims, kind.space)
         types = ", ".join(map(self._type, all_dims[:2]))
-        return self._let(
+        return self.let(
+            "v",
             f"vector.contract {{indexing_maps = [{maps}], iterator_types = [{iterators}], "
             f"kind = #vector.kind<add>}} {values[step.value]}, {values[step.other]}, {start} "
-            f": {types} into {self._type(kind.dims)}"
+            f": {types} into {self._type(kind.dims)}",
         )
 
     def cut(self, step: Cut, values: Any, known: Any, kind: Kind) -> str:
         sizes = [self.program.sizes[name] for name in kind.dims]
-        bounds = ", ".join(map(self._index, [step.bound, *sizes[1:]]))
-        mask = self._let(f"vector.create_mask {bounds} : {self._type(kind.dims, 'i1')}")
+        bounds = ", ".join(map(self.index, [step.bound, *sizes[1:]]))
+        mask = self.let("v", f"vector.create_mask {bounds} : {self._type(kind.dims, 'i1')}")
         zero = self._splat(0.0, kind.dims)
         kinds = f"{self._type(kind.dims, 'i1')}, {self._type(kind.dims)}"
-        return self._let(f"arith.select {mask}, {values[step.value]}, {zero} : {kinds}")
+        return self.let("v", f"arith.select {mask}, {values[step.value]}, {zero} : {kinds}")
 
     def restage(self, step: Restage, values: Any, known: Any, kind: Kind) -> str:
         given = known[step.value]

@@ -135,7 +135,7 @@ def test_the_warning_says_why_and_a_named_mitigation_is_an_error(tool: Tool, tmp
     (warning,) = (line for line in run.stderr.splitlines() if "warning: " in line)
     assert warning.startswith(f"{path}:")
     assert (
-        "warning: the swizzle hints of function @k are dropped, because "
+        "warning: the swizzle hints of function @kernel are dropped, because "
         "bankwise-reinsert-swizzle-hints cannot go on: vector." in warning
     )
     assert reason in warning

@@ -14,7 +14,7 @@ from .hinted_kernels import hinted_kernel
 # Two steps: 64 lanes load 512 elements direct to the LDS, whose rows of 16 groups of 8 are permuted
 # at the source as the hint says, and each lane reads the 8 elements at an offset of its own.
 _STEPS = """
-      %table = stream.binding.subspan %t_binding[%c0] : !stream.binding -> memref<64xi32, #any>
+      %table = stream.binding.subspan %in1[%c0] : !stream.binding -> memref<64xi32, #any>
       %alloc = memref.alloc() : memref<1024xf16, #lds>
       %moved = arith.xori %row, %column : index
       %entry = memref.load %table[%t] : memref<64xi32, #any>
