@@ -55,6 +55,7 @@ def test_unknown_option() -> None:
         ("bankwise-reload-operands", "most-registers=0"),
         ("bankwise-reload-operands", "most-registers=256"),
         ("bankwise-hint-vector-allocs", "max-chain=0"),
+        ("bankwise-hint-vector-allocs", "max-chain=-1"),
         ("bankwise-swizzle-lds-allocs", "max-chain=-1"),
         ("bankwise-verify-lds-conflicts", "max-cycles=-1"),
     ],

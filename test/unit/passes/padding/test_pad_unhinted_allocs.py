@@ -36,6 +36,7 @@ from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.padding.padding_plan import plan_paddings
+from bankwise.sweep.kernels import Attention
 
 from ...functions import Parsed, launched, lds, parse, run, traced
 
@@ -232,23 +233,6 @@ def test_random_views_still_address_the_same_elements(text: str) -> None:
 
 # IREE's attention, cut off where the stock pass ran.
 
-ATTENTION = """
-func.func @attention(%q: tensor<1x1024x128xT>, %k: tensor<1x1024x128xT>, %v: tensor<1x1024x128xT>)
-    -> tensor<1x1024x128xT> {
-  %scale = arith.constant 8.838834765e-02 : T
-  %out = tensor.empty() : tensor<1x1024x128xT>
-  %r = iree_linalg_ext.attention <{indexing_maps = [
-      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
-      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
-      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]}>
-      ins(%q, %k, %v, %scale : tensor<1x1024x128xT>, tensor<1x1024x128xT>, tensor<1x1024x128xT>, T)
-      outs(%out : tensor<1x1024x128xT>) {
-    ^bb0(%score: f32):
-      iree_linalg_ext.yield %score : f32
-  } -> tensor<1x1024x128xT>
-  return %r : tensor<1x1024x128xT>
-}
-"""
 WORKGROUPS = 32
 """1024 x 128 outputs in tiles of 64 x 64."""
 
@@ -258,7 +242,7 @@ def attention(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """Returns the distributed kernel for gfx942; its first line names the element type."""
     directory = tmp_path_factory.mktemp("attention")
     source = directory / "attention.mlir"
-    source.write_text(re.sub(r"\bT\b|(?<=x)T\b", request.param, ATTENTION))
+    source.write_text(Attention(1, 1024, 128, request.param).source())
     command = [
         str(Path(sys.executable).parent / "iree-compile"),
         str(source),
