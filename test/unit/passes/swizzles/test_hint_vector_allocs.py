@@ -11,6 +11,7 @@ from iree.compiler import ir
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from bankwise.bank_model.nested_layout import NestedLayout
 from bankwise.bank_model.swizzles import Swizzle
 from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.gpu_target import launch_of
@@ -25,20 +26,9 @@ from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from ...functions import LDS, Parsed, PassRun, launched, parse, run, traced
 
 
-def layout(
-    subgroup: list[int],
-    batch: list[int],
-    outer: list[int],
-    thread: list[int],
-    element: list[int],
-    subgroup_strides: list[int],
-    thread_strides: list[int],
-) -> str:
-    return (
-        f"#iree_vector_ext.nested_layout<subgroup_tile = {subgroup}, batch_tile = {batch}, "
-        f"outer_tile = {outer}, thread_tile = {thread}, element_tile = {element}, "
-        f"subgroup_strides = {subgroup_strides}, thread_strides = {thread_strides}>"
-    )
+def layout(*parts: list[int]) -> str:
+    """Returns the attribute of a layout whose tiles and strides are these lists."""
+    return str(NestedLayout(*map(tuple, parts)))
 
 
 K_COPY = layout([1, 1], [4, 1], [1, 1], [16, 16], [1, 8], [0, 0], [16, 1])
