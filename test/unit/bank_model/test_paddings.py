@@ -28,13 +28,14 @@ from bankwise.bank_model.paddings import (
 )
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutKind, SolverOptions, solve
-from bankwise.bank_model.targets import AccessKind, Target, target
+from bankwise.bank_model.targets import Target
 from bankwise.bank_model.vectorization import vectorization
 
-READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942, GFX950, SM80 = target("gfx942"), target("gfx950"), target("sm_80")
+from .solver_problems import GFX942, GFX950, READ, SM80, WRITE
+
 LANES = np.arange(64)
 ROWS_OF_128_BYTES = LdsTile((64, 64), 16)
+Problem = tuple[Target, LdsTile, list[LdsAccess]]
 PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
 
 
@@ -188,7 +189,7 @@ def test_rows_of_half_bytes_are_padded_to_whole_bytes() -> None:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Target, LdsTile, list[LdsAccess]]:
+def problems(draw: st.DrawFn) -> Problem:
     """Draws tiles of one to three dimensions with any rows, some lanes masked off."""
     chip = draw(st.sampled_from([GFX942, GFX950, SM80]))
     outer = draw(st.sampled_from([(64,), (33,), (4, 8), (3, 5), ()]))
@@ -222,9 +223,7 @@ def problems(draw: st.DrawFn) -> tuple[Target, LdsTile, list[LdsAccess]]:
 
 @settings(max_examples=60, deadline=None)
 @given(problem=problems(), slack=st.integers(0, 4096))
-def test_choices_are_the_best_of_all_amounts(
-    problem: tuple[Target, LdsTile, list[LdsAccess]], slack: int
-) -> None:
+def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> None:
     chip, tile, accesses = problem
     choices = padding_choices(chip, tile, accesses)
     plain = layout_cost(chip, tile, PlainLayout(), accesses)
@@ -241,7 +240,7 @@ def test_choices_are_the_best_of_all_amounts(
 
 @settings(max_examples=60, deadline=None)
 @given(problem=problems())
-def test_choices_grow_and_improve(problem: tuple[Target, LdsTile, list[LdsAccess]]) -> None:
+def test_choices_grow_and_improve(problem: Problem) -> None:
     choices = padding_choices(*problem)
     assert choices[0].padding_elements == 0
     for smaller, larger in pairwise(choices[1:]):
@@ -252,9 +251,7 @@ def test_choices_grow_and_improve(problem: tuple[Target, LdsTile, list[LdsAccess
 
 @settings(max_examples=30, deadline=None)
 @given(problem=problems(), turns=st.integers(1, 3))
-def test_more_than_one_turn_of_the_banks_never_helps(
-    problem: tuple[Target, LdsTile, list[LdsAccess]], turns: int
-) -> None:
+def test_more_than_one_turn_of_the_banks_never_helps(problem: Problem, turns: int) -> None:
     """It costs as much, or more where the ends of two rows no longer share a word."""
     chip, tile, accesses = problem
     amounts = padding_amounts(chip, tile)
@@ -266,9 +263,7 @@ def test_more_than_one_turn_of_the_banks_never_helps(
 
 @settings(max_examples=40, deadline=None)
 @given(problem=problems(), slack=st.integers(0, 4096))
-def test_solver_decides_as_the_choices_do(
-    problem: tuple[Target, LdsTile, list[LdsAccess]], slack: int
-) -> None:
+def test_solver_decides_as_the_choices_do(problem: Problem, slack: int) -> None:
     chip, tile, accesses = problem
     choices = padding_choices(chip, tile, accesses)
     budget = choices[0].lds_bytes + slack
@@ -328,9 +323,7 @@ def test_lds_is_shared_as_by_trying_all_combinations(
 
 @settings(max_examples=12, deadline=None)
 @given(drawn=st.lists(problems(), min_size=2, max_size=3), slack=st.integers(0, 4096))
-def test_lds_is_shared_best_between_counted_tiles(
-    drawn: list[tuple[Target, LdsTile, list[LdsAccess]]], slack: int
-) -> None:
+def test_lds_is_shared_best_between_counted_tiles(drawn: list[Problem], slack: int) -> None:
     """No amounts for the tiles together, each counted by itself, cost less within the budget."""
     tiles = [padding_choices(*problem) for problem in drawn]
     budget = sum(choices[0].lds_bytes for choices in tiles) + slack
@@ -378,9 +371,7 @@ def test_masked_lanes_have_no_register_direction() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(problem=problems())
-def test_counts_merge_only_what_costs_the_same(
-    problem: tuple[Target, LdsTile, list[LdsAccess]],
-) -> None:
+def test_counts_merge_only_what_costs_the_same(problem: Problem) -> None:
     chip, tile, accesses = problem
     copies = [*accesses, *accesses]
     paddings = padding_amounts(chip, tile)[::7]
@@ -398,7 +389,8 @@ def test_shifted_copies_are_counted_once() -> None:
         (pattern,) = PaddedCounts(GFX942, ROWS_OF_128_BYTES, copies).patterns
         assert pattern.access.weight == 9
     others = [LdsAccess(READ, column + s, 1) for s in (0, 1, 64)]
-    others += [LdsAccess(WRITE, column, 1), LdsAccess(READ, column, 1, 1, masked)]
+    others += [LdsAccess(WRITE, column, 1), LdsAccess(READ, column, 2)]
+    others += [LdsAccess(READ, column, 1, 1, masked)]
     assert len(PaddedCounts(GFX942, ROWS_OF_128_BYTES, others).patterns) == len(others)
 
 

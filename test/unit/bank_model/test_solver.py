@@ -22,7 +22,6 @@ from bankwise.bank_model.layouts import (
     access_costs,
     layout_conflicts,
 )
-from bankwise.bank_model.padding_counts import PaddedCounts
 from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
     LayoutDecision,
@@ -33,44 +32,24 @@ from bankwise.bank_model.solver import (
 )
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 
-READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942, GFX950, SM80 = target("gfx942"), target("gfx950"), target("sm_80")
+from .solver_problems import (
+    GFX942,
+    GFX950,
+    READ,
+    SM80,
+    WRITE,
+    solve_checked,
+    unsolvable,
+    wave_transpose,
+)
+
 LANES = np.arange(64)
 LINEAR = frozenset({LayoutKind.PLAIN, LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 
 
 def only(*kinds):
     return SolverOptions(kinds=frozenset(kinds))
-
-
-def solve_checked(chip, tile, accesses, options=None):
-    """Solves and has the proof checked."""
-    decision = solve(chip, tile, accesses, options)
-    check(decision.proof, chip, accesses)
-    assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
-    assert decision.kind is layout_kind(decision.layout)
-    assert decision.lds_bytes == decision.layout.size_bytes(tile)
-    assert phases_run(accesses, decision.costs) <= phases_run(
-        accesses, access_costs(chip, tile, PlainLayout(), accesses)
-    )
-    return decision
-
-
-def phases_run(accesses, costs):
-    """Returns weighted wavefronts that no conflict causes."""
-    return sum(
-        a.weight * (c.wavefronts - c.conflict_cycles) for a, c in zip(accesses, costs, strict=True)
-    )
-
-
-def wave_transpose():
-    """Returns 16 x 32 f32 of a wave of 32: lane -> column; read lane t, step r as in the issue."""
-    t = np.arange(32)
-    writes = [LdsAccess(WRITE, row * 32 + t, 1) for row in range(16)]
-    reads = [LdsAccess(READ, t % 16 * 32 + 2 * r + t // 16, 1) for r in range(16)]
-    return LdsTile((16, 32), 32), writes + reads
 
 
 def test_wave_transpose_of_16_by_32_f32():
@@ -134,51 +113,6 @@ def test_padding_keeps_wide_accesses_in_one_instruction():
     assert padded.costs[0].instructions == 2
     issued = layout_cost(GFX942, tile, padded.layout, accesses).instructions
     assert issued == sum(len(access.elements) for access in accesses)
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**32 - 1))
-def test_padding_counts_are_exact(seed):
-    """Conflicts, instructions and phases of every padding, although counted all at once."""
-    rng = np.random.default_rng(seed)
-    chip = (GFX942, GFX950, SM80)[int(rng.integers(3))]
-    tile = LdsTile((32, int(rng.integers(5, 40)) * 4), int(rng.choice([8, 16, 32])))
-    accesses = []
-    for _ in range(3):
-        count = int(rng.choice([1, 2, 4]))
-        lanes = rng.integers(0, 4, chip.wave_size) * tile.row_elements
-        lanes = lanes + rng.integers(0, 3, chip.wave_size) * count
-        # Shifted copies, by whole rows and by columns, in one access and in several.
-        shifts = rng.integers(0, 28, (6, 1)) * tile.row_elements + rng.integers(0, 3, (6, 1)) * 2
-        elements = np.minimum(lanes + shifts, tile.elements - count)
-        active = rng.random(elements.shape) < 0.9 if rng.random() < 0.2 else None
-        accesses.append(LdsAccess(READ, elements, count, int(rng.integers(1, 4)), active))
-        accesses += [LdsAccess(WRITE, lanes + s, count) for s in shifts[:3, 0]]
-    paddings = [1, 2, 3, 4, 6, 8, 12, 16, 20, 31]
-    counts = PaddedCounts(chip, tile, accesses).count(paddings)
-    for padding, counted in zip(paddings, counts, strict=True):
-        costs = access_costs(chip, tile, PaddedLayout(padding), accesses)
-        pairs = list(zip(accesses, costs, strict=True))
-        assert counted == (
-            sum(a.weight * c.conflict_cycles for a, c in pairs),
-            sum(a.weight * c.instructions for a, c in pairs),
-            phases_run(accesses, costs),
-        )
-
-
-def test_padding_search_is_exhaustive():
-    """Every padding up to a full turn of the banks and beyond is no better than the chosen one."""
-    rng = np.random.default_rng(5)
-    for _ in range(6):
-        tile = LdsTile((32, int(rng.integers(5, 40)) * 4), 32)
-        starts = rng.integers(0, tile.elements // 4, (2, 64)) * 4
-        accesses = [LdsAccess(READ, starts, 2), LdsAccess(WRITE, LANES * 20 % tile.elements, 4)]
-        chosen = solve_checked(GFX942, tile, accesses, only(LayoutKind.PADDING))
-        base = phases_run(accesses, access_costs(GFX942, tile, PlainLayout(), accesses))
-        for padding in range(70):
-            costs = access_costs(GFX942, tile, PaddedLayout(padding), accesses)
-            if phases_run(accesses, costs) <= base:
-                assert sum(c.conflict_cycles for c in costs) >= chosen.conflict_cycles
 
 
 def test_lds_limit_bounds_the_padding():
@@ -494,12 +428,10 @@ def proven_problems():
     """Yields tiles of 64 words on 32 banks: solved, not solvable, and without structure."""
     tile, lanes = LdsTile((16, 4), 32), np.arange(32)
     solvable = [LdsAccess(READ, lanes % 16 * 4 + lanes // 16, 1), LdsAccess(WRITE, lanes * 2, 2)]
-    first = LdsAccess(READ, lanes * 2, 1, weight=2)
-    second = LdsAccess(READ, lanes % 16 * 2 + lanes // 16 * 33, 1, weight=3)
     gather = LdsAccess(READ, np.random.default_rng(1).permutation(64)[:32], 1)
     return [
         (tile, accesses, solve(SM80, tile, accesses, SolverOptions(LINEAR)).proof)
-        for accesses in (solvable, [first, second], [first, second, gather])
+        for accesses in (solvable, unsolvable(), [*unsolvable(), gather])
     ]
 
 

@@ -20,14 +20,12 @@ from bankwise.bank_model.layouts import (
     PlainLayout,
     SwizzledLayout,
     access_costs,
-    layout_conflicts,
 )
 from bankwise.bank_model.linear_swizzle import LinearSwizzle
 from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
     LayoutKind,
     SolverOptions,
-    layout_kind,
     solve,
 )
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
@@ -38,11 +36,10 @@ from bankwise.bank_model.targets import (
     Status,
     Target,
     coset_phases,
-    target,
 )
 
-READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942, GFX950, SM80 = target("gfx942"), target("gfx950"), target("sm_80")
+from .solver_problems import GFX942, READ, SM80, WRITE, solve_checked, unsolvable, wave_transpose
+
 LINEAR = SolverOptions(
     frozenset({LayoutKind.PLAIN, LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN}), max_chain=64
 )
@@ -217,24 +214,6 @@ def large_problem(seed):
         [random_linear_access(rng, chip, tile) for _ in range(int(rng.integers(1, wide + 1)))]
         + [random_linear_access(rng, chip, tile, 4) for _ in range(int(rng.integers(narrow + 1)))],
     )
-
-
-def solve_checked(chip, tile, accesses, options=None):
-    """Solves and has the proof checked."""
-    decision = solve(chip, tile, accesses, options)
-    check(decision.proof, chip, accesses)
-    assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
-    assert decision.kind is layout_kind(decision.layout)
-    assert decision.lds_bytes == decision.layout.size_bytes(tile)
-    return decision
-
-
-def wave_transpose():
-    """Returns 16 x 32 f32 of a wave of 32: lane -> column; read lane t, step r as in the issue."""
-    t = np.arange(32)
-    writes = [LdsAccess(WRITE, row * 32 + t, 1) for row in range(16)]
-    reads = [LdsAccess(READ, t % 16 * 32 + 2 * r + t // 16, 1) for r in range(16)]
-    return LdsTile((16, 32), 32), writes + reads
 
 
 @settings(deadline=None, max_examples=50)
@@ -427,20 +406,8 @@ def test_only_the_vectors_that_conflict_are_split():
     assert [c.instructions for c in decision.costs] == [1, 2, 1]
 
 
-def unsolvable():
-    """Returns two reads of a 64-word tile by 32 lanes that no linear swizzle frees.
-
-    The words of the first are those with bit 0 clear, of the second those with bit 0 equal to
-    bit 5. A swizzle sends one nonzero word to bank 0, with bit 5 set: bit 0 decides whose it is.
-    """
-    lanes = np.arange(32)
-    first = LdsAccess(READ, lanes * 2, 1, weight=2)
-    second = LdsAccess(READ, lanes % 16 * 2 + lanes // 16 * 33, 1, weight=3)
-    return LdsTile((64,), 32), [first, second]
-
-
 def test_linear_minimum_is_checked_by_search():
-    tile, accesses = unsolvable()
+    tile, accesses = LdsTile((64,), 32), unsolvable()
     decision = solve_checked(SM80, tile, accesses, LINEAR)
     assert decision.optimality is Optimality.LINEAR_MINIMUM
     assert decision.conflict_cycles == fewest_conflicts(SM80, tile, accesses) == 2
