@@ -43,7 +43,7 @@ Emit = Callable[[Builder, SimpleNamespace], Any]
 
 
 @pytest.fixture
-def context() -> Iterator[ir.Context]:
+def fresh() -> Iterator[ir.Context]:
     yield Session().context
 
 
@@ -159,39 +159,39 @@ llvm.call_intrinsic "llvm.amdgcn.perm"(%w, %w, %w) : (i32, i32, i32) -> i32
 """
 
 
-def test_each_method_emits_its_operation(context: ir.Context) -> None:
+def test_each_method_emits_its_operation(fresh: ir.Context) -> None:
     expected = EXPECTED.strip().splitlines()
     # Results are not named: only arguments are.
-    shown = [re.sub(r"%(\w\w+|\d+)", "%", line) for line in emitted(context, every_operation)]
+    shown = [re.sub(r"%(\w\w+|\d+)", "%", line) for line in emitted(fresh, every_operation)]
     assert [re.sub(r"^%\S* = ", "", line).strip() for line in shown] == expected
 
 
-def test_dialects_are_loaded_when_they_are_needed(context: ir.Context) -> None:
+def test_dialects_are_loaded_when_they_are_needed(fresh: ir.Context) -> None:
     def guarded(at: Builder, v: SimpleNamespace) -> None:
         at.if_(v.b, lambda inside: inside.copy(v.g, v.t))
 
-    (choice,) = emitted(context, guarded)
+    (choice,) = emitted(fresh, guarded)
     assert choice.startswith("scf.if %b {")
     assert "memref.copy" in choice
 
 
-def test_both_branches_of_a_condition_yield(context: ir.Context) -> None:
+def test_both_branches_of_a_condition_yield(fresh: ir.Context) -> None:
     def chosen(at: Builder, v: SimpleNamespace) -> None:
         kind = v.i.type
         at.if_(v.b, lambda then: [then.addi(v.i, v.j)], lambda _: [v.j], [kind])
 
-    (choice,) = emitted(context, chosen)
+    (choice,) = emitted(fresh, chosen)
     assert choice.startswith("%0 = scf.if %b -> (index) {")
     assert choice.count("scf.yield") == 2
 
 
-def test_elements_are_taken_apart_and_joined(context: ir.Context) -> None:
+def test_elements_are_taken_apart_and_joined(fresh: ir.Context) -> None:
     def reversed_elements(at: Builder, v: SimpleNamespace) -> None:
         (scalar,) = at.elements(v.f)
         assert at.joined([scalar], v.f.type) == v.f
         at.joined(at.elements(v.m)[::-1], v.m.type)
 
-    lines = emitted(context, reversed_elements)
+    lines = emitted(fresh, reversed_elements)
     assert [line.split(" = ")[1].split()[0] for line in lines] == [
         "vector.shape_cast",
         *["vector.extract"] * 8,
@@ -200,7 +200,7 @@ def test_elements_are_taken_apart_and_joined(context: ir.Context) -> None:
     ]
 
 
-def test_a_like_operation_keeps_the_attributes_that_are_asked_for(context: ir.Context) -> None:
+def test_a_like_operation_keeps_the_attributes_that_are_asked_for(fresh: ir.Context) -> None:
     def alike(at: Builder, v: SimpleNamespace) -> None:
         total = at.add_without_wrap(
             v.i, v.j, ir.Attribute.parse("#arith.overflow<nsw>")
@@ -208,18 +208,18 @@ def test_a_like_operation_keeps_the_attributes_that_are_asked_for(context: ir.Co
         at.like(total, [v.j, v.i])
         at.like(total, [v.j, v.i], kept=(), name="arith.muli")
 
-    _, same, bare = emitted(context, alike)
+    _, same, bare = emitted(fresh, alike)
     assert same.endswith("arith.addi %j, %i overflow<nsw> : index")
     assert bare.endswith("arith.muli %j, %i : index")
 
 
-def test_a_clone_keeps_what_the_bindings_do_not_show(context: ir.Context) -> None:
+def test_a_clone_keeps_what_the_bindings_do_not_show(fresh: ir.Context) -> None:
     text = """
       func.func @f(%i: index, %j: index) -> index {
         %l = affine.linearize_index disjoint [%i, %j] by (16, 64) : index
         return %l : index
       }"""
-    with context:
+    with fresh:
         module = ir.Module.parse(text)
         (old,) = operations_in(module.operation, "affine.linearize_index")
         i, j = old.operands

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.index.index_builder import IndexBuilder
 from bankwise.dialect_utils.operations import operations_in
@@ -28,11 +27,6 @@ OPERATORS: tuple[Callable[[Any, int], Any], ...] = (
     lambda x, n: x ^ n,
     lambda x, n: (x + n) - x,
 )
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    yield Session().context
 
 
 def function_in(context: ir.Context) -> tuple[ir.Module, ir.Operation]:

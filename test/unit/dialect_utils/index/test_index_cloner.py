@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.index.index_cloner import IndexCloner, is_index_arithmetic
@@ -34,11 +31,6 @@ programs: st.SearchStrategy[Program] = st.lists(
     min_size=1,
     max_size=12,
 )
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[ir.Context]:
-    yield Session().context
 
 
 def loop_of(program: Program, context: ir.Context) -> tuple[ir.Module, ir.Operation]:
