@@ -37,7 +37,7 @@ class LanePattern:
     """Formulas of the first element that each lane touches.
 
     Variables: `lane`, 0 to the wave size - 1; the name of the issues (`wave`, or `issue` where a
-    loop changes the pattern from trip to trip); `i`, which of several accesses it is.
+    loop changes the pattern from iteration to iteration); `i`, which of several accesses it is.
     """
 
     dimensions: tuple[str, ...]

@@ -27,7 +27,7 @@ class Action(Enum):
     OVERLAP = "overlap"
     """The allocation got slots that are filled while contractions run."""
     RELOAD = "reload"
-    """Operands are read from the allocation in every trip of a loop."""
+    """Operands are read from the allocation in every iteration of a loop."""
     RETILE = "retile"
     """A workgroup of the operation computes another tile."""
     KEEP = "keep"

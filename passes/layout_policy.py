@@ -319,7 +319,7 @@ class _Choosing:
 
         It must not cost more in either reading, and the backend must see the same neighbours in
         both: accesses to one aligned run, which a swizzle keeps in one piece, differ by the same
-        constants as before, unless they are those of different trips of a loop.
+        constants as before, unless they are those of different iterations of a loop.
         """
         plain, apart = self.written.of(PlainLayout()), self.written.of(swizzled)
         if not self.known.in_straight_lines or self.known.gathers:

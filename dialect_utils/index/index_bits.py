@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of the bits of an index or integer SSA value, the same for all threads and trips.
+"""Facts on the bits of an index or integer SSA value, the same for all threads and iterations.
 
 The analysis answers "which bits can be 1", "how large can it get" and "what is it a multiple of".
 For thread x of 64 in `affine.linearize_index [%r, %x] by (16, 64)`, with r a multiple of 2:

@@ -2,7 +2,7 @@
 """How index arithmetic is read from the IR, whatever is then computed of it.
 
 Two analyses look at index values: `lane_values` knows the exact value in each lane, `index_bits`
-what holds for all lanes and trips. Each has a table of what an operation means for it. What an
+what holds for all lanes and iterations. Each has a table of what an operation means for it. What an
 operation is computed from, in which order values are visited, and what the attributes of `affine`
 operations say, is the same for both and stands here.
 """

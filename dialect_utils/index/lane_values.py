@@ -7,8 +7,8 @@ walking up the operations that define the value. What is the same for all workgr
 memory or the grid (loads, workgroup ids, function arguments) is not known here and comes back as
 `Unknown` with the operation to blame.
 
-A value inside loops differs from trip to trip. It then has one leading axis per loop it depends
-on, outermost first, so that a value that ignores a loop costs nothing for it:
+A value inside loops differs from iteration to iteration. It then has one leading axis per loop it
+depends on, outermost first, so that a value that ignores a loop costs nothing for it:
 
     scf.for %i = %c0 to %c4 step %c1 {         workgroup_size = [128, 1, 1] subgroup_size = 64
       %a = arith.addi %thread_id_x, %c1        values [2, 64],    loops ()
@@ -78,13 +78,13 @@ def _size(launch: Launch, dimension: int) -> int:
 
 @dataclass(frozen=True, order=True)
 class Loop:
-    """An `scf.for` that a value depends on: how many loops surround it, and its trips.
+    """An `scf.for` that a value depends on: how many loops surround it, and its iterations.
 
     Loops around one operation nest in each other, so the depth tells them apart.
     """
 
     depth: int
-    trips: int
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Unknown:
 
 @dataclass(frozen=True, eq=False)
 class LaneValues:
-    """A known value: int64 [*trips of loops, waves or 1, lanes or 1]; 1 where all are equal.
+    """A known value: int64 [*iterations of loops, waves or 1, lanes or 1]; 1 where all are equal.
 
     Integers narrower than 64 bits are held sign-extended, so a true i1 is -1.
     """
@@ -106,16 +106,16 @@ class LaneValues:
 
     @property
     def uniform(self) -> int | None:
-        """Returns the value when it is the same in all lanes and trips, else None."""
+        """Returns the value when it is the same in all lanes and iterations, else None."""
         flat = self.values.reshape(-1)
         return int(flat[0]) if flat.size and (flat == flat[0]).all() else None
 
     def pattern(self) -> tuple[Hashable, int]:
-        """Returns what differs between lanes and trips, and the number that is added to it.
+        """Returns what differs between lanes and iterations, and the number that is added to it.
 
         Two values have the same pattern if and only if they differ by the same number in all lanes
-        and trips, which then is the difference of their numbers. An axis along which nothing
-        differs is no part of the pattern. Of a value without any trip the number is 0.
+        and iterations, which then is the difference of their numbers. An axis along which nothing
+        differs is no part of the pattern. Of a value without any iteration the number is 0.
         """
         if not self.values.size:
             return (self.loops, self.values.shape), 0
@@ -132,8 +132,8 @@ class LaneValues:
         return (tuple(loops), rest.shape[-2:], rest.tobytes()), int(number)
 
     def full(self, launch: Launch) -> IntArray:
-        """Returns the values as [*trips, waves, subgroup_size]."""
-        shape = (*(loop.trips for loop in self.loops), launch.waves, launch.subgroup_size)
+        """Returns the values as [*iterations, waves, subgroup_size]."""
+        shape = (*(loop.iterations for loop in self.loops), launch.waves, launch.subgroup_size)
         return np.broadcast_to(self.values, shape)
 
     def truth(self) -> LaneValues:
@@ -154,7 +154,7 @@ def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray
     loops = tuple(sorted({loop for value in values for loop in value.loops}))
     aligned: list[IntArray] = []
     for value in values:
-        shape = [loop.trips if loop in value.loops else 1 for loop in loops]
+        shape = [loop.iterations if loop in value.loops else 1 for loop in loops]
         aligned.append(value.values.reshape(*shape, *value.values.shape[-2:]))
     return loops, aligned
 
@@ -165,7 +165,7 @@ def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | U
     shapes = {each.shape for each in arrays if each.size != 1}
     size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
     if size > MAX_LANE_VALUES:
-        return Unknown(f"{size} values over all trips of the loops are too many to enumerate")
+        return Unknown(f"{size} values over all iterations of the loops are too many to enumerate")
     with np.errstate(all="ignore"):
         result = np.asarray(function(*arrays), dtype=np.int64)
     return LaneValues(result, loops)
@@ -173,16 +173,16 @@ def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | U
 
 @dataclass(frozen=True)
 class LoopRange:
-    """The trips of an `scf.for`: its induction variable, and where a lane still iterates."""
+    """The iterations of an `scf.for`: its induction variable, and where a lane still iterates."""
 
     induction: LaneValues
     running: LaneValues
-    """1 where the lane executes the trip, 0 where its loop has ended."""
+    """1 where the lane executes the iteration, 0 where its loop has ended."""
     loop: Loop
 
     @property
     def uniform(self) -> bool:
-        """Returns whether all lanes execute all trips."""
+        """Returns whether all lanes execute all iterations."""
         return bool((self.running.values != 0).all())
 
 
@@ -200,7 +200,7 @@ class LaneEvaluator:
         return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
-        """Returns the trips of an `scf.for`, one axis for all of them.
+        """Returns the iterations of an `scf.for`, one axis for all of them.
 
         Returns Unknown where the bounds are not known.
         """
@@ -210,12 +210,12 @@ class LaneEvaluator:
             if isinstance(bound, Unknown):
                 return bound
             bounds.append(bound)
-        return _enumerate_trips(loop, bounds)
+        return _enumerate_iterations(loop, bounds)
 
     def trip_count(self, loop: ir.Operation) -> int | Unknown:
         """Returns how often an `scf.for` runs when all lanes agree on it.
 
-        The trips are never enumerated.
+        The iterations are never enumerated.
         """
         bounds: list[int] = []
         for operand in bounds_of(loop):
@@ -223,7 +223,7 @@ class LaneEvaluator:
             if isinstance(bound, Unknown):
                 return bound
             if bound.uniform is None:
-                return Unknown("scf.for with bounds that differ between lanes or trips")
+                return Unknown("scf.for with bounds that differ between lanes or iterations")
             bounds.append(bound.uniform)
         lower, upper, step = bounds
         if step < 1:
@@ -258,8 +258,8 @@ class LaneEvaluator:
             return Unknown(f"block argument of {owner.name}")
         if value.arg_number != 0:
             return Unknown("value carried around an scf.for")
-        trips = _enumerate_trips(owner, bounds)
-        return trips if isinstance(trips, Unknown) else trips.induction
+        iterations = _enumerate_iterations(owner, bounds)
+        return iterations if isinstance(iterations, Unknown) else iterations.induction
 
 
 def compute_result(
@@ -309,10 +309,10 @@ def _is_unsigned(loop: ir.Operation) -> bool:
     return "unsignedCmp" in loop.attributes
 
 
-def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange | Unknown:
-    """Returns the trips of a loop with these bounds.
+def _enumerate_iterations(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange | Unknown:
+    """Returns the iterations of a loop with these bounds.
 
-    Trip t of a lane has the value lower + t * step, and is executed while that is below upper.
+    Iteration t of a lane has the value lower + t * step, and is executed while that is below upper.
     """
     lower, upper, step = bounds
     if step.values.size == 0 or step.values.min() < 1:
@@ -322,11 +322,11 @@ def _enumerate_trips(loop: ir.Operation, bounds: list[LaneValues]) -> LoopRange 
     counts = combine(lambda lo, up, by: -((lo - up) // by), lower, upper, step)
     if isinstance(counts, Unknown):
         return counts
-    trips = max(0, int(counts.values.max())) if counts.values.size else 0
-    if trips > MAX_LANE_VALUES:
-        return Unknown(f"scf.for with {trips} trips, too many to enumerate")
-    axis = Loop(loop_depth(loop), trips)
-    numbers = LaneValues(np.arange(trips, dtype=np.int64).reshape(-1, 1, 1), (axis,))
+    iterations = max(0, int(counts.values.max())) if counts.values.size else 0
+    if iterations > MAX_LANE_VALUES:
+        return Unknown(f"scf.for with {iterations} iterations, too many to enumerate")
+    axis = Loop(loop_depth(loop), iterations)
+    numbers = LaneValues(np.arange(iterations, dtype=np.int64).reshape(-1, 1, 1), (axis,))
     induction = combine(lambda lo, by, t: lo + by * t, lower, step, numbers)
     if isinstance(induction, Unknown):
         return induction

@@ -2,8 +2,8 @@
 """The accesses to a tile as the backend may join them.
 
 A lane often loads neighbouring elements one after the other. LLVM joins such loads, and such
-stores, into accesses of up to 16 bytes. It also joins those of different trips of a loop, because
-it unrolls loops over the LDS:
+stores, into accesses of up to 16 bytes. It also joins those of different iterations of a loop,
+because it unrolls loops over the LDS:
 
     scf.for %i = 0 to 4 { %v = memref.load %a[4 * thread + %i] }        one ds_read_b128
 
@@ -14,8 +14,8 @@ What LLVM joins depends on what it can prove, and this module does not repeat it
 the reading of the program in which LLVM joins as much as it may. Accesses are joined if
 
 * all of them load, or all of them store;
-* they stand in one block, or in the trips of one loop, and neither a barrier nor an access of the
-  other kind stands between them;
+* they stand in one block, or in the iterations of one loop, and neither a barrier nor an access of
+  the other kind stands between them;
 * they reach consecutive elements in every lane;
 * the joint access starts at a multiple of its size in every lane.
 
@@ -39,7 +39,7 @@ from ..operations import operations_of
 from .lane_accesses import TracedAccess
 
 MOST_UNROLLED = 64
-"""As a rule, LLVM does not unroll a loop completely that has more trips."""
+"""As a rule, LLVM does not unroll a loop completely that has more iterations."""
 
 
 def emitted_accesses(
@@ -54,7 +54,7 @@ def emitted_accesses(
 
     Args:
         accesses: everything that is done to the tile, traced with loops of up to `MOST_UNROLLED`
-            trips unrolled.
+            iterations unrolled.
         through_conditions: whether accesses are joined that stand under different conditions, if
             these hold in the same lanes. LLVM finds that out for some conditions.
         orders: what is known already of the order of the function's operations.
@@ -64,11 +64,11 @@ def emitted_accesses(
     places = _places(accesses, through_conditions, orders or BlockOrders())
     for each in accesses:
         place = places[each.operation]
-        trip = 0 if place.spans_trips else each.trip
-        number = numbers.setdefault((place.block, place.segment, trip), len(numbers))
+        iteration = 0 if place.spans_iterations else each.iteration
+        number = numbers.setdefault((place.block, place.segment, iteration), len(numbers))
         access = replace(each.access, segment=number)
         mask = None if access.active is None else access.active.tobytes()
-        key = (place.block, place.segment, trip, access.weight)
+        key = (place.block, place.segment, iteration, access.weight)
         # An access that only one instruction can carry out is joined with nothing.
         alone = id(access) if access.instruction else None
         segments.setdefault((*key, access.elements.shape, mask, alone), []).append(access)
@@ -87,14 +87,14 @@ class _Place:
         block: the number of its block.
         segment: the number of its part of the block. Between two parts there is a barrier, an
             operation with regions, or a change between loads and stores.
-        spans_trips: whether the block is a loop's body that has one part only. The accesses of the
-            next trip then follow directly on those of this one. An access under a condition has a
-            block of its own in each trip.
+        spans_iterations: whether the block is a loop's body that has one part only. The accesses of
+            the next iteration then follow directly on those of this one. An access under a
+            condition has a block of its own in each iteration.
     """
 
     block: int
     segment: int
-    spans_trips: bool
+    spans_iterations: bool
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ def _places(
             last, passed = kinds[operation], bounds
             segments.append(segment)
         is_whole = segment == 0 and not order.bounds
-        spans_trips = is_whole and block.owner.name == FOR
+        spans_iterations = is_whole and block.owner.name == FOR
         found.update(
-            (operation, _Place(number, part, spans_trips))
+            (operation, _Place(number, part, spans_iterations))
             for operation, part in zip(members, segments, strict=True)
         )
     return found

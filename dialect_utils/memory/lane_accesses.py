@@ -58,15 +58,15 @@ class MovedVector:
 
 @dataclass(frozen=True, eq=False)
 class TracedAccess:
-    """An access with the operation that makes it, and the trip of the loop right around that.
+    """An access with the operation that makes it, and the iteration of the loop right around that.
 
-    The trip is 0 unless the loop was unrolled in the trace. An access that the operation would make
-    to a vector that were `moved` is not one of the program.
+    The iteration is 0 unless the loop was unrolled in the trace. An access that the operation would
+    make to a vector that were `moved` is not one of the program.
     """
 
     access: LdsAccess
     operation: ir.Operation
-    trip: int = 0
+    iteration: int = 0
     moved: MovedVector | None = None
 
 
@@ -74,7 +74,7 @@ class TracedAccess:
 class _Issues:
     """Where the lanes of an operation begin, each time that a wave issues it.
 
-    Arrays are [issues, lanes]; issues are the waves in each combination of trips.
+    Arrays are [issues, lanes]; issues are the waves in each combination of iterations.
     """
 
     starts: np.ndarray
@@ -82,16 +82,17 @@ class _Issues:
     active: np.ndarray
     """Whether the lane takes part."""
     loops: tuple[Loop, ...]
-    """The loops whose trips are told apart."""
+    """The loops whose iterations are told apart."""
     weight: int
-    """How often each issue occurs, by the loops whose trips are not told apart."""
+    """How often each issue occurs, by the loops whose iterations are not told apart."""
 
-    def of_trip(self, trip: int, waves: int) -> _Issues:
-        """Returns the issues in one trip of the innermost loop."""
+    def of_iteration(self, iteration: int, waves: int) -> _Issues:
+        """Returns the issues in one iteration of the innermost loop."""
         lanes = self.starts.shape[1]
-        shape = (-1, self.loops[-1].trips, waves, lanes)
+        shape = (-1, self.loops[-1].iterations, waves, lanes)
         starts, active = (
-            array.reshape(shape)[:, trip].reshape(-1, lanes) for array in (self.starts, self.active)
+            array.reshape(shape)[:, iteration].reshape(-1, lanes)
+            for array in (self.starts, self.active)
         )
         return replace(self, starts=starts, active=active, loops=self.loops[:-1])
 
@@ -111,9 +112,9 @@ class LaneAccesses:
     def traced(self, unroll: int) -> tuple[list[TracedAccess], int | None]:
         """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
 
-        Each trip of the loop right around it has its own, if the operation differs between trips
-        and the loop has at most `unroll` of them. Also returns how many these are, None where the
-        operation does not differ between them.
+        Each iteration of the loop right around it has its own, if the operation differs between
+        iterations and the loop has at most `unroll` of them. Also returns how many these are, None
+        where the operation does not differ between them.
 
         Raises:
             Refusal: it is not known what some lane touches.
@@ -123,18 +124,18 @@ class LaneAccesses:
             return [], None
         loops = issues.loops
         is_innermost = bool(loops) and loops[-1].depth == self.around.loops - 1
-        trips = loops[-1].trips if is_innermost else None
-        if trips is None or trips > unroll:
-            return [self._traced(access) for access in self._runs(issues)], trips
+        iterations = loops[-1].iterations if is_innermost else None
+        if iterations is None or iterations > unroll:
+            return [self._traced(access) for access in self._runs(issues)], iterations
         waves = self.evaluator.launch.waves
         return [
-            self._traced(access, trip)
-            for trip in range(trips)
-            for access in self._runs(issues.of_trip(trip, waves))
-        ], trips
+            self._traced(access, iteration)
+            for iteration in range(iterations)
+            for access in self._runs(issues.of_iteration(iteration, waves))
+        ], iterations
 
-    def _traced(self, access: LdsAccess, trip: int = 0) -> TracedAccess:
-        return TracedAccess(access, self.operation, trip, self.moved)
+    def _traced(self, access: LdsAccess, iteration: int = 0) -> TracedAccess:
+        return TracedAccess(access, self.operation, iteration, self.moved)
 
     def stored_directly(self) -> tuple[DirectStore, list[LdsAccess]] | None:
         """Returns what a direct store does, at the addresses that the hardware gives it.
@@ -207,7 +208,7 @@ class LaneAccesses:
         loops, (starts, running, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
         active = running != 0
         depths = {loop.depth for loop in loops}
-        weight = prod(n for depth, n in self.around.trips.items() if depth not in depths)
+        weight = prod(n for depth, n in self.around.iterations.items() if depth not in depths)
         if weight == 0 or not active.any():
             return None
         everything = active.all()
@@ -288,10 +289,10 @@ def _gathered(
 def _same_shape(
     values: Sequence[LaneValues], evaluator: LaneEvaluator
 ) -> tuple[tuple[Loop, ...], list[np.ndarray]]:
-    """Returns all values over the same trips, as int64 arrays [issues, lanes]."""
+    """Returns all values over the same iterations, as int64 arrays [issues, lanes]."""
     loops, arrays = align(values)
     launch = evaluator.launch
-    shape = (*(loop.trips for loop in loops), launch.waves, launch.subgroup_size)
+    shape = (*(loop.iterations for loop in loops), launch.waves, launch.subgroup_size)
     flat = [np.broadcast_to(a, shape).reshape(-1, launch.subgroup_size) for a in arrays]
     return loops, flat
 
@@ -316,7 +317,7 @@ def run_offsets(
 def _without_repetition(access: LdsAccess) -> LdsAccess:
     """Returns the same access with equal issues counted once, where all occur equally often.
 
-    In a double-buffered loop only two sets of addresses alternate: 64 trips of 4 waves become
+    In a double-buffered loop only two sets of addresses alternate: 64 iterations of 4 waves become
     8 issues of 32 times the weight. Issues of unequal frequency stay as they are, because all
     issues of one operation must stay together to be split into machine accesses alike.
     """

@@ -47,8 +47,8 @@ class AllocationAccesses:
     """Uses whose elements cannot be told; an `Overrun` forbids every change of the layout."""
     assumptions: tuple[str, ...]
     gathers: tuple[Gather, ...] = ()
-    fewest_trips: int | None = None
-    """The fewest trips of a loop right around an operation that differs between them, if there is
+    fewest_iterations: int | None = None
+    """The fewest iterations of a loop around an operation that differs between them, if there is
     one. A trace that unrolls shorter loops only is the same."""
 
     @property
@@ -59,15 +59,15 @@ class AllocationAccesses:
     @property
     def in_straight_lines(self) -> bool:
         """Returns whether the backend unrolls no loop right around an access."""
-        return self.fewest_trips is None or self.fewest_trips > MOST_UNROLLED
+        return self.fewest_iterations is None or self.fewest_iterations > MOST_UNROLLED
 
 
 def ordinary_accesses(traces: Iterable[AllocationAccesses]) -> list[TracedAccess]:
     """Returns the ordinary accesses of allocations that share a layout, each once.
 
     Where allocations meet, an operation is in the trace of each of them, but whenever it runs it
-    accesses one of them. Three buffers that take turns in a loop are read once per trip, not three
-    times.
+    accesses one of them. Three buffers that take turns in a loop are read once per iteration, not
+    three times.
     """
     left_out: set[ir.Operation] = set()
     found: list[TracedAccess] = []
@@ -92,7 +92,7 @@ class Gather:
     """An `amdgpu.gather_to_lds` to an allocation, as `accesses` of it and as what it is.
 
     `memref` and `indices` are where in the allocation it stores, `running` masks the lanes and
-    trips in which it does, as far as conditions and loops are known.
+    iterations in which it does, as far as conditions and loops are known.
     """
 
     operation: ir.Operation
@@ -112,8 +112,8 @@ def trace_allocation(
 ) -> AllocationAccesses:
     """Returns all accesses to `allocation` inside `function`.
 
-    What an operation does in each trip of the loop right around it is an access of its own, if it
-    differs between trips and the loop has at most `unroll` trips.
+    What an operation does in each iteration of the loop right around it is an access of its own, if
+    it differs between iterations and the loop has at most `unroll` iterations.
 
     Args:
         moved: where else operations could have their vectors; accesses to these are traced too.
@@ -131,7 +131,7 @@ def trace_allocation(
         tuple(trace.unknown),
         tuple(dict.fromkeys(trace.assumptions)),
         tuple(trace.gathers),
-        min(trace.trips, default=None),
+        min(trace.iterations, default=None),
     )
 
 
@@ -154,7 +154,7 @@ class _Trace:
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     gathers: list[Gather] = field(default_factory=list)
-    trips: list[int] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each join may stand for."""
     around: dict[ir.Block, Surroundings] = field(default_factory=dict)
@@ -205,10 +205,10 @@ class _Trace:
                     self.traced += [TracedAccess(access, use.user) for access in written]
             else:
                 for moved in (None, *self.moved.get(use.user, ())):
-                    found, trips = replace(lanes, moved=moved).traced(self.unroll)
+                    found, iterations = replace(lanes, moved=moved).traced(self.unroll)
                     self.traced += found
-                    if trips is not None:
-                        self.trips.append(trips)
+                    if iterations is not None:
+                        self.iterations.append(iterations)
             self.assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
         except Overrun as overrun:
             row = access_row(use.user)

@@ -76,7 +76,7 @@ class ReadAllocation:
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
     """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
     in_straight_lines: bool = False
-    """Whether `emitted` joins no accesses of different trips of a loop."""
+    """Whether `emitted` joins no accesses of different iterations of a loop."""
     operation: ir.Operation | None = None
     """The `memref.alloc`, if it is one."""
     gathers: tuple[Gather, ...] = ()

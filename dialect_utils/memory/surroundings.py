@@ -18,10 +18,10 @@ from ..operations import parents_of
 class Surroundings:
     """What the loops and conditions around an operation say about its execution."""
 
-    trips: dict[int, int] = field(default_factory=dict)
-    """Trips of the surrounding loops on which all lanes agree, by depth."""
+    iterations: dict[int, int] = field(default_factory=dict)
+    """Iterations of the surrounding loops on which all lanes agree, by depth."""
     masks: list[LaneValues] = field(default_factory=list)
-    """The lanes and trips in which it runs are those in which none of these is 0."""
+    """The lanes and iterations in which it runs are those in which none of these is 0."""
     assumptions: list[str] = field(default_factory=list)
     loops: int = 0
     """How many `scf.for` are around it."""
@@ -63,7 +63,7 @@ def surroundings_of(
 def _add_loop(found: Surroundings, loop: ir.Operation, evaluator: LaneEvaluator) -> None:
     count = evaluator.trip_count(loop)
     if isinstance(count, int):
-        found.trips[found.loops] = count
+        found.iterations[found.loops] = count
     else:
         span = evaluator.loop_range(loop)
         if isinstance(span, Unknown):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which elements of its allocation a memref shows, in every lane and trip.
+"""Which elements of its allocation a memref shows, in every lane and iteration.
 
 Every view of a row-major allocation is strided, so that index (i, j) of a view is the element
 
     view offset + i * stride of dimension 0 + j * stride of dimension 1
 
-of the allocation. `lane_values` knows the offset in each lane and in each trip of a loop.
+of the allocation. `lane_values` knows the offset in each lane and in each iteration of a loop.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ class TracedView:
     def carried(self, use: Use, target: ir.Value) -> TracedView:
         """Returns the view where a loop or a choice has carried it.
 
-        The next trip of a loop sees what this one yields, and the result of the loop is what the
-        last one yields: of offsets 0, 64, 0, 64 the argument has 64, 0, 64, 0 and the result 64.
-        The first trip has the initial value, which is followed by itself.
+        The next iteration of a loop sees what this one yields, and the result of the loop is what
+        the last one yields: of offsets 0, 64, 0, 64 the argument has 64, 0, 64, 0 and the result
+        64. The first iteration has the initial value, which is followed by itself.
         """
         offset, parent = self.offset, use.user.parent
         if parent is None or use.user.name != YIELD or parent.name != FOR:
@@ -134,7 +134,7 @@ class TracedView:
         if isinstance(target.owner, ir.Block):
             rolled = np.roll(offset.values, 1, axes[0])
             return replace(self, offset=replace(offset, values=rolled))
-        if offset.loops[axes[0]].trips == 0:
+        if offset.loops[axes[0]].iterations == 0:
             return replace(self, offset=Unknown("value of a loop that never runs"))
         loops = tuple(loop for loop in offset.loops if loop.depth != depth)
         last = LaneValues(np.take(offset.values, -1, axes[0]), loops)

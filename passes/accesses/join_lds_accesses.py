@@ -307,9 +307,9 @@ def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
             loops[loop] = None
     for loop in loops:
         lower, _, step = (constant_value(each) for each in bounds_of(loop))
-        trips = evaluator.trip_count(loop)
-        if lower is not None and step is not None and isinstance(trips, int):
-            unroll(loop, [lower + trip * step for trip in range(trips)])
+        iterations = evaluator.trip_count(loop)
+        if lower is not None and step is not None and isinstance(iterations, int):
+            unroll(loop, [lower + iteration * step for iteration in range(iterations)])
 
 
 def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: LaneEvaluator) -> bool:

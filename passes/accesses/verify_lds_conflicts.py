@@ -3,9 +3,9 @@
 
 Runs on the final IR, where every access has one flat offset; hints on it are honoured as
 `bankwise-resolve-swizzle-hints` resolves them. An access is judged by one
-execution of one wave, the worst of all waves and trips. An access that cannot be evaluated fails
-too: a check that was not made has not been passed. So does one at an address that its instruction
-cannot take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
+execution of one wave, the worst of all waves and iterations. An access that cannot be evaluated
+fails too: a check that was not made has not been passed. So does one at an address that its
+instruction cannot take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
 """
 
 from __future__ import annotations

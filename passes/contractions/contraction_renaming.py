@@ -8,8 +8,8 @@ the tiles with the accesses that it takes:
 
     cost = LDS cycles + issue slots of LDS instructions,
 
-of all waves of a workgroup, weighted by trips. Blocks meet in tiles, as k and the columns of one
-operand: `passes/registers/renaming_search.py` decides on them in turns.
+of all waves of a workgroup, weighted by iterations. Blocks meet in tiles, as k and the columns of
+one operand: `passes/registers/renaming_search.py` decides on them in turns.
 
 A choice is out of the question if a transfer to global memory would touch more blocks of it: the
 coalescing model counts them.

@@ -86,14 +86,14 @@ class LaneTransfer:
         """Returns where each lane begins along a dimension of the memory.
 
         Raises:
-            Refusal: that is not known, or differs between the trips of a loop.
+            Refusal: that is not known, or differs between the iterations of a loop.
         """
         total = _sum(self.starts[dim], evaluator)
         where = self.operation.location
         if isinstance(total, Unknown):
             raise Refusal(f"an index is not known: {total.reason}", where)
-        if any(loop.trips != 1 for loop in total.loops):
-            raise Refusal("an index differs between the trips of a loop", where)
+        if any(loop.iterations != 1 for loop in total.loops):
+            raise Refusal("an index differs between the iterations of a loop", where)
         launch = evaluator.launch
         return total.full(launch).reshape(launch.waves, launch.subgroup_size)
 

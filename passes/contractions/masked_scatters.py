@@ -245,7 +245,7 @@ class _Reader:
         """Returns a number in every lane; None if it is one for all lanes that is not known.
 
         Raises:
-            Refusal: it may differ between lanes, and is not known or differs between trips.
+            Refusal: it may differ between lanes, and is not known or differs between iterations.
         """
         launch = self.evaluator.launch
         found = self.evaluator.evaluate(value)

@@ -4,12 +4,12 @@
 The elements of vectors and the floats that live at one place of the loop's body are counted, each
 with its bits:
 
-* What the loop carries, and what it takes from before it, lives through the whole trip; the
-  former only until its last use, behind which the next trip's value is computed.
-* What a trip computes lives from its operation to its last use. Being stored is no use: the
-  backend can store what a trip copies as soon as it is loaded, one piece after the other.
-* What a trip reads from the LDS is counted where it is used first: the backend moves reads down to
-  their uses, and brings contractions with the same operand together.
+* What the loop carries, and what it takes from before it, lives through the whole iteration; the
+  former only until its last use, behind which the next iteration's value is computed.
+* What a iteration computes lives from its operation to its last use. Being stored is no use: the
+  backend can store what a iteration copies as soon as it is loaded, one piece after the other.
+* What a iteration reads from the LDS is counted where it is used first: the backend moves reads
+  down to their uses, and brings contractions with the same operand together.
 
 Addresses of LDS reads are counted too, a register for those that differ by constants, which are
 parts of the instructions. Operations that only move elements are no instructions
@@ -82,8 +82,8 @@ class LoopRegisters:
         """Returns the registers of 32 bits that values fill at the place where the loop needs most.
 
         Args:
-            reloaded: values from before the loop that are counted as if each trip read them from
-                the LDS.
+            reloaded: values from before the loop that are counted as if each iteration read them
+                from the LDS.
             reads: the operations before the loop that do this.
         """
         changes = [0] * (2 * len(self._body) + 1)

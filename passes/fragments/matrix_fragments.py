@@ -97,7 +97,7 @@ class _Reading(NamedTuple):
 
     Attributes:
         buffer: the memref.
-        patterns: for each index what differs between lanes and trips (`LaneValues.pattern`), by a
+        patterns: for each index what lanes and iterations differ in (`LaneValues.pattern`), by a
             number.
         at: what is added to that.
     """
@@ -237,7 +237,7 @@ class FragmentProver:
         return list(map(self._known, list(load.operands)[1:]))
 
     def distance(self, load: ir.Operation, other: ir.Operation) -> Steps:
-        """Returns how far a load reads behind another one, the same in all lanes and trips.
+        """Returns how far a load reads behind another one, the same in all lanes and iterations.
 
         Raises:
             Refusal: it is not the same, or not known.

@@ -82,7 +82,7 @@ class ReloadOperands(FunctionPass):
 
     name: ClassVar[str] = "bankwise-reload-operands"
     summary: ClassVar[str] = (
-        "read operands in every trip of a loop where registers cannot hold them"
+        "read operands in every iteration of a loop where registers cannot hold them"
     )
 
     most_registers: int = MOST_REGISTERS
@@ -133,9 +133,9 @@ class ReloadOperands(FunctionPass):
             reason = f"{_use(needed, limit)}, and {after} so"
             tile.read_in_loop()
             registers = None
-            remark = f"operands from {kind} are read in every trip: {reason}"
+            remark = f"operands from {kind} are read in every iteration: {reason}"
             context.sink.remark(loop.location, remark)
-            detail = f"{len(tile.reads)} reads in every trip"
+            detail = f"{len(tile.reads)} reads in every iteration"
             self.record(context, function, memory, Action.RELOAD, reason, detail=detail)
             needed = after
 

@@ -62,7 +62,7 @@ def check_copies(loop: StagingLoop) -> None:
         Refusal: one cannot.
     """
     if loop.trip_count is not None and loop.trip_count < 2:
-        raise Refusal("the loop has one trip")
+        raise Refusal("the loop has one iteration")
     for tile in loop.tiles:
         for copy in tile.copies:
             if copy.bytes not in COPY_BYTES or copy.alignment < copy.bytes:

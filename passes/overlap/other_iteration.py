@@ -73,7 +73,7 @@ def _is_induction(loop: ir.Operation, argument: ir.BlockArgument) -> bool:
     if outside == loop:
         if argument.arg_number == 0:
             return True
-        raise Refusal("an index depends on what the loop carries from trip to trip")
+        raise Refusal("an index depends on what the loop carries from iteration to iteration")
     if is_inside(outside, loop):
         raise Refusal(f"an index depends on a block argument of {outside.name} in the loop")
     return False

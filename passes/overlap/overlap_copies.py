@@ -98,8 +98,8 @@ class OverlapCopies(FunctionPass):
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
-            ahead = "the next trip" if slots == 2 else f"the next {slots - 1} trips"
-            reason = f"the copies of {ahead} run while a trip computes"
+            ahead = "the next iteration" if slots == 2 else f"the next {slots - 1} iterations"
+            reason = f"the copies of {ahead} run while a iteration computes"
             memory = tile.allocation.results[0]
             self.record(
                 context,

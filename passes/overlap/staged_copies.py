@@ -227,10 +227,12 @@ class _Body:
         conditions = [guard.operands[0] for guard in guards]
         # Otherwise a read could find what an earlier iteration has left.
         if any(depends_on_iteration(self.loop, value) for value in (*there, *conditions)):
-            raise Refusal("what is written of the tile differs from trip to trip", store.location)
+            raise Refusal(
+                "what is written of the tile differs from iteration to iteration", store.location
+            )
         load = defining_operation(store.operands[0])
         if load is None or load.name != _LOAD or not is_inside(load, self.loop):
-            raise Refusal("what is stored is not loaded in the same trip", store.location)
+            raise Refusal("what is stored is not loaded in the same iteration", store.location)
         if len(list(load.results[0].uses)) != 1:
             raise Refusal("what is copied is used elsewhere too", load.location)
         check_read_only(load.operands[0])
@@ -276,7 +278,7 @@ class _Body:
         if not any(max(written) < barrier < min(read) for barrier in barriers):
             raise Refusal("no barrier parts the copies to the tile from its reads")
         if not any(barrier < min(written) or barrier > max(read) for barrier in barriers):
-            raise Refusal("no barrier parts the reads of the tile from the next trip's copies")
+            raise Refusal("no barrier parts the reads of the tile from the next iteration's copies")
 
     def _place(self, operation: ir.Operation) -> int:
         around = (operation, *parents_of(operation))

@@ -8,12 +8,12 @@ by what the layout policy makes of these tiles:
     cost = LDS cycles + issue slots of LDS instructions + moves of registers
          + blocks of global memory,
 
-each weighted by the trips of the loops around it, of all waves of a workgroup. Cycles and slots are
-those of `bank_model/issue.py`. A move is counted as one more slot: a wave's vector instruction
-keeps one of the four SIMDs of a compute unit for four cycles, which is one cycle of the unit. So is
-a block of global memory that a transfer touches, by the coalescing model: the L1 cache of a compute
-unit takes 64 bytes in a cycle. Outputs are stored once, after the loop that reads tiles, so that a
-renaming that saves in the loop may well store in more pieces.
+each weighted by the iterations of the loops around it, of all waves of a workgroup. Cycles and
+slots are those of `bank_model/issue.py`. A move is counted as one more slot: a wave's vector
+instruction keeps one of the four SIMDs of a compute unit for four cycles, which is one cycle of the
+unit. So is a block of global memory that a transfer touches, by the coalescing model: the L1 cache
+of a compute unit takes 64 bytes in a cycle. Outputs are stored once, after the loop that reads
+tiles, so that a renaming that saves in the loop may well store in more pieces.
 
 A tile that is written and read by the same lanes costs nothing: it is not needed. Classes meet in
 tiles, the rows and the columns of one: `renaming_search.py` decides on them in turns.
@@ -342,11 +342,13 @@ class RegisterSearch:
             return NOTHING
         key = (transfer.op, new)
         if key not in self._counted:
-            trips = executions_of(transfer.op)
+            iterations = executions_of(transfer.op)
             bits = element_bits(transfer.vector.type.element_type) or 0
             moved = moves(new.layout, new.order, dim, bits) * self.launch.waves
             blocks = 0 if self._tile_of(transfer) else self._transactions(transfer, new.layout)
-            self._counted[key] = RenamingCost(moves=moved * trips, transactions=blocks * trips)
+            self._counted[key] = RenamingCost(
+                moves=moved * iterations, transactions=blocks * iterations
+            )
         return self._counted[key]
 
     def _transactions(self, transfer: NamedTransfer, layout: NestedLayout) -> int:

@@ -22,7 +22,7 @@ Choice = TypeVar("Choice")
 class RenamingCost:
     """What transfers, and all accesses to the tiles that they touch, cost.
 
-    All figures are of one workgroup, weighted by trips.
+    All figures are of one workgroup, weighted by iterations.
     """
 
     lds_cycles: int = 0

@@ -2,10 +2,11 @@
 """Random kernels that move data through the LDS: what they are, their MLIR, and what they compute.
 
 A `Kernel` is a few tiles. Each workgroup brings each of its tiles from global memory into the LDS
-once per trip, as the tile's producer says, and takes it away in each way that its consumers say:
+once per iteration, as the tile's producer says, and takes it away in each way that its consumers
+say:
 
-    in[workgroup, trip, slot] -> tile[producer's place of the slot]
-    tile[consumer's place of the slot] -> out[workgroup, trip, slot]
+    in[workgroup, iteration, slot] -> tile[producer's place of the slot]
+    tile[consumer's place of the slot] -> out[workgroup, iteration, slot]
 
 A *slot* is one vector that one thread moves. Its *place* is that of its elements in the tile,
 through the access's own chain of views. `render` spells this in MLIR, `expected` in NumPy, and
@@ -148,7 +149,7 @@ class Buffers(Enum):
     CARRIED = "carried"
     """One allocation each, which a loop rotates."""
     INDEXED = "indexed"
-    """In one allocation, by a first index of trip modulo buffers."""
+    """In one allocation, by a first index of iteration modulo buffers."""
 
 
 class Spoiler(Enum):
@@ -218,19 +219,19 @@ class Tile:
         return 1 if self.indexed else self.buffers
 
     def outputs(self, consumer: Access) -> int:
-        """Returns how many elements a consumer takes away in one trip."""
+        """Returns how many elements a consumer takes away in one iteration."""
         return consumer.width * prod(unit_grid(self, consumer))
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of `workgroups` workgroups that each make `trips` trips."""
+    """A kernel of `workgroups` workgroups that each make `iterations` iterations."""
 
     arch: str
     workgroup_size: tuple[int, int, int]
     tiles: tuple[Tile, ...]
     workgroups: int = 1
-    trips: int = 1
+    iterations: int = 1
     spoiler: Spoiler | None = None
 
     @property
@@ -240,7 +241,7 @@ class Kernel:
     @property
     def stages(self) -> int:
         """Returns how often a tile is moved."""
-        return self.workgroups * self.trips
+        return self.workgroups * self.iterations
 
 
 # What it computes.
@@ -354,21 +355,21 @@ def lds_accesses(kernel: Kernel, tile: Tile) -> list[LdsAccess]:
     Carried buffers count as one allocation: each access is made to one of them.
     """
     found: list[LdsAccess] = []
-    trips = np.arange(kernel.trips)
+    iterations = np.arange(kernel.iterations)
     if isinstance(tile.producer, Access):
-        ahead = min(tile.buffers - 1, kernel.trips)
+        ahead = min(tile.buffers - 1, kernel.iterations)
         for stage in range(ahead):
             found += _accesses_in(kernel, tile, tile.producer, np.array([stage]))
-        found += _accesses_in(kernel, tile, tile.producer, trips[ahead:])
+        found += _accesses_in(kernel, tile, tile.producer, iterations[ahead:])
     for consumer in tile.consumers:
-        found += _accesses_in(kernel, tile, consumer, trips)
+        found += _accesses_in(kernel, tile, consumer, iterations)
     return found
 
 
 def _accesses_in(
     kernel: Kernel, tile: Tile, access: Access, stages: npt.NDArray[np.intp]
 ) -> list[LdsAccess]:
-    """Returns the accesses of one producer or consumer in all trips."""
+    """Returns the accesses of one producer or consumer in all iterations."""
     units, threads = prod(unit_grid(tile, access)), kernel.threads
     waves = -(-threads // WAVE)
     thread = np.arange(waves * WAVE)
@@ -485,9 +486,9 @@ class _Renderer(BodyWriter):
         self._group = self.let("group", f"gpu.block_id x upper_bound {kernel.workgroups}")
         self._thread = self._thread_id()
         buffers = [self._allocate(tile) for tile in kernel.tiles]
-        if kernel.trips == 1:
+        if kernel.iterations == 1:
             only = [each[0] for each in buffers]
-            self._trip(only, only)
+            self._iteration(only, only)
         else:
             self._loop(buffers)
         if kernel.spoiler is not None:
@@ -527,7 +528,7 @@ class _Renderer(BodyWriter):
     def _memref(self, name: str, element: str, shape: tuple[int, ...]) -> _Memref:
         return _Memref(name, element, shape, _row_major(shape))
 
-    # Trips.
+    # Iterations.
 
     def _loop(self, buffers: list[list[_Memref]]) -> None:
         """Emits the loop; tiles with several buffers are brought ahead, in those nobody reads."""
@@ -535,7 +536,7 @@ class _Renderer(BodyWriter):
         zero, one = self.index(0), self.index(1)
         ahead = [tile for tile in kernel.tiles if tile.buffers > 1]
         for number, tile in enumerate(kernel.tiles):
-            for stage in range(min(tile.buffers - 1, kernel.trips)):
+            for stage in range(min(tile.buffers - 1, kernel.iterations)):
                 memref = buffers[number][0 if tile.indexed else stage]
                 self._produce(number, memref, self.index(stage), self.index(stage))
         if ahead:
@@ -546,9 +547,9 @@ class _Renderer(BodyWriter):
             if tile.buffers > 1 and not tile.indexed
             for each in buffers[number]
         ]
-        trip = self.name("trip")
+        iteration = self.name("iteration")
         inner = [_with(each, self.name("buffer")) for _, each in carried]
-        head = f"scf.for {trip} = {zero} to {self.index(kernel.trips)} step {one}"
+        head = f"scf.for {iteration} = {zero} to {self.index(kernel.iterations)} step {one}"
         if carried:
             pairs = zip(inner, carried, strict=True)
             given = ", ".join(f"{inside.name} = {each.name}" for inside, (_, each) in pairs)
@@ -563,7 +564,7 @@ class _Renderer(BodyWriter):
         def body() -> None:
             now = [each[0] for each in by_tile]
             later = [each[-1] for each in by_tile]
-            self._trip(now, later, trip)
+            self._iteration(now, later, iteration)
             self.emit("gpu.barrier")
             if carried:
                 rotated = [
@@ -577,9 +578,11 @@ class _Renderer(BodyWriter):
 
         self.block(head, body)
 
-    def _trip(self, now: list[_Memref], later: list[_Memref], trip: str | None = None) -> None:
+    def _iteration(
+        self, now: list[_Memref], later: list[_Memref], iteration: str | None = None
+    ) -> None:
         kernel = self._kernel
-        stage = trip or self.index(0)
+        stage = iteration or self.index(0)
         for number, tile in enumerate(kernel.tiles):
             if tile.buffers == 1:
                 self._produce(number, later[number], stage, stage)
@@ -587,7 +590,7 @@ class _Renderer(BodyWriter):
             by = tile.buffers - 1
             ahead = self.apply("stage", f"k + {by}", k=stage)
             buffer = self.apply("turn", f"(k + {by}) mod {tile.buffers}", k=stage)
-            count = self.index(kernel.trips)
+            count = self.index(kernel.iterations)
             more = self.let("more", f"arith.cmpi ult, {ahead}, {count} : index")
             use = (number, later[number], ahead, buffer)
             self.block(f"scf.if {more}", lambda use=use: self._produce(*use))
@@ -604,7 +607,7 @@ class _Renderer(BodyWriter):
 
     def _start(self, stage: str, size: int) -> str:
         """Returns where the elements of this workgroup's stage begin."""
-        formula = f"(b * {self._kernel.trips} + k) * {size}"
+        formula = f"(b * {self._kernel.iterations} + k) * {size}"
         return self.apply("start", formula, b=self._group, k=stage)
 
     def _produce(self, number: int, memref: _Memref, stage: str, buffer: str) -> None:
@@ -1050,11 +1053,11 @@ def _kernels(draw: st.DrawFn, spoilers: tuple[Spoiler, ...], gathers: bool) -> K
     arch = draw(st.sampled_from(("gfx942", "gfx950")))
     size = draw(st.sampled_from(_WORKGROUPS))
     spoiler = draw(st.sampled_from(spoilers)) if spoilers else None
-    trips = 1 if spoilers else draw(st.sampled_from((1, 1, 2, 3, 5)))
-    tiles = [draw(_tiles(arch, prod(size), trips, spoiler, gathers))]
+    iterations = 1 if spoilers else draw(st.sampled_from((1, 1, 2, 3, 5)))
+    tiles = [draw(_tiles(arch, prod(size), iterations, spoiler, gathers))]
     if draw(st.sampled_from((False, False, True))):
-        tiles.append(draw(_tiles(arch, prod(size), trips, None, gathers)))
-    return Kernel(arch, size, tuple(tiles), draw(st.sampled_from((1, 2))), trips, spoiler)
+        tiles.append(draw(_tiles(arch, prod(size), iterations, None, gathers)))
+    return Kernel(arch, size, tuple(tiles), draw(st.sampled_from((1, 2))), iterations, spoiler)
 
 
 _SHAPES = {
@@ -1066,7 +1069,7 @@ _SHAPES = {
 
 @st.composite
 def _tiles(
-    draw: st.DrawFn, arch: str, threads: int, trips: int, spoiler: Spoiler | None, direct: bool
+    draw: st.DrawFn, arch: str, threads: int, iterations: int, spoiler: Spoiler | None, direct: bool
 ) -> Tile:
     """Returns tiles; with `direct` they are filled by `gather_to_lds` wherever they can be."""
     elements = tuple(ELEMENT_BYTES)
@@ -1075,7 +1078,7 @@ def _tiles(
     element = draw(st.sampled_from(elements))
     rank = 2 if spoiler else draw(st.sampled_from((2, 2, 2, 3, 1)))
     shape = [draw(st.sampled_from(sizes)) for sizes in _SHAPES[rank]]
-    buffers = draw(st.sampled_from((1, 2, 3))) if trips > 1 else 1
+    buffers = draw(st.sampled_from((1, 2, 3))) if iterations > 1 else 1
     budget = _LDS_BYTES // ELEMENT_BYTES[element] // buffers
     while prod(shape) > budget:
         shape[0] = max(shape[0] // 2, 2)

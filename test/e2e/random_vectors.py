@@ -167,7 +167,7 @@ class Program:
 
     Attributes:
         body: steps in the loop; the result of each has its place as its number.
-        sums: the steps whose results are added up over the trips.
+        sums: the steps whose results are added up over the iterations.
         epilogue: steps after the loop, on the sums, which have the first numbers here.
     """
 
@@ -175,7 +175,7 @@ class Program:
     element: str
     waves: int
     spaces: tuple[Space, ...]
-    trips: int
+    iterations: int
     body: tuple[Step, ...]
     sums: tuple[int, ...]
     epilogue: tuple[Step, ...] = ()
@@ -245,9 +245,9 @@ class Known:
 
 
 def shape_of(program: Program, load: Load) -> tuple[int, ...]:
-    """Returns the shape of the memory that a load reads in all trips."""
+    """Returns the shape of the memory that a load reads in all iterations."""
     sizes = program.sizes
-    shape = [sizes[name] * (program.trips if name == LOOPED else 1) for name in load.stored]
+    shape = [sizes[name] * (program.iterations if name == LOOPED else 1) for name in load.stored]
     if load.missing:
         shape[load.stored.index(load.dims[-1])] -= load.missing
     return tuple(shape)
@@ -266,12 +266,12 @@ def expected(program: Program, inputs: Sequence[Array]) -> list[Known]:
     """Returns what is stored."""
     body, after = kinds(program)
     sums: list[Known] = []
-    for trip in range(program.trips):
+    for iteration in range(program.iterations):
         values: list[Known] = []
         given = iter(inputs)
         for number, step in enumerate(program.body):
             if isinstance(step, Load):
-                tile = _tile(program, step, next(given).astype(np.float64), trip)
+                tile = _tile(program, step, next(given).astype(np.float64), iteration)
                 values.append(Known(tile, np.zeros_like(tile)))
             else:
                 values.append(_computed(program, step, values, body, body[number]))
@@ -283,10 +283,12 @@ def expected(program: Program, inputs: Sequence[Array]) -> list[Known]:
     return [values[number] for number in outputs(program)]
 
 
-def _tile(program: Program, load: Load, memory: F64, trip: int) -> F64:
+def _tile(program: Program, load: Load, memory: F64, iteration: int) -> F64:
     sizes = program.sizes
     part = tuple(
-        slice(trip * sizes[name], (trip + 1) * sizes[name]) if name == LOOPED else slice(None)
+        slice(iteration * sizes[name], (iteration + 1) * sizes[name])
+        if name == LOOPED
+        else slice(None)
         for name in load.stored
     )
     tile = memory[part]
@@ -411,10 +413,10 @@ class _Renderer(BodyWriter):
         carried = [body[number].dims for number in program.sums]
         types = ", ".join(map(self._type, carried))
         starts = ", ".join(f"%sum{n} = {self._splat(0.0, d)}" for n, d in enumerate(carried))
-        trips, one = self.index(program.trips), self.index(1)
+        iterations, one = self.index(program.iterations), self.index(1)
         bound = f"%sums:{len(carried)}"
         self.emit(
-            f"{bound} = scf.for %trip = {zero} to {trips} step {one} "
+            f"{bound} = scf.for %iteration = {zero} to {iterations} step {one} "
             f"iter_args({starts}) -> ({types}) {{"
         )
         self.emit("gpu.barrier memfence [#lds]")
@@ -478,7 +480,7 @@ class _Renderer(BodyWriter):
         zero, size = self.index(0), self.program.sizes[LOOPED]
         if LOOPED not in load.stored:
             return [zero] * len(load.stored)
-        along = self.let("v", f"affine.apply affine_map<(t) -> (t * {size})>(%trip)")
+        along = self.let("v", f"affine.apply affine_map<(t) -> (t * {size})>(%iteration)")
         return [along if name == LOOPED else zero for name in load.stored]
 
     def _read(self, load: Load, memory: str, kind: str, dims: Dims, offsets: Sequence[str]) -> str:
@@ -503,12 +505,12 @@ class _Renderer(BodyWriter):
         )
 
     def _present(self, load: Load, name: str) -> str:
-        """Returns how many indices of a tile's dimension are in memory, in the trip that runs."""
+        """Returns how many indices of a tile's dimension this iteration finds in memory."""
         size = self.program.sizes[name]
         if name != LOOPED:
             return self.index(size - load.missing)
-        there = size * self.program.trips - load.missing
-        text = f"affine.min affine_map<(t) -> ({size}, {there} - t * {size})>(%trip)"
+        there = size * self.program.iterations - load.missing
+        text = f"affine.min affine_map<(t) -> ({size}, {there} - t * {size})>(%iteration)"
         return self.let("v", text)
 
     def _copied(self, load: Load, value: str) -> str:
@@ -711,7 +713,7 @@ def programs(draw: st.DrawFn) -> Program:
         element=draw(st.sampled_from(["f16", "f16", "bf16", "f32"])),
         waves=waves,
         spaces=tuple(all_spaces),
-        trips=draw(st.integers(1, 3)),
+        iterations=draw(st.integers(1, 3)),
         body=tuple(body),
         sums=sums,
         epilogue=tuple(epilogue),

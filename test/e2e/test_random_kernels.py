@@ -398,7 +398,7 @@ FOUND = {
                 kept=Buffers.INDEXED,
             ),
         ),
-        trips=4,
+        iterations=4,
     ),
     "halves that are swapped alike in all lanes, which LLVM does not see": Kernel(
         "gfx942",
@@ -435,7 +435,7 @@ FOUND = {
                 kept=Buffers.INDEXED,
             ),
         ),
-        trips=5,
+        iterations=5,
     ),
     "neighbours that LLVM joins, and a swizzle that parts them": Kernel(
         "gfx950",
@@ -467,7 +467,7 @@ FOUND = {
             ),
         ),
     ),
-    "buffers that take turns count once per trip": Kernel(
+    "buffers that take turns count once per iteration": Kernel(
         "gfx942",
         (32, 4, 1),
         (
@@ -484,7 +484,7 @@ FOUND = {
                 buffers=3,
             ),
         ),
-        trips=2,
+        iterations=2,
     ),
     "buffers of a loop whose plain accesses LLVM joins, but not the swizzled ones": Kernel(
         "gfx942",
@@ -512,7 +512,7 @@ FOUND = {
             ),
         ),
         workgroups=2,
-        trips=2,
+        iterations=2,
     ),
     "accesses that LLVM joins because their conditions are equal": Kernel(
         "gfx950",

@@ -54,4 +54,4 @@ def test_a_q_that_registers_cannot_hold_is_read_in_the_loop(dtype: str, level: s
     (decision,) = reloads
     assert not no_reloads
     assert decision.allocation == f"memref<8192x{dtype}>"
-    assert decision.detail == "8 reads in every trip"
+    assert decision.detail == "8 reads in every iteration"

@@ -127,7 +127,7 @@ def traced(
 
     Args:
         launch: that of a function without the attribute.
-        unroll: the most trips of a loop whose accesses are told apart.
+        unroll: the most iterations of a loop whose accesses are told apart.
     """
     launch = launch or launch_of(parsed.function)
     assert launch is not None

@@ -519,7 +519,7 @@ func.func @freed(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>, 
 
 // -----
 
-// The next trip of the outer loop would write while other warps still read.
+// The next iteration of the outer loop would write while other warps still read.
 
 // CHECK-LABEL: func.func @in_a_loop
 // CHECK-COUNT-2: nvgpu.ldmatrix

@@ -40,7 +40,7 @@ func.func @scaled(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>,
   %m1 = nvgpu.ldmatrix %tile[%j] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
   %q0 = arith.mulf %m0, %s : vector<4x2xf16>
   %q1 = arith.mulf %m1, %s : vector<4x2xf16>
-  // expected-remark @+1 {{operands from memref<512xf16> are read in every trip: the loop needs about 34 registers of 33, and 32 so}}
+  // expected-remark @+1 {{operands from memref<512xf16> are read in every iteration: the loop needs about 34 registers of 33, and 32 so}}
   %r = scf.for %t = %c0 to %c4 step %c1 iter_args(%x = %acc) -> (vector<2x2xf32>) {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %y = nvgpu.mma.sync(%q0, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
@@ -82,7 +82,7 @@ func.func @moved(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>, 
   %q0 = vector.shape_cast %g0 : vector<8xf16> to vector<4x2xf16>
   %dead = vector.extract %m1[0] : vector<2xf16> from vector<4x2xf16>
   %q1 = arith.mulf %m1, %s : vector<4x2xf16>
-  // expected-remark @+1 {{operands from memref<512xf16> are read in every trip: the loop needs about 34 registers of 33, and 32 so}}
+  // expected-remark @+1 {{operands from memref<512xf16> are read in every iteration: the loop needs about 34 registers of 33, and 32 so}}
   %r = scf.for %t = %c0 to %c4 step %c1 iter_args(%x = %acc) -> (vector<2x2xf32>) {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %y = nvgpu.mma.sync(%q0, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
@@ -108,7 +108,7 @@ func.func @plain(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>, 
   gpu.barrier memfence [#gpu.address_space<workgroup>]
   %m0 = nvgpu.ldmatrix %tile[%i] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
   %m1 = nvgpu.ldmatrix %tile[%j] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
-  // expected-remark @+1 {{operands from memref<512xf16> are read in every trip: the loop needs about 34 registers of 33, and 32 so}}
+  // expected-remark @+1 {{operands from memref<512xf16> are read in every iteration: the loop needs about 34 registers of 33, and 32 so}}
   %r = scf.for %t = %c0 to %c4 step %c1 iter_args(%x = %acc) -> (vector<2x2xf32>) {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %y = nvgpu.mma.sync(%m0, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>

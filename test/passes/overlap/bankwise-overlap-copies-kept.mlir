@@ -139,10 +139,10 @@ func.func @unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vect
 
 // A lane may store what others still have to read.
 
-// CHECK-LABEL: func.func @trips_unparted
+// CHECK-LABEL: func.func @iterations_unparted
 //   CHECK-NOT:   nvgpu.device_async
 //       CHECK:   return
-func.func @trips_unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @iterations_unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector<2x2xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c256 = arith.constant 256 : index
   %c1024 = arith.constant 1024 : index
@@ -152,7 +152,7 @@ func.func @trips_unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
-  // expected-remark @+1 {{copies to the LDS are not overlapped: no barrier parts the reads of the tile from the next trip's copies}}
+  // expected-remark @+1 {{copies to the LDS are not overlapped: no barrier parts the reads of the tile from the next iteration's copies}}
   %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
     %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
     vector.store %v, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
@@ -169,7 +169,7 @@ func.func @trips_unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// Every trip writes another part of the tile: reads meet what earlier trips have left.
+// Every iteration writes another part of the tile: reads meet what earlier iterations have left.
 
 // CHECK-LABEL: func.func @moving
 //   CHECK-NOT:   nvgpu.device_async
@@ -184,7 +184,7 @@ func.func @moving(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
-  // expected-remark @+1 {{copies to the LDS are not overlapped: what is written of the tile differs from trip to trip}}
+  // expected-remark @+1 {{copies to the LDS are not overlapped: what is written of the tile differs from iteration to iteration}}
   %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %place = affine.apply affine_map<(t, i) -> (t * 8 + i mod 512)>(%t, %i)
@@ -289,7 +289,7 @@ func.func @changed(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
-  // expected-remark @+1 {{copies to the LDS are not overlapped: what is stored is not loaded in the same trip}}
+  // expected-remark @+1 {{copies to the LDS are not overlapped: what is stored is not loaded in the same iteration}}
   %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
@@ -343,7 +343,7 @@ func.func @used_twice(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> ve
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// Nothing is multiplied: how long a trip takes is not known.
+// Nothing is multiplied: how long a iteration takes is not known.
 
 // CHECK-LABEL: func.func @no_products
 //   CHECK-NOT:   nvgpu.device_async
@@ -376,12 +376,12 @@ func.func @no_products(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> v
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// There is no other trip.
+// There is no other iteration.
 
-// CHECK-LABEL: func.func @one_trip
+// CHECK-LABEL: func.func @one_iteration
 //   CHECK-NOT:   nvgpu.device_async
 //       CHECK:   return
-func.func @one_trip(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @one_iteration(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector<2x2xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c256 = arith.constant 256 : index
   %c1024 = arith.constant 1024 : index
@@ -391,7 +391,7 @@ func.func @one_trip(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vect
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
-  // expected-remark @+1 {{copies to the LDS are not overlapped: the loop has one trip}}
+  // expected-remark @+1 {{copies to the LDS are not overlapped: the loop has one iteration}}
   %r = scf.for %i = %c0 to %c256 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
@@ -409,7 +409,7 @@ func.func @one_trip(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vect
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// Every trip has a tile of its own.
+// Every iteration has a tile of its own.
 
 // CHECK-LABEL: func.func @allocated_inside
 //   CHECK-NOT:   nvgpu.device_async

@@ -4,7 +4,7 @@
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // Every lane copies 16 bytes of a row of 256 elements to the tile. The first copy goes before the loop.
-// Trip t waits for its own copies, issues those of trip t + 1, and reads the slot t mod 2. Of the two
+// Iteration t waits for its own copies, issues those of iteration t + 1, and reads the slot t mod 2. Of the two
 // barriers one is left.
 
 // CHECK-LABEL: func.func @one_tile
@@ -21,11 +21,11 @@
 //       CHECK:   scf.for %[[I:.+]] = %[[C0]] to
 //  CHECK-NEXT:     nvgpu.device_async_wait %[[GROUP]] numGroups = 0
 //  CHECK-NEXT:     gpu.barrier memfence [#gpu.address_space<workgroup>]
-//       CHECK:     %[[TRIP:.+]] = arith.divui %[[I]], %[[C256]]
-//       CHECK:     %[[HERE:.+]] = arith.remui %[[TRIP]], %[[C2]]
+//       CHECK:     %[[ITERATION:.+]] = arith.divui %[[I]], %[[C256]]
+//       CHECK:     %[[HERE:.+]] = arith.remui %[[ITERATION]], %[[C2]]
 //       CHECK:     %[[READ:.+]] = arith.muli %[[HERE]], %[[C256]]
 //       CHECK:     %[[FROM:.+]] = memref.subview %[[SLOTS]][%[[READ]]] [256] [1]
-//       CHECK:     %[[LATER:.+]] = arith.addi %[[TRIP]], %[[C1]]
+//       CHECK:     %[[LATER:.+]] = arith.addi %[[ITERATION]], %[[C1]]
 //       CHECK:     %[[OTHER:.+]] = arith.remui %[[LATER]], %[[C2]]
 //       CHECK:     %[[WRITTEN:.+]] = arith.muli %[[OTHER]], %[[C256]]
 //       CHECK:     %[[TO:.+]] = memref.subview %[[SLOTS]][%[[WRITTEN]]] [256] [1]
@@ -45,7 +45,7 @@ func.func @one_tile(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   %c256 = arith.constant 256 : index
   %c1024 = arith.constant 1024 : index
   %t = gpu.thread_id x upper_bound 32
-  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next trip run while a trip computes}}
+  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next iteration run while a iteration computes}}
   %m = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
   %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x256xf16>
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
@@ -126,7 +126,7 @@ func.func @repeated(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// How often the loop runs is not known: the first copies ask whether there is a first trip.
+// How often the loop runs is not known: the first copies ask whether there is a first iteration.
 
 // CHECK-LABEL: func.func @dynamic(
 //  CHECK-SAME:   %[[N:[a-z0-9]+]]: index)

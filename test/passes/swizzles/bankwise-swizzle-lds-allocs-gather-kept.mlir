@@ -170,7 +170,7 @@ func.func @other_block(%from: memref<256xf32>, %on: i1) -> vector<4xf32> attribu
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Half of the lanes run the loop once more than the others.
-func.func @other_trips(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+func.func @other_iterations(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c96 = arith.constant 96 : index

@@ -237,11 +237,11 @@ func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {trans
 
 // -----
 
-// The backend unrolls the loops and joins neighbouring trips: five b128 accesses a lane without a
+// The backend unrolls the loops and joins neighbouring iterations: five b128 accesses a lane without a
 // conflict. Counted one by one, b64 accesses have 16 conflict cycles, and a swizzle that parts the
 // pairs has none.
 #one_wave = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-func.func @neighbouring_trips(%v: i64) -> i64 attributes {translation_info = #one_wave} {
+func.func @neighbouring_iterations(%v: i64) -> i64 attributes {translation_info = #one_wave} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c10 = arith.constant 10 : index
@@ -263,6 +263,6 @@ func.func @neighbouring_trips(%v: i64) -> i64 attributes {translation_info = #on
   return %sum : i64
 }
 
-// CHECK-LABEL: func.func @neighbouring_trips
+// CHECK-LABEL: func.func @neighbouring_iterations
 //   CHECK-NOT:   swizzle_hint
 //       CHECK:   return

@@ -24,7 +24,7 @@ func.func @f(%x: index) attributes {{translation_info = #iree_codegen.translatio
   %t = gpu.thread_id x
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %n = arith.constant {trips} : index
+  %n = arith.constant {iterations} : index
   {hints}
   scf.for %i = %c0 to %n step %c1 {{
     %o = affine.apply affine_map<(t, i) -> (t * {stride} + i * {step} + {first})>(%t, %i)
@@ -67,7 +67,7 @@ def _program(draw: random.Random) -> str:
         kind=kind,
         stowed=stowed,
         hints=hints,
-        trips=draw.choice((0, 1, 4, 1 << 40, _MOST)),
+        iterations=draw.choice((0, 1, 4, 1 << 40, _MOST)),
         stride=draw.choice(_NUMBERS),
         step=draw.choice(_NUMBERS),
         first=draw.choice(_NUMBERS),
@@ -117,7 +117,7 @@ def test_known_extremes(swizzle, workgroup, loaded):
         kind=kind,
         stowed="",
         hints=f"%h = iree_codegen.swizzle_hint %a[#iree_codegen.{swizzle}] : {kind}",
-        trips=4,
+        iterations=4,
         stride=8,
         step=0,
         first=0,

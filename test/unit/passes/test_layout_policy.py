@@ -80,6 +80,6 @@ def test_no_conflict_is_left_to_what_the_backend_joins():
 
 
 def test_what_a_loop_accesses_keeps_the_neighbours_that_the_backend_joins():
-    """The arithmetic of a swizzle may hide that the trips of a loop read neighbours."""
+    """The arithmetic of a swizzle may hide that the iterations of a loop read neighbours."""
     choice = LayoutPolicy(GFX950).choose(_known(in_straight_lines=False))
     assert choice.layout == PlainLayout()

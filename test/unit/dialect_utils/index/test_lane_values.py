@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lane-wise evaluation against a plain Python evaluator that runs one lane and trip at a time."""
+"""Lane-wise evaluation against plain Python that evaluates one lane and iteration at a time."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Undefined(Exception):
 
 @dataclass(frozen=True)
 class Point:
-    """One lane in one trip of each loop."""
+    """One lane in one iteration of each loop."""
 
     thread: int
-    trips: tuple[int, int]
+    iterations: tuple[int, int]
 
     def leaf(self, name: str) -> int:
         dx, dy, _ = LAUNCH.workgroup_size
@@ -49,8 +49,8 @@ class Point:
             "z": self.thread // (dx * dy),
             "lane": self.thread % LAUNCH.subgroup_size,
             "wave": self.thread // LAUNCH.subgroup_size,
-            "i": self.trips[0],
-            "j": self.trips[1],
+            "i": self.iterations[0],
+            "j": self.iterations[1],
         }[name]
 
 
@@ -340,17 +340,19 @@ def points() -> Iterator[tuple[tuple[int, int, int, int], Point]]:
 
 
 def full(value: LaneValues) -> np.ndarray:
-    """Returns all trips of both loops, [3, 3, waves, lanes], whichever the value depends on."""
+    """Returns both loops' iterations, [3, 3, waves, lanes], whichever the value depends on."""
     array = value.full(LAUNCH)
     depths = {loop.depth for loop in value.loops}
     shape = [len(range(*loop)) if d in depths else 1 for d, loop in enumerate(LOOPS)]
-    trips = [len(range(*loop)) for loop in LOOPS]
-    return np.broadcast_to(array.reshape(*shape, *array.shape[-2:]), (*trips, *array.shape[-2:]))
+    iterations = [len(range(*loop)) for loop in LOOPS]
+    return np.broadcast_to(
+        array.reshape(*shape, *array.shape[-2:]), (*iterations, *array.shape[-2:])
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(expression=expressions("index", 3))
-def test_every_lane_and_trip_equals_plain_python(expression: Expression) -> None:
+def test_every_lane_and_iteration_equals_plain_python(expression: Expression) -> None:
     emitter = Emitter()
     name = expression.emit(emitter)
     emitter.add(f"arith.addi {name}, {name} : index")
@@ -446,7 +448,7 @@ def test_result_of_a_known_condition() -> None:
 
 def test_only_loops_that_matter_are_enumerated() -> None:
     value = known("%v = arith.addi %x, %j : index")
-    assert [(loop.depth, loop.trips) for loop in value.loops] == [(1, 3)]
+    assert [(loop.depth, loop.iterations) for loop in value.loops] == [(1, 3)]
     assert value.values.shape == (3, 4, 8)
 
 
@@ -495,20 +497,20 @@ def test_loop_over_the_lanes_of_a_workgroup() -> None:
     _module, loop = nested("scf.for %k = %lane to %iup step %iby {}")
     evaluator = LaneEvaluator(LAUNCH)
     assert isinstance(evaluator.trip_count(loop), Unknown)
-    trips = evaluator.loop_range(loop)
-    assert not isinstance(trips, Unknown)
-    assert (trips.loop.depth, trips.loop.trips) == (2, 3)
-    assert trips.running.full(LAUNCH)[:, 0].sum(axis=0).tolist() == [3, 3, 2, 2, 1, 1, 0, 0]
-    assert trips.induction.full(LAUNCH)[:, 0, 1].tolist() == [1, 3, 5]
+    iterations = evaluator.loop_range(loop)
+    assert not isinstance(iterations, Unknown)
+    assert (iterations.loop.depth, iterations.loop.iterations) == (2, 3)
+    assert iterations.running.full(LAUNCH)[:, 0].sum(axis=0).tolist() == [3, 3, 2, 2, 1, 1, 0, 0]
+    assert iterations.induction.full(LAUNCH)[:, 0, 1].tolist() == [1, 3, 5]
 
 
 def test_loop_with_bounds_of_an_outer_loop() -> None:
     # for i in (1, 3, 5): for k = i; k < 6; k += 2
     _module, loop = nested("scf.for %k = %i to %iup step %iby {}")
-    trips = LaneEvaluator(LAUNCH).loop_range(loop)
-    assert not isinstance(trips, Unknown)
-    assert [(x.depth, x.trips) for x in trips.running.loops] == [(0, 3), (2, 3)]
-    assert trips.running.values[:, :, 0, 0].sum(axis=1).tolist() == [3, 2, 1]
+    iterations = LaneEvaluator(LAUNCH).loop_range(loop)
+    assert not isinstance(iterations, Unknown)
+    assert [(x.depth, x.iterations) for x in iterations.running.loops] == [(0, 3), (2, 3)]
+    assert iterations.running.values[:, :, 0, 0].sum(axis=1).tolist() == [3, 2, 1]
 
 
 def test_loop_that_never_runs() -> None:

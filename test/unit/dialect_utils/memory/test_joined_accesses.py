@@ -43,8 +43,8 @@ def joined(
     return found if len(found) < written else None
 
 
-def loop(trips: int, stride: int, body: str = "%l = memref.load %m[%o] : TILE") -> str:
-    return f"""scf.for %i = %c0 to %c{trips} step %c1 {{
+def loop(iterations: int, stride: int, body: str = "%l = memref.load %m[%o] : TILE") -> str:
+    return f"""scf.for %i = %c0 to %c{iterations} step %c1 {{
       %o = affine.apply affine_map<(d0)[s0] -> (d0 + s0 * {stride})>(%i)[%x]
       {body}
     }}"""
@@ -64,14 +64,14 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        # The trips of a loop, as many as fit into 16 aligned bytes.
+        # The iterations of a loop, as many as fit into 16 aligned bytes.
         (loop(4, 4), [(4, 4)]),
         (loop(3, 4), [(4, 2), (6, 1)]),
         (loop(8, 8), [(8, 4), (12, 4)]),
         (loop(6, 6), [(6, 2), (8, 2), (10, 2)]),
         # No address but lane 0's is aligned to two elements.
         (loop(4, 5), None),
-        # No neighbours: the trips are rows.
+        # No neighbours: the iterations are rows.
         (loop(4, 1, "%r = arith.muli %o, %c4 : index\n%l = memref.load %m[%r] : TILE"), None),
         # Neighbours one after the other, in any order, also vectors.
         (f"{ROW}\n%a = memref.load %m[%o1] : TILE\n%b = memref.load %m[%o0] : TILE", [(4, 2)]),
@@ -116,11 +116,11 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
         ),
         # Lanes leave the loop one after the other.
         (loop(4, 4).replace("to %c4", "to %x"), None),
-        # Too many trips to unroll.
+        # Too many iterations to unroll.
         (loop(100, 28), None),
-        # A barrier in each trip keeps the trips apart.
+        # A barrier in each iteration keeps the iterations apart.
         (loop(4, 4, "%l = memref.load %m[%o] : TILE\ngpu.barrier"), None),
-        # So does a condition, which every trip asks anew.
+        # So does a condition, which every iteration asks anew.
         (loop(4, 4, "scf.if %condition { %l = memref.load %m[%o] : TILE }"), None),
         # What is around an unrolled loop is not in its block.
         (f"{ROW}\n{loop(2, 4)}\n%l = memref.load %m[%o2] : TILE", [(4, 2), (6, 1)]),
@@ -165,7 +165,7 @@ def test_an_instruction_of_its_own_is_joined_with_nothing() -> None:
     assert shapes(joined(f"{places}\n{loads}", tile)) == [(8, 8)]
 
 
-def test_a_vector_is_aligned_in_the_trips_in_which_it_is() -> None:
+def test_a_vector_is_aligned_in_the_iterations_in_which_it_is() -> None:
     # Rows of 65 elements: two of them begin at an even one in rows 0 and 2 only.
     body = loop(
         4,

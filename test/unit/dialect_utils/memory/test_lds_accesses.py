@@ -556,7 +556,7 @@ def test_rotating_buffers_all_have_the_accesses() -> None:
         )
 
 
-def test_rotating_buffers_are_read_once_per_trip() -> None:
+def test_rotating_buffers_are_read_once_per_iteration() -> None:
     body = f"memref.store %v0, %m[%x, %c1] : {TILE}\n" + ROTATION.format(tile=TILE)
     parsed = parse(function_text(f"%v0 = arith.constant 0.0 : f16\n{body}"))
     traces = traced(parsed, LAUNCH)
@@ -595,8 +595,8 @@ def test_one_of_two_halves_is_both() -> None:
     assert len(found.assumptions) == 1
 
 
-def test_a_loop_that_carries_halves_uses_what_the_trip_before_has_yielded() -> None:
-    # Trip i reads row i of the half that the trip before has yielded: i % 2.
+def test_a_loop_that_carries_halves_uses_what_the_iteration_before_has_yielded() -> None:
+    # Iteration i reads row i of the half that the iteration before has yielded: i % 2.
     found = trace(
         f"""%c4 = arith.constant 4 : index
             %s = memref.subview %m[%c0, 0] [4, 16] [1, 1] : {TILE} to {HALF}

@@ -28,7 +28,7 @@ from bankwise.passes.fragments.matrix_fragments import MatrixAddresses
 
 from ...functions import launched, lds, parse, run
 
-TRIPS = 3
+ITERATIONS = 3
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Program:
-    """A loop that multiplies fragments of one tile, with as many rows per warp and trip."""
+    """A loop that multiplies fragments of one tile, with as many rows per warp and iteration."""
 
     warps: int
     columns: int
@@ -57,7 +57,7 @@ class Program:
     @property
     def rows(self) -> int:
         """Returns the rows of the tile."""
-        return 64 * self.warps + 8 * (TRIPS - 1)
+        return 64 * self.warps + 8 * (ITERATIONS - 1)
 
     @property
     def memref(self) -> str:
@@ -125,9 +125,9 @@ func.func @f(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32>) -> v
   %t = gpu.thread_id x
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %trips = arith.constant {TRIPS} : index
+  %iterations = arith.constant {ITERATIONS} : index
   %m = memref.alloc() : {program.memref}
-  %r = scf.for %i = %c0 to %trips step %c1 iter_args(%x = %c) -> (vector<2x2xf32>) {{
+  %r = scf.for %i = %c0 to %iterations step %c1 iter_args(%x = %c) -> (vector<2x2xf32>) {{
     {body}
   }}
   return %r : vector<2x2xf32>
@@ -136,11 +136,11 @@ func.func @f(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32>) -> v
 
 
 def held(function: ir.Operation) -> list[np.ndarray]:
-    """The element of the tile in each register element of each operand: [trips, waves, 32, n]."""
+    """The tile's element in each register element of each operand: [iterations, waves, 32, n]."""
     launch = launch_of(function)
     assert launch is not None
     evaluator = LaneEvaluator(launch)
-    shape = (TRIPS, launch.waves, 32)
+    shape = (ITERATIONS, launch.waves, 32)
 
     def address(operation: ir.Operation) -> np.ndarray:
         memref, row, column = operation.operands

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every trip reads the slot that its own copies went to, and none that is being filled."""
+"""Every iteration reads the slot that its own copies went to, and none that is being filled."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 """
 
 
-def _slots_by_trip(slot: ir.Value, trips: int) -> list[int]:
-    """Returns which slot a view of the tiles is, trip by trip."""
+def _slots_by_iteration(slot: ir.Value, iterations: int) -> list[int]:
+    """Returns which slot a view of the tiles is, iteration by iteration."""
     view = defining_operation(slot)
     assert view is not None
     assert view.name == "memref.subview"
@@ -58,7 +58,7 @@ def _slots_by_trip(slot: ir.Value, trips: int) -> list[int]:
     values = [
         int(value) // _TILE for value in found.values.reshape(-1, found.values.shape[-1])[:, 0]
     ]
-    return values if len(values) == trips else values * trips
+    return values if len(values) == iterations else values * iterations
 
 
 def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[Parsed, PassRun]:
@@ -72,10 +72,10 @@ def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[P
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 9), st.integers(1, 70), st.integers(2, 9), st.integers(2, 5))
-def test_each_trip_reads_what_was_copied_for_it(
-    lower: int, step: int, trips: int, slots: int
+def test_each_iteration_reads_what_was_copied_for_it(
+    lower: int, step: int, iterations: int, slots: int
 ) -> None:
-    numbers = (lower, lower + step * (trips - 1) + 1, step)
+    numbers = (lower, lower + step * (iterations - 1) + 1, step)
     parsed, _ = _overlapped(numbers, slots, "sm_80")
 
     copies = parsed.operations("nvgpu.device_async_copy")
@@ -83,13 +83,13 @@ def test_each_trip_reads_what_was_copied_for_it(
     first = [c for c in copies if all(p.name != "scf.for" for p in parents_of(c))]
     (later,) = (c for c in copies if c not in first)
     (read,) = parsed.operations("nvgpu.ldmatrix")
-    assert len(first) == min(ahead, trips)
-    written = [slot for c in first for slot in _slots_by_trip(c.operands[0], 1)]
-    in_loop = _slots_by_trip(later.operands[0], trips)
+    assert len(first) == min(ahead, iterations)
+    written = [slot for c in first for slot in _slots_by_iteration(c.operands[0], 1)]
+    in_loop = _slots_by_iteration(later.operands[0], iterations)
     written += in_loop
-    reads = _slots_by_trip(read.operands[0], trips)
-    assert written[:trips] == reads
-    # What trip t fills was read last in trip t - 1, and a barrier came since.
+    reads = _slots_by_iteration(read.operands[0], iterations)
+    assert written[:iterations] == reads
+    # What iteration t fills was read last in iteration t - 1, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
     (group_wait,) = parsed.operations("nvgpu.device_async_wait")
     assert ir.IntegerAttr(group_wait.attributes["numGroups"]).value == slots - 2
