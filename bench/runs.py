@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..bank_model.targets import NVIDIA, family_of
 from ..iree_plugin.assembly import AssemblySummary
 from ..iree_plugin.compile_settings import Mode
 from ..sweep.cases import target_flags
@@ -88,7 +89,7 @@ def compile_source(
         assembly = assembly_in(directory)
         summaries = {each: AssemblySummary.of(directory / each) for each in assembly}
         lds = sum(summary.lds_bytes for summary in summaries.values())
-        if target.startswith("sm_"):
+        if family_of(target) is NVIDIA:
             # Shared memory is dynamic there: its size is not in the assembly, but in the module.
             stop = "--compile-to=executable-targets"
             run_compiler(directory, tool, text, target, *its_flags, *flags, stop)
