@@ -127,3 +127,16 @@ def test_no_other_file_of_the_package_names_a_chip() -> None:
         and _NAMES_OF_CHIPS.search(node.value)
     }
     assert not found
+
+
+def test_no_bench_asks_for_the_prefix_of_a_chip() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "bench").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "startswith"
+        and any(re.search(r"'(gfx|sm_)", ast.unparse(each)) for each in node.args)
+    }
+    assert not found
