@@ -6,9 +6,9 @@ with its bits:
 
 * What the loop carries, and what it takes from before it, lives through the whole iteration; the
   former only until its last use, behind which the next iteration's value is computed.
-* What a iteration computes lives from its operation to its last use. Being stored is no use: the
-  backend can store what a iteration copies as soon as it is loaded, one piece after the other.
-* What a iteration reads from the LDS is counted where it is used first: the backend moves reads
+* What an iteration computes lives from its operation to its last use. Being stored is no use: the
+  backend can store what an iteration copies as soon as it is loaded, one piece after the other.
+* What an iteration reads from the LDS is counted where it is used first: the backend moves reads
   down to their uses, and brings contractions with the same operand together.
 
 Addresses of LDS reads are counted too, a register for those that differ by constants, which are

@@ -99,7 +99,7 @@ class OverlapCopies(FunctionPass):
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
             ahead = "the next iteration" if slots == 2 else f"the next {slots - 1} iterations"
-            reason = f"the copies of {ahead} run while a iteration computes"
+            reason = f"the copies of {ahead} run while an iteration computes"
             memory = tile.allocation.results[0]
             self.record(
                 context,

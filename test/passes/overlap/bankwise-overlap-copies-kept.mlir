@@ -343,7 +343,7 @@ func.func @used_twice(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> ve
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
-// Nothing is multiplied: how long a iteration takes is not known.
+// Nothing is multiplied: how long an iteration takes is not known.
 
 // CHECK-LABEL: func.func @no_products
 //   CHECK-NOT:   nvgpu.device_async

@@ -45,7 +45,7 @@ func.func @one_tile(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   %c256 = arith.constant 256 : index
   %c1024 = arith.constant 1024 : index
   %t = gpu.thread_id x upper_bound 32
-  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next iteration run while a iteration computes}}
+  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next iteration run while an iteration computes}}
   %m = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
   %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x256xf16>
   %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
