@@ -259,6 +259,11 @@ class Builder:
         attribute = ir.Attribute.parse(f"#gpu.dim<{dimension}>", self.context)
         return self._value("gpu.thread_id", [], self._index_type(), dimension=attribute)
 
+    def barrier(self, space: str) -> None:
+        """Creates a barrier of the workgroup, for accesses to a memory space."""
+        spaces = ir.ArrayAttr.get([ir.Attribute.parse(space, self.context)], self.context)
+        self.create("gpu.barrier", [], [], {"address_spaces": spaces})
+
     def if_(
         self,
         condition: ir.Value,
@@ -483,6 +488,61 @@ class Builder:
         """States how a vector lies in the lanes."""
         attribute = ir.Attribute.parse(str(layout), self.context)
         return self._reshaped("iree_vector_ext.to_layout", vector, layout.shape, layout=attribute)
+
+    def value_barrier(self, tensor: ir.Value) -> ir.Value:
+        """Returns a tensor once all threads of the workgroup have written what they write to it."""
+        return self._value("iree_gpu.value_barrier", [tensor], tensor.type)
+
+    # Tensors in the LDS.
+
+    def alloc_tensor(self, shaped: ir.VectorType, space: str) -> ir.Value:
+        """Creates a tensor with the shape and the elements of a vector in a memory space."""
+        memory = ir.Attribute.parse(space, self.context)
+        kind = ir.RankedTensorType.get(shaped.shape, shaped.element_type, memory, loc=self.location)
+        segments = self._segments(0, 0, 0)
+        return self._value(
+            "bufferization.alloc_tensor",
+            [],
+            kind,
+            memory_space=memory,
+            operandSegmentSizes=segments,
+        )
+
+    def transfer_write(self, vector: ir.Value, tensor: ir.Value) -> ir.Value:
+        """Returns a tensor that holds the elements of a vector of its shape."""
+        rank = ir.VectorType(vector.type).rank
+        operands = [vector, tensor, *([self.index(0)] * rank)]
+        segments = self._segments(1, 1, rank, 0)
+        return self._value(
+            "vector.transfer_write",
+            operands,
+            tensor.type,
+            **self._whole(rank),
+            operandSegmentSizes=segments,
+        )
+
+    def transfer_read(self, tensor: ir.Value, vector: ir.Type) -> ir.Value:
+        """Returns the elements of a tensor as a vector of its shape."""
+        kind = ir.VectorType(vector)
+        padding = self.poison(kind.element_type)
+        operands = [tensor, *([self.index(0)] * kind.rank), padding]
+        segments = self._segments(1, kind.rank, 1, 0)
+        return self._value(
+            "vector.transfer_read",
+            operands,
+            kind,
+            **self._whole(kind.rank),
+            operandSegmentSizes=segments,
+        )
+
+    def _whole(self, rank: int) -> dict[str, ir.Attribute]:
+        """Returns the attributes of a transfer of all elements in their order."""
+        inside = ir.BoolAttr.get(True, self.context)
+        identity = ir.AffineMap.get_identity(rank, self.context)
+        return {
+            "in_bounds": ir.ArrayAttr.get([inside] * rank, self.context),
+            "permutation_map": ir.AffineMapAttr.get(identity),
+        }
 
     # llvm.
 

@@ -31,6 +31,7 @@ from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
+from ..passes.shapes.stage_operands import StageOperands
 from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
@@ -207,6 +208,7 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, _FIRST)
 _DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
+_BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
 # Right before the loop-invariant code motion that precedes the padding.
@@ -227,6 +229,7 @@ STEPS: tuple[Step, ...] = (
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),

@@ -22,6 +22,7 @@ from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
+from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from .swizzles.hint_vector_allocs import HintVectorAllocs
@@ -34,6 +35,7 @@ from .tiles.transpose_contractions import TransposeContractions
 PASSES: tuple[type[FunctionPass], ...] = (
     Retile,
     TransposeContractions,
+    StageOperands,
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nested layouts of copies: which thread of a workgroup moves which elements of a tile.
+
+A copy brings a tile from global memory to the LDS through the registers of all threads. Any layout
+is right; they differ in how wide a lane's accesses are, and in how many blocks of global memory an
+instruction touches. All layouts are compared in which a thread moves whole runs of a row, of one
+width, and in which the threads divide the tile evenly.
+
+Worked example: 64 x 96 elements of f16 and 128 threads. With runs of 8 elements, 16 bytes, a row
+has 12 of them, and the tile 768. 4 threads along the row and 32 below each other move 4 x 8
+elements of 32 rows at once, and 3 x 2 such batches are the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import gcd, prod
+
+from .coalescing import coalescing
+from .nested_layout import NestedLayout, TilePart
+from .targets import AccessKind, Target
+
+_WIDTHS_BITS = (128, 64, 32, 16, 8)
+
+
+def copy_layouts(
+    shape: Sequence[int], element_bits: int, threads: int, run: int
+) -> Iterator[NestedLayout]:
+    """Yields the layouts in which all threads share a copy evenly.
+
+    Args:
+        shape: of the tile, in elements.
+        run: how many elements of a row lie in memory without a gap that an access may not cross,
+            at multiples of which rows begin too; an access is no wider than what divides it.
+    """
+    for width in _WIDTHS_BITS:
+        elements = width // element_bits
+        if elements and shape[-1] % elements == 0 and run % elements == 0:
+            runs = (*shape[:-1], shape[-1] // elements)
+            for tile in _thread_tiles(runs, threads):
+                yield _layout(runs, tile, elements)
+
+
+def best_copy_layout(
+    target: Target,
+    part: TilePart,
+    shape: Sequence[int],
+    threads: int,
+) -> NestedLayout | None:
+    """Returns the layout whose copies touch the fewest blocks of global memory.
+
+    Among equals, it is one with the fewest instructions. None stands for a tile that the threads
+    cannot share evenly.
+
+    Args:
+        part: the memory that the tile lies in.
+        shape: of the tile, in elements.
+        threads: of the workgroup.
+    """
+
+    def cost(layout: NestedLayout) -> tuple[int, int]:
+        return transactions(target, layout, part, threads), prod(layout.batch_tile)
+
+    bits, row = part.tile.element_bits, part.tile.shape[-1]
+    return min(copy_layouts(shape, bits, threads, row), key=cost, default=None)
+
+
+def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: int) -> int:
+    """Returns how many blocks of global memory a transfer of this layout touches."""
+    size = part.tile.element_bits / 8
+    found = layout.accesses(part, AccessKind.READ, threads=threads, wave_size=target.wave_size)
+    return sum(
+        int(
+            coalescing(
+                target, (each.elements * size).astype(int), max(1, int(each.count * size))
+            ).transactions.sum()
+        )
+        for each in found
+    )
+
+
+def _thread_tiles(sizes: Sequence[int], threads: int) -> Iterator[tuple[int, ...]]:
+    """Yields the tiles of so many threads whose sizes divide `sizes`."""
+    if len(sizes) == 0:
+        if threads == 1:
+            yield ()
+        return
+    most = gcd(sizes[0], threads)
+    for count in range(1, most + 1):
+        if most % count == 0:
+            for rest in _thread_tiles(sizes[1:], threads // count):
+                yield (count, *rest)
+
+
+def _layout(runs: Sequence[int], tile: Sequence[int], elements: int) -> NestedLayout:
+    """Returns the layout of a thread tile; neighbouring threads are neighbours along the row."""
+    ones, zeros = (1,) * len(runs), (0,) * len(runs)
+    strides = [prod(tile[dim + 1 :]) if count > 1 else 0 for dim, count in enumerate(tile)]
+    return NestedLayout(
+        subgroup_tile=ones,
+        batch_tile=tuple(size // count for size, count in zip(runs, tile, strict=True)),
+        outer_tile=ones,
+        thread_tile=tuple(tile),
+        element_tile=(*ones[:-1], elements),
+        subgroup_strides=zeros,
+        thread_strides=tuple(strides),
+    )

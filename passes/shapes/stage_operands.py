@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stages operands in the LDS by copies whose nested layouts fit tiles of any size.
+
+Where a configuration asks that an operand of a contraction be staged, a `to_layout` of the operand
+carries `shared_memory_conversion`, and `iree-codegen-gpu-vector-alloc` makes the copy. It derives
+the copy's layout greedily from the widest access, and gives up where the sizes of the tile and of
+the workgroup do not divide each other, as for the 96 columns of a head:
+
+    error: failed to derive layout for promoted read-like op
+
+Right before it, this pass makes such copies itself, as IREE would make them:
+
+    %r = vector.transfer_read %global[...]
+    %c = iree_vector_ext.to_layout %r to layout(...)              // of the copy
+    %a = bufferization.alloc_tensor() {memory_space = #gpu.address_space<workgroup>}
+    %w = vector.transfer_write %c, %a[...]
+    %b = iree_gpu.value_barrier %w
+    %s = vector.transfer_read %b[...]                             // in the place of %r
+
+The layout is the one that touches the fewest blocks of global memory
+(`bank_model/copy_layouts.py`).
+Where the tile lies in the LDS is decided by later passes, as for IREE's own copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsTile
+from ...bank_model.copy_layouts import best_copy_layout
+from ...bank_model.nested_layout import NestedLayout, TilePart
+from ...bank_model.targets import Target
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.index.index_ops import constant_value
+from ...dialect_utils.memory.memref_types import WORKGROUP
+from ...dialect_utils.memory.staged_tensors import transfer_dims
+from ...dialect_utils.memory.vector_layouts import is_elementwise
+from ...dialect_utils.operations import defining_operation, operations_in, segments_of
+from ..base import FunctionPass, PassContext
+
+_TO_LAYOUT = "iree_vector_ext.to_layout"
+_STAGED = "shared_memory_conversion"
+_READ = "vector.transfer_read"
+_THROUGH = frozenset({"vector.transpose", "vector.shape_cast", "vector.broadcast", _TO_LAYOUT})
+_WIDEST_BITS = 128
+
+
+@dataclass(frozen=True)
+class StageOperands(FunctionPass):
+    """Stages operands in the LDS whose copies IREE derives no layout for."""
+
+    name: ClassVar[str] = "bankwise-stage-operands"
+    summary: ClassVar[str] = "copy operands to the LDS whose tiles IREE cannot share among threads"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites `function`; what it cannot stage is left to IREE."""
+        function = function.operation
+        marked = [
+            each for each in operations_in(function, _TO_LAYOUT) if _STAGED in each.attributes
+        ]
+        if not marked:
+            return
+        try:
+            target, launch = lds_model(function, context.test_target)
+        except Refusal as refusal:
+            context.sink.remark(function.location, f"operands are staged by IREE: {refusal.reason}")
+            return
+        staged: set[ir.Operation] = set()
+        for operand in marked:
+            try:
+                reads = [each for each in _reads_behind(operand) if each not in staged]
+                if all(_is_derived(each, launch.threads) for each in reads):
+                    continue
+                layouts = [_copy_layout(each, target, launch) for each in reads]
+            except Refusal as refusal:
+                message = f"the operand is left to IREE to stage: {refusal.reason}"
+                context.sink.remark(operand.location, message)
+                continue
+            for read, layout in zip(reads, layouts, strict=True):
+                staged.add(_stage(read, layout))
+            del operand.attributes[_STAGED]
+
+
+def _reads_behind(operand: ir.Operation) -> Iterator[ir.Operation]:
+    """Yields the reads of memory that an operand is computed from, each once.
+
+    Raises:
+        Refusal: it is computed from something else.
+    """
+    pending, seen = [operand.operands[0]], set[ir.Operation]()
+    while pending:
+        definition = defining_operation(pending.pop())
+        if definition is None:
+            raise Refusal("it is carried by a loop")
+        if definition in seen:
+            continue
+        seen.add(definition)
+        if definition.name == _READ:
+            yield definition
+        elif definition.name in _THROUGH or is_elementwise(definition):
+            pending += [
+                each for each in definition.operands if isinstance(each.type, ir.VectorType)
+            ]
+        elif definition.name != "arith.constant":
+            raise Refusal(f"{definition.name} makes it")
+
+
+def _is_derived(read: ir.Operation, threads: int) -> bool:
+    """Returns whether IREE derives a layout for the copy of what is read.
+
+    The rule is that of `getDerivedThreadLayout` in IREE's GPUVectorAlloc.
+    """
+    kind = ir.VectorType(read.results[0].type)
+    elements = _WIDEST_BITS // (element_bits(kind.element_type) or _WIDEST_BITS)
+    shape, total = kind.shape, prod(kind.shape)
+    while elements > 1 and (shape[-1] % elements or total % (elements * threads)):
+        elements //= 2
+    left = threads
+    for size in reversed([*shape[:-1], shape[-1] // elements]):
+        if left % size and size % left:
+            return False
+        left //= min(size, left)
+    return True
+
+
+def _copy_layout(read: ir.Operation, target: Target, launch: Launch) -> NestedLayout:
+    """Returns the layout of the copy of what is read.
+
+    Raises:
+        Refusal: there is none, or what is read is not known well enough.
+    """
+    source, vector = ir.ShapedType(read.operands[0].type), ir.VectorType(read.results[0].type)
+    bits, dims = element_bits(vector.element_type), transfer_dims(read)
+    if bits is None or source.element_type != vector.element_type or dims is None:
+        raise Refusal("the elements that are read are not known")
+    if segments_of(read)[-1] or not all(map(_is_true, ir.ArrayAttr(read.attributes["in_bounds"]))):
+        raise Refusal("the read may be out of bounds")
+    extents = dict(zip(dims, vector.shape, strict=True))
+    shape = [extents.get(d, 1) if size == DYNAMIC else size for d, size in enumerate(source.shape)]
+    if dims[-1] != len(shape) - 1 or constant_value(read.operands[len(shape)]) != 0:
+        raise Refusal("the read goes across the rows of memory, or begins inside one")
+    part = TilePart(LdsTile(tuple(shape), bits), dims)
+    layout = best_copy_layout(target, part, vector.shape, launch.threads)
+    if layout is None:
+        raise Refusal(f"{launch.threads} threads cannot share {vector} evenly")
+    return layout
+
+
+def _is_true(attribute: ir.Attribute) -> bool:
+    return ir.BoolAttr(attribute).value
+
+
+def _stage(read: ir.Operation, layout: NestedLayout) -> ir.Operation:
+    """Copies what is read to the LDS, and lets all that uses it read it from there.
+
+    Returns:
+        The read from the LDS.
+    """
+    value, uses = read.results[0], list(read.results[0].uses)
+    # The copies of an earlier iteration have been read by then.
+    Builder.at_begin(read.block, read.location).barrier(WORKGROUP)
+    at = Builder.after(read)
+    copied = at.to_layout(value, layout)
+    tile = at.alloc_tensor(ir.VectorType(value.type), WORKGROUP)
+    again = at.transfer_read(at.value_barrier(at.transfer_write(copied, tile)), value.type)
+    for use in uses:
+        use.owner.operands[use.operand_number] = again
+    definition = defining_operation(again)
+    assert definition is not None
+    return definition
