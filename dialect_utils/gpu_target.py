@@ -20,6 +20,8 @@ from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
+_MATRIX_INSTRUCTIONS = re.compile(r"\bmma = \[([^\]]*)\]")
+_NAME = re.compile(r"<(\w+)>")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 
 
@@ -35,6 +37,8 @@ class GpuTargetInfo:
     """The architecture as IREE spells it: "gfx942", "sm_80"."""
     max_workgroup_memory_bytes: int | None = None
     """LDS that one workgroup may allocate."""
+    matrix_instructions: tuple[str, ...] = ()
+    """The names that the compiler has for the matrix instructions of the GPU."""
 
     @property
     def chip(self) -> Target | None:
@@ -51,7 +55,12 @@ class GpuTargetInfo:
         if match is None:
             return None
         memory = _WORKGROUP_MEMORY.search(text, match.end())
-        return GpuTargetInfo(match[1], int(memory[1]) if memory else None)
+        listed = _MATRIX_INSTRUCTIONS.search(text, match.end())
+        return GpuTargetInfo(
+            match[1],
+            int(memory[1]) if memory else None,
+            tuple(_NAME.findall(listed[1])) if listed else (),
+        )
 
 
 @dataclass(frozen=True)

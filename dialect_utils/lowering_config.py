@@ -25,6 +25,7 @@ CONFIG = "lowering_config"
 TRANSLATION_INFO = "translation_info"
 WORKGROUP = "workgroup"
 REDUCTION = "reduction"
+MMA_KIND = "mma_kind"
 _MMA_KINDS = (iree_gpu.MMAAttr, iree_gpu.VirtualMMAAttr)
 _LOOP_SIZE_BITS = 64
 
@@ -106,7 +107,7 @@ class LoweringConfig:
         Raises:
             Refusal: it is no matrix instruction whose shape is known.
         """
-        kind = self.entries.get("mma_kind")
+        kind = self.entries.get(MMA_KIND)
         for known in _MMA_KINDS:
             if kind is not None and known.isinstance(kind):
                 return known(kind).mnk_shape

@@ -40,6 +40,7 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.transpose_contractions import TransposeContractions
+from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, configures_mma_sync
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
@@ -133,7 +134,8 @@ class Step:
         Args:
             tells_apart: whether functions that multiply by `mma.sync` have steps of their own.
         """
-        only = _ONLY[self.by_mma_sync] if tells_apart else None
+        told = _ONLY_ONCE_CONFIGURED if Setting(mode, True).runs(UseMatrixInstructions) else _ONLY
+        only = told[self.by_mma_sync] if tells_apart else None
         settings = [
             Setting(mode, pads) for pads in (True, False) if self.stock_pads in (None, pads)
         ]
@@ -161,11 +163,21 @@ class Step:
         return None if options is None else (self.kind(**options),)
 
 
+def _will_multiply(function: ir.Operation) -> bool:
+    """Returns whether a function multiplies by `mma.sync` once `UseMatrixInstructions` has run."""
+    return multiplies_by_mma_sync(function) or configures_mma_sync(function)
+
+
 def _multiplies_otherwise(function: ir.Operation) -> bool:
     return not multiplies_by_mma_sync(function)
 
 
+def _will_multiply_otherwise(function: ir.Operation) -> bool:
+    return not _will_multiply(function)
+
+
 _ONLY = {True: multiplies_by_mma_sync, False: _multiplies_otherwise, None: None}
+_ONLY_ONCE_CONFIGURED = {True: _will_multiply, False: _will_multiply_otherwise, None: None}
 
 
 def _retile(setting: Setting) -> dict[str, Any] | None:
@@ -226,6 +238,7 @@ _FLAT = Place(_BEFORE, _REINSERT)
 _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
 STEPS: tuple[Step, ...] = (
+    Step(_DISTRIBUTED_START, UseMatrixInstructions, since="fast", optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),

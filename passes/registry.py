@@ -31,8 +31,10 @@ from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.retile import Retile
 from .tiles.transpose_contractions import TransposeContractions
+from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    UseMatrixInstructions,
     Retile,
     TransposeContractions,
     StageOperands,

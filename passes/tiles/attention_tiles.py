@@ -37,6 +37,7 @@ from ...bank_model.tile_cost import AttentionShape, AttentionTile, TileWork, att
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
     CONFIG,
+    MMA_KIND,
     REDUCTION,
     TRANSLATION_INFO,
     WORKGROUP,
@@ -110,11 +111,13 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     Attributes:
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
+        kinds: the instructions, where the operation has no configuration with them yet.
     """
 
     loops: AttentionLoops
     scores: tuple[int, int, int]
     outputs: tuple[int, int, int]
+    kinds: ContractionKinds | None = None
 
     multiplied: ClassVar[tuple[int, ...]] = (_Q, _K, _V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -156,6 +159,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             or self.columns % tile.columns
             or self.keys % tile.keys
             or tile.rows % (tile.warps * self._high)
+            or self.head % self.scores[2]
             or tile.columns % self.outputs[1]
             or tile.keys % self.scores[1]
             or tile.keys % self.outputs[2]
@@ -198,18 +202,42 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             WORKGROUP: {loops.rows: tile.rows, loops.columns: tile.columns},
             REDUCTION: {loops.keys: tile.keys},
         }
-        config = LoweringConfig.of(self.operation.attributes[CONFIG])
+        config, contractions = self._configurations()
         decomposition = {
             name: ir.DictAttr.get(
                 {CONFIG: self._spread(contraction, tile.warps).attribute(context)}, context
             )
-            for name, contraction in _contractions(self.operation).items()
+            for name, contraction in contractions.items()
         }
         return {
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
             _DECOMPOSITION: ir.DictAttr.get(decomposition, context),
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
+
+    def _configurations(self) -> tuple[LoweringConfig, Mapping[str, LoweringConfig]]:
+        """Returns the configuration of the operation, and those of both contractions."""
+        if self.kinds is None:
+            config = LoweringConfig.of(self.operation.attributes[CONFIG])
+            return config, _contractions(self.operation)
+        context, loops = self.operation.context, range(len(self.extents))
+        config = LoweringConfig(_promoting((_Q, _K, _V), context))
+        ones = dict.fromkeys(self.loops.batch, 1)
+        config = config.with_tiles(len(self.extents), {WORKGROUP: ones}, context)
+        left_out = {_SCORES: self.loops.columns, _OUTPUTS: self.loops.head}
+        kinds = {_SCORES: self.kinds.scores, _OUTPUTS: self.kinds.outputs}
+        contractions: dict[str, LoweringConfig] = {}
+        for name, out in left_out.items():
+            order = [loop for loop in loops if loop != out]
+            lists = [numbers_attribute(each, context) for each in ([1] * len(loops), order)]
+            basis = ir.ArrayAttr.get(lists, context)
+            entries = _promoting(_PROMOTED_ALL[name], context)
+            contractions[name] = LoweringConfig({MMA_KIND: kinds[name], **entries, _BASIS: basis})
+        return config, contractions
+
+    def staged_bytes(self, tile: AttentionTile) -> int:
+        """Returns the bytes of Q, K and V that a workgroup holds in the LDS."""
+        return tile.rows * self.head * self.element_bytes + self.copied_bytes(tile)
 
     def _spread(self, contraction: LoweringConfig, warps: int) -> LoweringConfig:
         counts, order = _basis(contraction)
@@ -219,16 +247,53 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return contraction.with_entries(**{_BASIS: ir.ArrayAttr.get(lists, context)})
 
 
+def only_attention(function: ir.Operation) -> ir.Operation | None:
+    """Returns the attention that alone decides on the workgroups of `function`, if there is one."""
+    roots = roots_in(function)
+    return roots[0] if [each.name for each in roots] == [_ATTENTION] else None
+
+
+@dataclass(frozen=True)
+class ContractionKinds:
+    """The matrix instructions of the two contractions, as attributes."""
+
+    scores: ir.Attribute
+    outputs: ir.Attribute
+
+    @staticmethod
+    def of(scores: str, outputs: str, operation: ir.Operation) -> ContractionKinds:
+        """Reads the attributes, such as `mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>`."""
+        texts = (f"#iree_gpu.{each}" for each in (scores, outputs))
+        return ContractionKinds(*(ir.Attribute.parse(each, operation.context) for each in texts))
+
+
+def configured_attention(
+    function: ir.Operation, operation: ir.Operation, kinds: ContractionKinds
+) -> WarpTiledAttention:
+    """Returns an attention as these instructions compute it, with no tile yet.
+
+    Raises:
+        Refusal: its loops or sizes are not known.
+    """
+    maps = loops_of(operation)
+    extents = loop_extents(operation, maps, (_Q, _K, _V))
+    loops = AttentionLoops.of(maps, len(extents))
+    scores, outputs = (
+        LoweringConfig({MMA_KIND: each}).instruction for each in (kinds.scores, kinds.outputs)
+    )
+    launch, tile = WarpLaunch.of(function), AttentionTile(0, 0, 0, 0)
+    return WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs, kinds)
+
+
 def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     """Returns the attention that alone decides on the workgroups of `function`, if there is one.
 
     Raises:
         Refusal: there is one, but of another form than this module describes.
     """
-    roots = roots_in(function)
-    if [operation.name for operation in roots] != [_ATTENTION]:
+    operation = only_attention(function)
+    if operation is None:
         return None
-    (operation,) = roots
     maps = loops_of(operation)
     extents = loop_extents(operation, maps, (_Q, _K, _V))
     config = LoweringConfig.of(operation.attributes[CONFIG])
@@ -252,8 +317,8 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     tile = AttentionTile(
         workgroup[loops.rows], workgroup[loops.columns], reduction[loops.keys], launch.warps
     )
-    instructions = [contractions[name].instruction for name in (_SCORES, _OUTPUTS)]
-    read = WarpTiledAttention(operation, extents, launch, tile, loops, *instructions)
+    scores, outputs = (contractions[name].instruction for name in (_SCORES, _OUTPUTS))
+    read = WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs)
     if not read.takes(tile):
         raise Refusal("its tiles do not divide its sizes")
     return read
@@ -283,13 +348,22 @@ def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
 
 def _warps(name: str, contraction: LoweringConfig, loops: AttentionLoops) -> int:
     """Returns how many warps a contraction is spread over, all of them along the rows."""
-    contraction.only(("mma_kind", _PROMOTED, _BASIS), ("promotion_types",))
+    contraction.only((MMA_KIND, _PROMOTED, _BASIS), ("promotion_types",))
     if contraction.numbers(_PROMOTED) != _PROMOTED_ALL[name]:
         raise Refusal("its products stage other operands in the LDS than IREE's")
     counts, _ = _basis(contraction)
     if prod(counts) != counts[loops.rows]:
         raise Refusal("its warps share more than rows")
     return counts[loops.rows]
+
+
+def _promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:
+    """Returns the entries of a configuration that let IREE stage operands in the LDS."""
+    derived = ir.Attribute.parse("#iree_gpu.derived_thread_config", context)
+    return {
+        _PROMOTED: numbers_attribute(operands, context),
+        "promotion_types": ir.ArrayAttr.get([derived] * len(operands), context),
+    }
 
 
 def _basis(contraction: LoweringConfig) -> tuple[tuple[int, ...], tuple[int, ...]]:
