@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions whose heads and sequences IREE has no matrix instructions for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankwise.bench.reference_attention import attention
+from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.compile import compile
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.runtime.dtypes import dtype_of
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
+
+TOLERANCE = {"f16": 2e-3, "bf16": 3e-2}
+PASS = "bankwise-use-matrix-instructions"
+
+
+def source(
+    rows: int, keys: int, head: int, columns: int, dtype: str, mask: bool, batch: int = 2
+) -> str:
+    q, k = f"tensor<{batch}x{rows}x{head}x{dtype}>", f"tensor<{batch}x{keys}x{head}x{dtype}>"
+    v, o = f"tensor<{batch}x{keys}x{columns}x{dtype}>", f"tensor<{batch}x{rows}x{columns}x{dtype}>"
+    m = f"tensor<{batch}x{rows}x{keys}x{dtype}>"
+    maps = ["(b, m, k1)", "(b, k2, k1)", "(b, k2, n)", "()"]
+    maps += ["(b, m, k2)"] if mask else []
+    affine = ", ".join(f"affine_map<(b, m, n, k1, k2) -> {x}>" for x in [*maps, "(b, m, n)"])
+    extra = (", %mask", f", {m}") if mask else ("", "")
+    return f"""
+      func.func @f(%q: {q}, %k: {k}, %v: {v}{f", %mask: {m}" if mask else ""}) -> {o} {{
+        %s = arith.constant {head**-0.5} : {dtype}
+        %e = tensor.empty() : {o}
+        %r = iree_linalg_ext.attention <{{indexing_maps = [{affine}]}}>
+            ins(%q, %k, %v, %s{extra[0]} : {q}, {k}, {v}, {dtype}{extra[1]}) outs(%e : {o}) {{
+          ^bb0(%x: f32):
+            iree_linalg_ext.yield %x : f32
+        }} -> {o}
+        return %r : {o}
+      }}"""
+
+
+def run(
+    arch: str, sizes: tuple[int, int, int, int], dtype: str, mask: bool, mode: str
+) -> tuple[EmulatedRun, float, DecisionLog]:
+    """Returns the run, how far its output is from float64, and the decisions."""
+    rows, keys, head, columns = sizes
+    random, log = np.random.default_rng(3), DecisionLog()
+    shapes = [(2, rows, head), (2, keys, head), (2, keys, columns)]
+    inputs = [random.standard_normal(each).astype(dtype_of(dtype)) for each in shapes]
+    if mask:
+        inputs.append(random.standard_normal((2, rows, keys)).astype(dtype_of(dtype)))
+    text = source(*sizes, dtype, mask)
+    done = run_emulated(text, target_flags(arch), mode, inputs, decisions=log)
+    q, k, v, *more = (each.astype(np.float64) for each in inputs)
+    expected = attention(q, k, v, head**-0.5, *more)
+    return done, float(np.abs(done.outputs[0].astype(np.float64) - expected).max()), log
+
+
+@pytest.mark.parametrize(
+    ("arch", "sizes", "dtype", "mask"),
+    [
+        ("gfx942", (128, 128, 96, 96), "f16", False),
+        ("gfx950", (64, 192, 80, 80), "bf16", False),
+        ("gfx942", (48, 80, 48, 48), "f16", False),
+        ("gfx950", (32, 64, 192, 128), "f16", False),
+        ("gfx942", (64, 96, 112, 112), "bf16", True),
+        ("gfx942", (64, 64, 272, 272), "f16", False),
+        ("gfx942", (16, 64, 160, 16), "f16", True),
+    ],
+)
+def test_any_multiple_of_16_uses_matrix_instructions(
+    arch: str, sizes: tuple[int, int, int, int], dtype: str, mask: bool
+) -> None:
+    done, error, log = run(arch, sizes, dtype, mask, "auto/fast")
+    assert error < TOLERANCE[dtype]
+    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
+    assert done.counters[Counted.MFMA] > 0
+    workgroups = 2 * -(-sizes[0] // 64)
+    assert done.counters[Counted.CONFLICTS] == workgroups * (log.conflict_cycles_left() or 0)
+    # One tile of V has no layout without conflicts that keeps its accesses wide.
+    assert log.conflict_cycles_left() == (96 if sizes == (64, 96, 112, 112) else 0)
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 72, 72), (77, 64, 96, 96), (64, 77, 96, 96)])
+def test_other_sizes_keep_scalar_instructions(sizes: tuple[int, int, int, int]) -> None:
+    done, error, log = run("gfx942", sizes, "f16", False, "auto/fast")
+    assert error < TOLERANCE["f16"]
+    assert not [each for each in log if each.pass_name == PASS]
+    assert done.counters[Counted.MFMA] == 0
+
+
+def test_sums_keep_their_order_at_exact() -> None:
+    done, _, log = run("gfx942", (64, 64, 96, 96), "f16", False, "auto/exact")
+    stock, *_ = run("gfx942", (64, 64, 96, 96), "f16", False, "stock")
+    assert not [each for each in log if each.pass_name == PASS]
+    assert done.outputs[0].tobytes() == stock.outputs[0].tobytes()
+
+
+def test_operands_on_nvidia_gpus_are_read_by_ldmatrix_and_copied_ahead() -> None:
+    log = DecisionLog()
+    text = source(1024, 1024, 96, 96, "f16", False)
+    compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
+    actions = {each.action for each in log}
+    assert {Action.RETILE, Action.LDMATRIX, Action.HINT, Action.OVERLAP} <= actions
+    assert log.conflict_cycles_left() == 0

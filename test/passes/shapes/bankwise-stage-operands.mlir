@@ -1,0 +1,55 @@
+// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-stage-operands))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+
+#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+
+// 12 runs of 8 elements do not divide 128 threads: 4 threads move 4 runs of a row, and 32 rows.
+
+// CHECK-LABEL: func.func @rows_of_96
+// CHECK:         gpu.barrier memfence [#gpu.address_space<workgroup>]
+// CHECK:         %[[READ:.+]] = vector.transfer_read %{{.+}} : tensor<64x96xf16>, vector<64x96xf16>
+// CHECK:         %[[COPY:.+]] = iree_vector_ext.to_layout %[[READ]] to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 3], outer_tile = [1, 1], thread_tile = [32, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [4, 1]>)
+// CHECK:         %[[TILE:.+]] = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<64x96xf16, #gpu.address_space<workgroup>>
+// CHECK:         %[[WRITTEN:.+]] = vector.transfer_write %[[COPY]], %[[TILE]]
+// CHECK:         %[[WAITED:.+]] = iree_gpu.value_barrier %[[WRITTEN]]
+// CHECK:         %[[AGAIN:.+]] = vector.transfer_read %[[WAITED]]
+// CHECK:         iree_vector_ext.to_layout %[[AGAIN]] to layout({{.+}}) : vector<64x96xf16>
+func.func @rows_of_96(%t: tensor<64x96xf16>) -> vector<64x96xf16> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [true, true]} : tensor<64x96xf16>, vector<64x96xf16>
+  %l = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x96xf16>
+  return %l : vector<64x96xf16>
+}
+
+// -----
+
+#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+
+// IREE derives a layout of this copy, and makes it.
+
+// CHECK-LABEL: func.func @rows_of_64
+// CHECK-NOT:     bufferization.alloc_tensor
+// CHECK:         shared_memory_conversion
+func.func @rows_of_64(%t: tensor<64x64xf16>) -> vector<64x64xf16> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [true, true]} : tensor<64x64xf16>, vector<64x64xf16>
+  %l = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x64xf16>
+  return %l : vector<64x64xf16>
+}
+
+// -----
+
+#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+
+// CHECK-LABEL: func.func @beyond_the_end
+// CHECK-NOT:     bufferization.alloc_tensor
+// CHECK:         shared_memory_conversion
+func.func @beyond_the_end(%t: tensor<60x96xf16>) -> vector<64x96xf16> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %p = arith.constant 0.0 : f16
+  %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [false, true]} : tensor<60x96xf16>, vector<64x96xf16>
+  // expected-remark @+1 {{the operand is left to IREE to stage: the read may be out of bounds}}
+  %l = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x96xf16>
+  return %l : vector<64x96xf16>
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layouts of copies: every element is moved once, and the best one touches the fewest blocks."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model.accesses import LdsTile
+from bankwise.bank_model.copy_layouts import best_copy_layout, copy_layouts, transactions
+from bankwise.bank_model.nested_layout import TilePart
+from bankwise.bank_model.targets import AccessKind, target
+
+SHAPES = st.tuples(st.integers(1, 24), st.integers(1, 12).map(lambda row: 8 * row))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SHAPES, st.sampled_from([8, 16, 32]), st.sampled_from([64, 128, 192]))
+def test_every_element_is_moved_once(shape: tuple[int, ...], bits: int, threads: int) -> None:
+    part = TilePart(LdsTile(shape, bits))
+    for layout in copy_layouts(shape, bits, threads, shape[-1]):
+        assert layout.shape == shape
+        moved = np.concatenate(
+            [
+                (each.elements[..., None] + np.arange(each.count)).ravel()
+                for each in layout.accesses(part, AccessKind.WRITE, threads=threads, wave_size=64)
+            ]
+        )
+        assert np.sort(moved).tolist() == list(range(prod(shape)))
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "gfx942"])
+@pytest.mark.parametrize("shape", [(64, 96), (1, 64, 80), (32, 160), (16, 48)])
+def test_no_layout_touches_fewer_blocks_than_the_best(arch: str, shape: tuple[int, ...]) -> None:
+    chip, part = target(arch), TilePart(LdsTile(shape, 16))
+    best = best_copy_layout(chip, part, shape, 128)
+    assert best is not None
+    found = copy_layouts(shape, 16, 128, shape[-1])
+    least = min(transactions(chip, each, part, 128) for each in found)
+    assert transactions(chip, best, part, 128) == least >= prod(shape) * 2 // chip.transaction_bytes
+
+
+def test_the_worked_example() -> None:
+    part = TilePart(LdsTile((64, 96), 16))
+    best = best_copy_layout(target("sm_80"), part, (64, 96), 128)
+    assert best is not None
+    assert (best.element_tile, best.thread_tile, best.batch_tile) == ((1, 8), (32, 4), (2, 3))
+
+
+def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
+    """12 elements of a row of memory that is 20 elements long: 8 bytes are aligned in all rows."""
+    part = TilePart(LdsTile((64, 20), 16))
+    best = best_copy_layout(target("sm_80"), part, (64, 12), 64)
+    assert best is not None and best.element_tile == (1, 4)
+
+
+def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
+    assert best_copy_layout(target("sm_80"), TilePart(LdsTile((3, 8), 16)), (3, 8), 128) is None
