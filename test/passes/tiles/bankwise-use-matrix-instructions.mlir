@@ -10,8 +10,8 @@
 // CHECK-SAME:  qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], subgroup_basis = {{\[}}[1, 4, 1, 1, 1], [0, 1, 2, 3]]}>}
 // CHECK-SAME:  {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 64, 0], workgroup = [1, 64, 0, 0, 96]}>}
 // expected-remark @+2 {{tile of a workgroup: 64 rows x 96 columns, 64 keys a step, 4 warps, by matrix instructions in the place of scalar ones}}
-func.func @head_96(%q: tensor<24x2048x96xf16>, %s: f16, %o: tensor<24x2048x96xf32>, %m: tensor<24x2048xf32>) -> tensor<24x2048x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32, {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>} {
-  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %q, %q, %s : tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, f16) outs(%o, %m, %m : tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>) {
+func.func @head_96(%q: tensor<24x2048x96xf16>, %k: tensor<24x2048x96xf16>, %v: tensor<24x2048x96xf16>, %s: f16, %o: tensor<24x2048x96xf32>, %m: tensor<24x2048xf32>) -> tensor<24x2048x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32, {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>} {
+  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %s : tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, f16) outs(%o, %m, %m : tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>) {
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32
   } -> tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>
@@ -27,10 +27,27 @@ func.func @head_96(%q: tensor<24x2048x96xf16>, %s: f16, %o: tensor<24x2048x96xf3
 // CHECK-LABEL: func.func @rows_77
 // CHECK:         partial_reduction = [0, 0, 0, 128, 0]
 // expected-remark @+1 {{the attention keeps scalar instructions: no tile of matrix instructions divides its sizes}}
-func.func @rows_77(%q: tensor<16x77x64xf16>, %s: f16, %o: tensor<16x77x64xf32>, %m: tensor<16x77xf32>) -> tensor<16x77x64xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
-  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %q, %q, %s : tensor<16x77x64xf16>, tensor<16x77x64xf16>, tensor<16x77x64xf16>, f16) outs(%o, %m, %m : tensor<16x77x64xf32>, tensor<16x77xf32>, tensor<16x77xf32>) {
+func.func @rows_77(%q: tensor<16x77x64xf16>, %k: tensor<16x77x64xf16>, %v: tensor<16x77x64xf16>, %s: f16, %o: tensor<16x77x64xf32>, %m: tensor<16x77xf32>) -> tensor<16x77x64xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %s : tensor<16x77x64xf16>, tensor<16x77x64xf16>, tensor<16x77x64xf16>, f16) outs(%o, %m, %m : tensor<16x77x64xf32>, tensor<16x77xf32>, tensor<16x77xf32>) {
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32
   } -> tensor<16x77x64xf32>, tensor<16x77xf32>, tensor<16x77xf32>
   return %r#0 : tensor<16x77x64xf32>
+}
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+
+// One copy of K and V would have two layouts.
+
+// CHECK-LABEL: func.func @one_tensor
+// CHECK:         partial_reduction = [0, 0, 0, 128, 0]
+// expected-remark @+1 {{the attention keeps scalar instructions: two of Q, K and V are one tensor}}
+func.func @one_tensor(%q: tensor<16x64x96xf16>, %k: tensor<16x64x96xf16>, %v: tensor<16x64x96xf16>, %s: f16, %o: tensor<16x64x96xf32>, %m: tensor<16x64xf32>) -> tensor<16x64x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %k, %s : tensor<16x64x96xf16>, tensor<16x64x96xf16>, tensor<16x64x96xf16>, f16) outs(%o, %m, %m : tensor<16x64x96xf32>, tensor<16x64xf32>, tensor<16x64xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<16x64x96xf32>, tensor<16x64xf32>, tensor<16x64xf32>
+  return %r#0 : tensor<16x64x96xf32>
 }
