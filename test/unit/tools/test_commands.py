@@ -110,7 +110,7 @@ def kernel(tmp_path: Path) -> str:
     [
         ("opt", signal.SIGINT, at_once),
         ("report", signal.SIGTERM, later(0.3)),
-        ("compile", signal.SIGINT, later(0.6)),
+        ("compile", signal.SIGINT, later(0.2)),
         ("run", signal.SIGTERM, emulates),
     ],
 )
