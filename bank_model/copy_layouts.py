@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import gcd, prod
 
-from .coalescing import coalescing
+from .coalescing import transactions_of_runs
 from .nested_layout import NestedLayout, TilePart
 from .targets import AccessKind, Target
 
@@ -53,7 +53,7 @@ def best_copy_layout(
     cannot share evenly.
 
     Args:
-        part: the memory that the tile lies in.
+        part: the memory that the tile lies in; its elements are whole bytes.
         shape: of the tile, in elements.
         threads: of the workgroup.
     """
@@ -67,14 +67,10 @@ def best_copy_layout(
 
 def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: int) -> int:
     """Returns how many blocks of global memory a transfer of this layout touches."""
-    size = part.tile.element_bits / 8
+    size = part.tile.element_bits // 8
     found = layout.accesses(part, AccessKind.READ, threads=threads, wave_size=target.wave_size)
     return sum(
-        int(
-            coalescing(
-                target, (each.elements * size).astype(int), max(1, int(each.count * size))
-            ).transactions.sum()
-        )
+        transactions_of_runs(target, each.elements * size, each.count * size, each.active)
         for each in found
     )
 

@@ -140,7 +140,7 @@ def _copy_layout(read: ir.Operation, target: Target, launch: Launch) -> NestedLa
     """
     source, vector = ir.ShapedType(read.operands[0].type), ir.VectorType(read.results[0].type)
     bits, dims = element_bits(vector.element_type), transfer_dims(read)
-    if bits is None or source.element_type != vector.element_type or dims is None:
+    if bits is None or bits % 8 or source.element_type != vector.element_type or dims is None:
         raise Refusal("the elements that are read are not known")
     if segments_of(read)[-1] or not all(map(_is_true, ir.ArrayAttr(read.attributes["in_bounds"]))):
         raise Refusal("the read may be out of bounds")
