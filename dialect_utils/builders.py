@@ -184,6 +184,7 @@ class Builder:
     divui, remui = _binary("arith.divui"), _binary("arith.remui")
     shli, shrui = _binary("arith.shli"), _binary("arith.shrui")
     andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
+    minui = _binary("arith.minui")
     mulf = _binary("arith.mulf")
     minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
 
@@ -209,9 +210,12 @@ class Builder:
         return self._value("arith.addi", [left, right], left.type, overflowFlags=flags)
 
     def cmpi(self, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Creates a comparison of two integers or indices."""
+        """Creates a comparison of two integers or indices, or of vectors of them."""
         number = self._integer(64, _PREDICATES.index(predicate))
-        return self._value("arith.cmpi", [left, right], self.integer_type(1), predicate=number)
+        truth: ir.Type = self.integer_type(1)
+        if isinstance(left.type, ir.VectorType):
+            truth = self.vector_type(left.type.shape, truth)
+        return self._value("arith.cmpi", [left, right], truth, predicate=number)
 
     def select(self, condition: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """Creates the choice between two values."""
@@ -283,6 +287,15 @@ class Builder:
 
     shape_cast, broadcast = _reshape("vector.shape_cast"), _reshape("vector.broadcast")
 
+    def step(self, count: int) -> ir.Value:
+        """Creates the vector of the indices 0, 1, ... below `count`."""
+        return self._value("vector.step", [], self.vector_type([count], self._index_type()))
+
+    def splat(self, scalar: ir.Value, count: int) -> ir.Value:
+        """Creates a vector of rank 1 all of whose elements are a scalar."""
+        kind = self.vector_type([count], scalar.type)
+        return self._value("vector.broadcast", [scalar], kind)
+
     def extract(self, vector: ir.Value, position: Sequence[int]) -> ir.Value:
         """Takes an element, or the vector of the dimensions that `position` leaves."""
         kind = ir.VectorType(vector.type)
@@ -342,9 +355,27 @@ class Builder:
         name = "vector.multi_reduction"
         return self._value(name, [terms, start], start.type, kind=kind, reduction_dims=along)
 
-    def store(self, vector: ir.Value, memory: ir.Value, *indices: ir.Value) -> None:
-        """Stores a vector to memory."""
-        self.create("vector.store", [vector, memory, *indices])
+    def load(
+        self, kind: ir.VectorType, memory: ir.Value, indices: Sequence[ir.Value], alignment: int
+    ) -> ir.Value:
+        """Loads a vector from an address that is a multiple of `alignment` bytes."""
+        aligned = self._integer(64, alignment)
+        return self._value("vector.load", [memory, *indices], kind, alignment=aligned)
+
+    def load_element(self, memory: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
+        """Loads one element of a memref."""
+        return self._value("memref.load", [memory, *indices], memory.type.element_type)
+
+    def store_element(self, value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value]) -> None:
+        """Stores one element to a memref."""
+        self.create("memref.store", [value, memory, *indices])
+
+    def store(
+        self, vector: ir.Value, memory: ir.Value, *indices: ir.Value, alignment: int = 0
+    ) -> None:
+        """Stores a vector to memory, at a multiple of `alignment` bytes where that is known."""
+        attributes = {"alignment": self._integer(64, alignment)} if alignment else None
+        self.create("vector.store", [vector, memory, *indices], attributes=attributes)
 
     def poison(self, kind: ir.Type) -> ir.Value:
         """Creates a value that is written before it is read."""
@@ -445,6 +476,7 @@ class Builder:
         target: Sequence[ir.Value],
         source: Sequence[ir.Value],
         elements: int,
+        read: ir.Value | None = None,
         *,
         bypass_l1: bool,
     ) -> None:
@@ -452,14 +484,17 @@ class Builder:
 
         Args:
             target, source: a memref and its indices.
+            read: how many of the elements are read; zeros stand for the others. None reads all.
         """
+        counts = [] if read is None else [read]
+        segments = self._segments(1, len(target) - 1, 1, len(source) - 1, len(counts))
         attributes = {
             "dstElements": ir.IntegerAttr.get(self._index_type(), elements),
-            "operandSegmentSizes": self._segments(1, len(target) - 1, 1, len(source) - 1, 0),
+            "operandSegmentSizes": segments,
         }
         if bypass_l1:
             attributes["bypassL1"] = ir.UnitAttr.get(self.context)
-        operands = [*target, *source]
+        operands = [*target, *source, *counts]
         self.create("nvgpu.device_async_copy", operands, [self._token()], attributes)
 
     def close_group(self) -> ir.Value:

@@ -16,7 +16,7 @@ from ..index.index_bits import Congruence, IndexBits
 from ..operations import defining_operation, mixed_operands
 from ..swizzle_hint import is_hint
 from .flow import ways_to
-from .lds_ops import ALLOCATIONS, SUBVIEW, is_view_in_order, view_row
+from .lds_ops import ALLOCATIONS, ASSUME_ALIGNMENT, SUBVIEW, is_view_in_order, view_row
 from .memref_types import strides_and_offset, type_of
 
 
@@ -133,3 +133,18 @@ def _sum(a: Congruence, b: Congruence) -> Congruence:
 def _join(a: Congruence, b: Congruence) -> Congruence:
     """Returns what a value satisfies that satisfies `a` or `b`: 0 and 6 (mod 8) give 0 (mod 2)."""
     return _reduced(gcd(a.modulus, b.modulus, a.residue - b.residue), a.residue)
+
+
+_BUFFER_CAST = "amdgpu.fat_raw_buffer_cast"
+
+
+def start_alignment(buffer: ir.Value) -> int:
+    """Returns bytes of which the address of element 0 of a buffer is a multiple."""
+    operation = defining_operation(buffer)
+    if operation is None:
+        return 1
+    if operation.name == ASSUME_ALIGNMENT:
+        return ir.IntegerAttr(operation.attributes["alignment"]).value
+    if is_view_in_order(operation) or operation.name == _BUFFER_CAST:
+        return start_alignment(operation.operands[0])
+    return 1

@@ -182,24 +182,33 @@ def _copy_under(
     slot: ir.Value,
 ) -> None:
     """Emits copies in an iteration, where the guards let them happen."""
-    operands: list[tuple[StagedCopy, list[ir.Value], list[ir.Value]]] = []
+    at = iteration.builder
+    operands: list[tuple[StagedCopy, list[ir.Value], list[ir.Value], ir.Value | None]] = []
     for copy in copies:
         there = [iteration.clone(index) for index in list(copy.store.operands)[2:]]
         source = [iteration.clone(operand) for operand in copy.load.operands]
-        operands.append((copy, source, [slot, *there]))
+        count: ir.Value | None = None
+        if copy.choice is not None:
+            # The hardware fills with zeros what it does not read.
+            chosen = iteration.clone(copy.choice.operands[0])
+            count = at.select(chosen, at.index(_elements_of(copy)), at.index(0))
+        operands.append((copy, source, [slot, *there], count))
     conditions = [iteration.clone(guard.operands[0]) for guard in guards]
 
     def emit(at: Builder) -> None:
-        for copy, source, target in operands:
-            elements = ir.VectorType(copy.load.results[0].type).shape[0]
+        for copy, source, target, count in operands:
             whole = copy.bytes == _WHOLE_CACHE_LINES
-            at.at(copy.store.location).copy_async(target, source, elements, bypass_l1=whole)
+            here = at.at(copy.store.location)
+            here.copy_async(target, source, _elements_of(copy), count, bypass_l1=whole)
 
-    at = iteration.builder
     if conditions:
         at.if_(reduce(at.andi, conditions), emit)
     else:
         emit(at)
+
+
+def _elements_of(copy: StagedCopy) -> int:
+    return ir.VectorType(copy.load.results[0].type).shape[0]
 
 
 def _plus(at: Builder, value: ir.Value, constant: int) -> ir.Value:
@@ -233,6 +242,8 @@ def _redirect(tile: StagedTile, memref: ir.Value, slot: ir.Value) -> None:
         read.operands[0] = slot
     for copy in tile.copies:
         copy.store.erase()
+        if copy.choice is not None:
+            copy.choice.erase()
         copy.load.erase()
     for use in list(tile.allocation.results[0].uses):
         user = use.owner.operation

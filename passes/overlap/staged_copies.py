@@ -14,6 +14,9 @@ stand before a barrier, and the reads behind it. A tile may therefore lie elsewh
 iteration, and may be copied at any time before, provided that a barrier comes between. That is what
 overlaps copies with contractions.
 
+What a lane copies may be zero in the place of what it loads, by an `arith.select` on a condition
+that is known before the iteration begins.
+
 A tile is refused where a copy is more than moving bytes, where its addresses are not known before
 the iteration begins, where its global memory may be written, or where something else uses it. Every
 iteration must write the same part of it: what is read and not written then stays undefined wherever
@@ -22,6 +25,7 @@ the tile lies, and no read finds what an earlier iteration has left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -32,12 +36,11 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import FOR, IF, body_of, bounds_of
+from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.flow import roots_of
 from ...dialect_utils.memory.lds_ops import (
-    ASSUME_ALIGNMENT,
     DEALLOC,
     access_row,
-    is_view_in_order,
     promised_alignment,
 )
 from ...dialect_utils.memory.memref_types import (
@@ -59,7 +62,7 @@ from .other_iteration import depends_on_iteration
 
 BARRIER = "gpu.barrier"
 _REPEATING = frozenset({FOR, "scf.while", "scf.parallel"})
-_LOAD, _STORE = "vector.load", "vector.store"
+_LOAD, _STORE, _SELECT = "vector.load", "vector.store", "arith.select"
 _BINDING = "hal.interface.binding.subspan"
 _READ_ONLY = 1
 """The bit of `#hal.descriptor_flags` that says that the kernel only reads a binding."""
@@ -71,6 +74,7 @@ class StagedCopy:
 
     Attributes:
         guards: the conditions around the store inside the loop, from the outside inwards.
+        choice: the `arith.select` between what is loaded and zero, if there is one.
         bytes: what a lane moves.
         alignment: bytes of which both of its addresses are multiples.
     """
@@ -78,6 +82,7 @@ class StagedCopy:
     load: ir.Operation
     store: ir.Operation
     guards: tuple[ir.Operation, ...]
+    choice: ir.Operation | None
     bytes: int
     alignment: int
 
@@ -230,7 +235,11 @@ class _Body:
             raise Refusal(
                 "what is written of the tile differs from iteration to iteration", store.location
             )
-        load = defining_operation(store.operands[0])
+        load = choice = defining_operation(store.operands[0])
+        if choice is not None and _is_choice(choice):
+            load = self._chosen(choice)
+        else:
+            choice = None
         if load is None or load.name != _LOAD or not is_inside(load, self.loop):
             raise Refusal("what is stored is not loaded in the same iteration", store.location)
         if len(list(load.results[0].uses)) != 1:
@@ -244,7 +253,19 @@ class _Body:
             raise Refusal(f"{kind} is no row of whole bytes", load.location)
         size = bits // 8
         alignment = gcd(self._alignment(load, 0, size), self._alignment(store, 1, size))
-        return StagedCopy(load, store, guards, size, alignment)
+        return StagedCopy(load, store, guards, choice, size, alignment)
+
+    def _chosen(self, choice: ir.Operation) -> ir.Operation | None:
+        """Returns what makes the value that a choice takes in the place of zero.
+
+        Raises:
+            Refusal: an iteration does not know the condition before it begins.
+        """
+        condition, value, _ = choice.operands
+        depends_on_iteration(self.loop, condition)
+        if len(list(choice.results[0].uses)) != 1:
+            raise Refusal("what is copied is used elsewhere too", choice.location)
+        return defining_operation(value)
 
     def _guards(self, store: ir.Operation) -> Iterator[ir.Operation]:
         inner = store
@@ -265,7 +286,7 @@ class _Body:
         if strides is None or width is None:
             return 1
         multiple = self.bits.multiple(list(access.operands)[number + 1 :], strides)
-        begin = most if is_workgroup_memref(buffer.type) else _start_alignment(buffer)
+        begin = most if is_workgroup_memref(buffer.type) else start_alignment(buffer)
         known = gcd(multiple * width // 8, begin, most)
         return gcd(max(known, promised_alignment(access)), most)
 
@@ -300,6 +321,22 @@ class _Body:
         return all(_orders_lds_alone(barrier) for barrier in self.barriers)
 
 
+def _is_choice(operation: ir.Operation) -> bool:
+    """Returns whether it is an `arith.select` between a vector and one of zero bytes."""
+    if operation.name != _SELECT or isinstance(operation.operands[0].type, ir.VectorType):
+        return False
+    other = defining_operation(operation.operands[2])
+    if other is None or other.name != "arith.constant":
+        return False
+    value = other.attributes["value"]
+    if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+        return False
+    number = value.get_splat_value()
+    if isinstance(number, ir.FloatAttr):
+        return number.value == 0 and math.copysign(1, number.value) > 0
+    return isinstance(number, ir.IntegerAttr) and number.value == 0
+
+
 def _orders_lds_alone(barrier: ir.Operation) -> bool:
     if "address_spaces" not in barrier.attributes:
         return False
@@ -324,15 +361,3 @@ def check_read_only(source: ir.Value) -> None:
 def _flags_of(binding: ir.Operation) -> int:
     name = "descriptor_flags"
     return ir.IntegerAttr(binding.attributes[name]).value if name in binding.attributes else 0
-
-
-def _start_alignment(buffer: ir.Value) -> int:
-    """Returns bytes of which the address of element 0 of a buffer is a multiple."""
-    operation = defining_operation(buffer)
-    if operation is None:
-        return 1
-    if operation.name == ASSUME_ALIGNMENT:
-        return ir.IntegerAttr(operation.attributes["alignment"]).value
-    if is_view_in_order(operation):
-        return _start_alignment(operation.operands[0])
-    return 1

@@ -157,3 +157,46 @@ func.func @dynamic(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   }
   return %r : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
+// Rows beyond the last one are zero: the copy reads none of its elements there, and fills them.
+
+// CHECK-LABEL: func.func @zeros_beyond_the_end
+//       CHECK:   scf.for %[[I:.+]] = %c0 to
+//       CHECK:     %[[NEXT:.+]] = arith.addi %[[I]], %c256
+//       CHECK:     %[[ROW:.+]] = arith.minui %[[NEXT]], %c999
+//       CHECK:     %[[INSIDE:.+]] = arith.cmpi ule, %[[NEXT]], %c999
+//       CHECK:     %[[COUNT:.+]] = arith.select %[[INSIDE]], %c8, %c0
+//       CHECK:     nvgpu.device_async_copy %{{.+}}[%[[ROW]], %{{.+}}], %{{.+}}[%{{.+}}], 8, %[[COUNT]] bypassL1
+func.func @zeros_beyond_the_end(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c999 = arith.constant 999 : index
+  %c1024 = arith.constant 1024 : index
+  %zero = arith.constant dense<0.0> : vector<8xf16>
+  %t = gpu.thread_id x upper_bound 32
+  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next iteration run while an iteration computes}}
+  %m = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1000x256xf16>
+  %a = memref.assume_alignment %g, 64 : memref<1000x256xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %in = arith.cmpi ule, %i, %c999 : index
+    %last = arith.minui %i, %c999 : index
+    %v = vector.load %a[%last, %at] : memref<1000x256xf16>, vector<8xf16>
+    %w = arith.select %in, %v, %zero : vector<8xf16>
+    vector.store %w, %m[%at] : memref<256xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<256xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  memref.dealloc %m : memref<256xf16, #gpu.address_space<workgroup>>
+  return %r : vector<2x2xf32>
+}
