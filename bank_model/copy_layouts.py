@@ -46,6 +46,7 @@ def best_copy_layout(
     part: TilePart,
     shape: Sequence[int],
     threads: int,
+    run: int,
 ) -> NestedLayout | None:
     """Returns the layout whose copies touch the fewest blocks of global memory.
 
@@ -56,13 +57,14 @@ def best_copy_layout(
         part: the memory that the tile lies in; its elements are whole bytes.
         shape: of the tile, in elements.
         threads: of the workgroup.
+        run: as for `copy_layouts`.
     """
 
     def cost(layout: NestedLayout) -> tuple[int, int]:
         return transactions(target, layout, part, threads), prod(layout.batch_tile)
 
-    bits, row = part.tile.element_bits, part.tile.shape[-1]
-    return min(copy_layouts(shape, bits, threads, row), key=cost, default=None)
+    bits = part.tile.element_bits
+    return min(copy_layouts(shape, bits, threads, run), key=cost, default=None)
 
 
 def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: int) -> int:

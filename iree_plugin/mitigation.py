@@ -31,6 +31,8 @@ from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
+from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
+from ..passes.shapes.restore_shapes import RestoreShapes
 from ..passes.shapes.stage_operands import StageOperands
 from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
@@ -180,16 +182,19 @@ _ONLY = {True: multiplies_by_mma_sync, False: _multiplies_otherwise, None: None}
 _ONLY_ONCE_CONFIGURED = {True: _will_multiply, False: _will_multiply_otherwise, None: None}
 
 
-def _retile(setting: Setting) -> dict[str, Any] | None:
-    if setting.mode.retile == "off":
-        return None
+def _tiles(setting: Setting) -> dict[str, Any]:
     return {
-        "mode": RetileMode(setting.mode.retile),
-        "other_keys": setting.is_fast,
         "overlap": setting.runs(OverlapCopies),
         "reloads": setting.runs(ReloadOperands),
         "native_exponentials": setting.runs(NativeExp2),
     }
+
+
+def _retile(setting: Setting) -> dict[str, Any] | None:
+    if setting.mode.retile == "off":
+        return None
+    mode, fast = RetileMode(setting.mode.retile), setting.is_fast
+    return {"mode": mode, "other_keys": fast, **_tiles(setting)}
 
 
 def _reductions(setting: Setting) -> dict[str, Any]:
@@ -227,6 +232,7 @@ _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
 _UNROLLED = Place(_AFTER, _UNROLL_LOOPS, _TILE_AND_FUSE)
 _TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, _TILE_AND_FUSE)
 _DISTRIBUTION = Place(_BEFORE, _DISTRIBUTE, _VECTOR_DISTRIBUTE)
+_BEHIND_DISTRIBUTION = Place(_AFTER, _DISTRIBUTE, _VECTOR_DISTRIBUTE)
 # What distribution allocates, for reductions across subgroups, is there from here on.
 _DISTRIBUTED = Place(_BEFORE, STOCK_PAD_PASS, _VECTOR_DISTRIBUTE)
 _DISTRIBUTED_UNPADDED = Place(_AFTER, _LOWER_GPU_OPS, _VECTOR_DISTRIBUTE)
@@ -238,10 +244,11 @@ _FLAT = Place(_BEFORE, _REINSERT)
 _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
 STEPS: tuple[Step, ...] = (
-    Step(_DISTRIBUTED_START, UseMatrixInstructions, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
@@ -251,6 +258,7 @@ STEPS: tuple[Step, ...] = (
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),
+    Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
     # The layouts of what is allocated later, and of functions that come lowered.
     *_swizzled(_DISTRIBUTED, _unhinted, by_mma_sync=False, stock_pads=True),
     *_swizzled(_DISTRIBUTED_UNPADDED, _unhinted, by_mma_sync=False, stock_pads=False),

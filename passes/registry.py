@@ -22,6 +22,8 @@ from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
+from .shapes.exclude_absent_keys import ExcludeAbsentKeys
+from .shapes.restore_shapes import RestoreShapes
 from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
@@ -37,7 +39,9 @@ PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
     Retile,
     TransposeContractions,
+    ExcludeAbsentKeys,
     StageOperands,
+    RestoreShapes,
     RenameRegisters,
     DeferLaneSums,
     HintVectorAllocs,

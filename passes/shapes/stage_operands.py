@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -40,12 +40,13 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, lds_model
-from ...dialect_utils.index.index_ops import constant_value
+from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise
 from ...dialect_utils.operations import defining_operation, operations_in, segments_of
 from ..base import FunctionPass, PassContext
+from .enlarged_shapes import true_row
 
 _TO_LAYOUT = "iree_vector_ext.to_layout"
 _STAGED = "shared_memory_conversion"
@@ -74,13 +75,13 @@ class StageOperands(FunctionPass):
         except Refusal as refusal:
             context.sink.remark(function.location, f"operands are staged by IREE: {refusal.reason}")
             return
-        staged: set[ir.Operation] = set()
+        staged, indices = set[ir.Operation](), IndexBits(function)
         for operand in marked:
             try:
                 reads = [each for each in _reads_behind(operand) if each not in staged]
-                if all(_is_derived(each, launch.threads) for each in reads):
+                if all(_is_derived(each, launch.threads) and _is_whole(each) for each in reads):
                     continue
-                layouts = [_copy_layout(each, target, launch) for each in reads]
+                layouts = [_copy_layout(each, target, launch, indices) for each in reads]
             except Refusal as refusal:
                 message = f"the operand is left to IREE to stage: {refusal.reason}"
                 context.sink.remark(operand.location, message)
@@ -122,6 +123,8 @@ def _is_derived(read: ir.Operation, threads: int) -> bool:
     kind = ir.VectorType(read.results[0].type)
     elements = _WIDEST_BITS // (element_bits(kind.element_type) or _WIDEST_BITS)
     shape, total = kind.shape, prod(kind.shape)
+    if shape[-1] % elements == 0 and total > elements * threads and total % (elements * threads):
+        return False
     while elements > 1 and (shape[-1] % elements or total % (elements * threads)):
         elements //= 2
     left = threads
@@ -132,7 +135,15 @@ def _is_derived(read: ir.Operation, threads: int) -> bool:
     return True
 
 
-def _copy_layout(read: ir.Operation, target: Target, launch: Launch) -> NestedLayout:
+def _is_whole(read: ir.Operation) -> bool:
+    """Returns whether the rows that are read have their true length in memory."""
+    true = true_row(read.operands[0])
+    return true is None or true == ir.ShapedType(read.operands[0].type).shape[-1]
+
+
+def _copy_layout(
+    read: ir.Operation, target: Target, launch: Launch, indices: IndexBits
+) -> NestedLayout:
     """Returns the layout of the copy of what is read.
 
     Raises:
@@ -146,10 +157,12 @@ def _copy_layout(read: ir.Operation, target: Target, launch: Launch) -> NestedLa
         raise Refusal("the read may be out of bounds")
     extents = dict(zip(dims, vector.shape, strict=True))
     shape = [extents.get(d, 1) if size == DYNAMIC else size for d, size in enumerate(source.shape)]
-    if dims[-1] != len(shape) - 1 or constant_value(read.operands[len(shape)]) != 0:
-        raise Refusal("the read goes across the rows of memory, or begins inside one")
+    if dims[-1] != len(shape) - 1:
+        raise Refusal("the read goes across the rows of memory")
     part = TilePart(LdsTile(tuple(shape), bits), dims)
-    layout = best_copy_layout(target, part, vector.shape, launch.threads)
+    begin = indices.multiple([read.operands[len(shape)]], [1])
+    run = gcd(true_row(read.operands[0]) or shape[-1], shape[-1], begin)
+    layout = best_copy_layout(target, part, vector.shape, launch.threads, run)
     if layout is None:
         raise Refusal(f"{launch.threads} threads cannot share {vector} evenly")
     return layout

@@ -26,7 +26,7 @@ An attention of another form than this is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -164,6 +164,19 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             or tile.keys % self.scores[1]
             or tile.keys % self.outputs[2]
         )
+
+    def enlarged(self, tile: AttentionTile) -> WarpTiledAttention:
+        """Returns the attention with sizes that such tiles and the instructions divide."""
+        loops, multiples = self.loops, {}
+        multiples[loops.rows] = tile.rows
+        multiples[loops.keys] = tile.keys
+        multiples[loops.head] = self.scores[2]
+        multiples[loops.columns] = self.outputs[1]
+        sizes = (
+            -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
+            for loop, extent in enumerate(self.extents)
+        )
+        return replace(self, extents=tuple(sizes), tile=tile)
 
     @property
     def _high(self) -> int:

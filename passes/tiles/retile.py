@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
-from ...dialect_utils.gpu_target import chip_of, gpu_target_of, lds_limit
+from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.operations import symbol_of
@@ -44,8 +44,6 @@ from .tile_choice import TileChoice, tile_choice, tiled_operation
 from .tiled_operation import Circumstances
 
 _FLAG = "--bankwise-retile=on"
-_POLYNOMIAL = 21.0
-"""The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
 
 
 class RetileMode(Enum):
@@ -107,16 +105,13 @@ class Retile(FunctionPass):
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model."""
-        chip = chip_of(function, context.test_target)
-        if chip is None or chip.processor is None:
-            return None
-        return Circumstances(
-            chip.processor,
-            lds_limit(function, context.test_target),
+        return Circumstances.of(
+            function,
+            context.test_target,
             other_keys=self.other_keys,
-            overlap=chip.async_copies and self.overlap,
-            reloads=chip.mma_sync and self.reloads,
-            exponential=_POLYNOMIAL if chip.native_exp2 and not self.native_exponentials else 1.0,
+            overlap=self.overlap,
+            reloads=self.reloads,
+            native_exponentials=self.native_exponentials,
         )
 
     def _decide(

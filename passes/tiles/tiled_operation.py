@@ -29,9 +29,13 @@ from ...bank_model.tile_cost import (
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 
 Tile = TypeVar("Tile", bound=AttentionTile | MatmulTile)
+
+_POLYNOMIAL = 21.0
+"""The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
 
 Maps = Sequence[Sequence[int]]
 """The loops of each operand's dimensions, in the order of `indexing_maps`."""
@@ -56,6 +60,34 @@ class Circumstances:
     overlap: bool = False
     reloads: bool = False
     exponential: float = 1.0
+
+    @staticmethod
+    def of(
+        function: ir.Operation,
+        test_target: str | None,
+        *,
+        other_keys: bool,
+        overlap: bool,
+        reloads: bool,
+        native_exponentials: bool,
+    ) -> Circumstances | None:
+        """Returns what tiles of a function are judged by; None for a GPU without a model.
+
+        Args:
+            overlap, reloads, native_exponentials: whether passes follow that do so where the GPU
+                can.
+        """
+        chip = chip_of(function, test_target)
+        if chip is None or chip.processor is None:
+            return None
+        return Circumstances(
+            chip.processor,
+            lds_limit(function, test_target),
+            other_keys=other_keys,
+            overlap=chip.async_copies and overlap,
+            reloads=chip.mma_sync and reloads,
+            exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,
+        )
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:
         """Returns the work of a tile with the slots that its copies rotate through."""

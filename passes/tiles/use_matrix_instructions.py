@@ -9,9 +9,9 @@ computes row by row, with a reduction that the lanes share:
         workgroup = [1, 1, 0, 0, 32]}>
 
 That takes up to a hundred times as long. This pass gives such an attention the configuration that
-IREE gives to others, with tiles that divide its sizes: whole heads, and as many warps and keys a
-step as divide. `bankwise-retile` chooses among tiles afterwards, and `bankwise-stage-operands`
-makes the copies for which IREE derives no layout.
+IREE gives to others, with the tile that is predicted to take the least time, and
+`bankwise-stage-operands` makes the copies for which IREE derives no layout. Where the tile or the
+instructions do not divide the sizes, these are enlarged (`passes/shapes/enlarged_shapes.py`).
 
 Sums are made in another order than without the pass: outputs are right to rounding.
 
@@ -20,9 +20,11 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
+from math import lcm
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -30,39 +32,60 @@ from iree.compiler import ir
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
-from ...dialect_utils.lowering_config import CONFIG, LoweringConfig
+from ...dialect_utils.lowering_config import CONFIG, LoweringConfig, loops_of
 from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision
+from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
 from .attention_tiles import (
     ContractionKinds,
     WarpTiledAttention,
     configured_attention,
     only_attention,
 )
+from .tiled_operation import Circumstances
 
 _SCALAR = "partial_reduction"
 """What the configuration of an attention has that lanes reduce."""
-_WARPS = (4, 2, 1)
-_KEY_STEPS = (64, 32, 16)
+_WARPS = (8, 4, 2, 1)
+_INSTRUCTIONS_HIGH = (1, 2)
+_KEY_STEPS = (128, 64, 32, 16)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
+_Q, _K, _V = range(3)
 
 
 @dataclass(frozen=True)
 class UseMatrixInstructions(FunctionPass):
-    """Configures attentions for matrix instructions that IREE configures for scalar ones."""
+    """Configures attentions for matrix instructions that IREE configures for scalar ones.
+
+    Attributes:
+        overlap, reloads, native_exponentials: whether passes follow that do so, as for
+            `bankwise-retile`.
+    """
 
     name: ClassVar[str] = "bankwise-use-matrix-instructions"
-    summary: ClassVar[str] = "let attentions of more heads and sizes use matrix instructions"
+    summary: ClassVar[str] = "let attentions of all heads and sizes use matrix instructions"
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "scalar instructions"
+
+    overlap: bool = True
+    reloads: bool = True
+    native_exponentials: bool = True
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
         function = function.operation
+        circumstances = Circumstances.of(
+            function,
+            context.test_target,
+            other_keys=True,
+            overlap=self.overlap,
+            reloads=self.reloads,
+            native_exponentials=self.native_exponentials,
+        )
         try:
-            attention = matrix_attention(function, context.test_target)
+            attention = matrix_attention(function, circumstances, context.test_target)
             if attention is not None and (objection := context.users_configuration()):
                 raise Refusal(objection)
         except Refusal as refusal:
@@ -71,8 +94,8 @@ class UseMatrixInstructions(FunctionPass):
             return
         if attention is None:
             return
-        attention.configure(function, attention.tile)
-        operation, tile = attention.operation, str(attention.tile)
+        attention.configure(function)
+        operation, tile = attention.tiled.operation, str(attention.tiled.tile)
         reason = f"{tile}, by matrix instructions in the place of scalar ones"
         place = str(SourceLocation.of(operation.location) or "")
         named = (self.name, symbol_of(function), operation.name, place)
@@ -86,14 +109,56 @@ def configures_mma_sync(function: ir.Operation) -> bool:
     if target is None or target.chip is None or not target.chip.mma_sync:
         return False
     try:
-        return matrix_attention(function) is not None
+        return matrix_attention(function, None) is not None
     except Refusal:
         return False
 
 
+@dataclass(frozen=True)
+class MatrixAttention:
+    """An attention as matrix instructions compute it.
+
+    Attributes:
+        tiled: the attention with sizes that its tile divides.
+        shapes: the shapes that follow for the tensors of the function.
+        keys: how many rows of K there are.
+    """
+
+    tiled: WarpTiledAttention
+    shapes: EnlargedShapes
+    keys: int
+
+    @staticmethod
+    def of(attention: WarpTiledAttention, tile: AttentionTile) -> MatrixAttention:
+        """Cuts an attention into tiles, with larger sizes if they do not divide its own.
+
+        Raises:
+            Refusal: something uses the attention or its operands that cannot have other sizes.
+        """
+        tiled, operation = attention.enlarged(tile), attention.operation
+        maps, loops = loops_of(operation), attention.loops
+        shapes = enlarged_shapes(operation, maps, dict(enumerate(tiled.extents)))
+        changed = {
+            loop
+            for loop in (loops.head, loops.keys)
+            if attention.extents[loop] != tiled.extents[loop]
+        }
+        for number in (_Q, _K, _V):
+            if changed.intersection(maps[number]):
+                check_zeros(operation.operands[number], shapes)
+        return MatrixAttention(tiled, shapes, attention.keys)
+
+    def configure(self, function: ir.Operation) -> None:
+        """Gives the attention its tile, and the tensors of its function their shapes."""
+        self.tiled.configure(function, self.tiled.tile)
+        if self.shapes.shapes:
+            self.shapes.apply(function)
+            note_keys(function, self.keys, self.tiled.keys)
+
+
 def matrix_attention(
-    function: ir.Operation, test_target: str | None = None
-) -> WarpTiledAttention | None:
+    function: ir.Operation, circumstances: Circumstances | None, test_target: str | None = None
+) -> MatrixAttention | None:
     """Returns the attention of `function` as matrix instructions would compute it.
 
     None stands for a function without an attention by scalar instructions.
@@ -104,20 +169,47 @@ def matrix_attention(
     operation = only_attention(function)
     if operation is None or _SCALAR not in LoweringConfig.of(operation.attributes[CONFIG]).entries:
         return None
-    if len({operation.operands[each] for each in range(3)}) < 3:
+    if len({operation.operands[each] for each in (_Q, _K, _V)}) < 3:
         # The vector of one copy would need the layouts of both contractions.
         raise Refusal("two of Q, K and V are one tensor")
     target = gpu_target_of(function, test_target)
     listed = () if target is None else target.matrix_instructions
-    for kinds in _kinds(operation, listed):
-        attention = configured_attention(function, operation, kinds)
-        limit = lds_limit(function, test_target)
-        for warps, keys in product(_WARPS, _KEY_STEPS):
-            rows = warps * max(attention.scores[0], attention.outputs[0])
-            tile = AttentionTile(rows, attention.columns, keys, warps)
-            if attention.takes(tile) and attention.staged_bytes(tile) <= limit:
-                return replace(attention, tile=tile)
-    raise Refusal("no tile of matrix instructions divides its sizes")
+    limit = lds_limit(function, test_target)
+    found = [configured_attention(function, operation, each) for each in _kinds(operation, listed)]
+    # The deepest instructions are the best, unless more of the head is computed in vain.
+    for attention in sorted(
+        found, key=lambda each: -(-each.head // each.scores[2]) * each.scores[2]
+    ):
+        tiled = [
+            each
+            for tile in _tiles(attention)
+            if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
+        ]
+        if tiled:
+            best = min(tiled, key=lambda each: _cost(each, circumstances))
+            return MatrixAttention.of(attention, best.tile)
+    raise Refusal("no tile of matrix instructions fits in the LDS")
+
+
+def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
+    """Yields the tiles that an attention may have, of whole heads."""
+    high = max(attention.scores[0], attention.outputs[0])
+    deep = lcm(attention.scores[1], attention.outputs[2])
+    columns = -(-attention.columns // attention.outputs[1]) * attention.outputs[1]
+    for warps, count, keys in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS):
+        if keys % deep == 0:
+            yield AttentionTile(warps * count * high, columns, keys, warps)
+
+
+def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) -> tuple[float, ...]:
+    """Returns what is least of the best tile: the predicted time, and what is computed in vain."""
+    tile = attention.tile
+    time = 0.0
+    if circumstances is not None:
+        time = circumstances.time(circumstances.work(attention, tile))
+        if tile.warps < circumstances.processor.least_warps:
+            time = math.inf
+    return time, attention.rows * attention.keys, -tile.warps, -tile.keys
 
 
 def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[ContractionKinds]:
@@ -126,7 +218,7 @@ def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[Contrac
     They are those that IREE takes for heads that it has a configuration for: the outputs' has the
     scores in registers as the scores' leaves them there.
     """
-    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in range(3)}
+    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (_Q, _K, _V)}
     if len(kinds) != 1:
         raise Refusal("the elements of Q, K and V differ")
     name = str(kinds.pop()).upper()

@@ -83,12 +83,50 @@ def test_any_multiple_of_16_uses_matrix_instructions(
     assert log.conflict_cycles_left() == (96 if sizes == (64, 96, 112, 112) else 0)
 
 
-@pytest.mark.parametrize("sizes", [(64, 64, 72, 72), (77, 64, 96, 96), (64, 77, 96, 96)])
-def test_other_sizes_keep_scalar_instructions(sizes: tuple[int, int, int, int]) -> None:
-    done, error, log = run("gfx942", sizes, "f16", False, "auto/fast")
+@pytest.mark.parametrize(
+    ("arch", "sizes", "dtype", "mask"),
+    [
+        ("gfx942", (77, 77, 64, 64), "f16", False),
+        ("gfx950", (50, 131, 72, 40), "bf16", True),
+        ("gfx942", (33, 20, 75, 75), "bf16", False),
+        ("gfx942", (16, 100, 100, 7), "f16", True),
+        ("gfx950", (5, 3, 1, 1), "f16", False),
+    ],
+)
+def test_tiles_reach_beyond_the_end_of_odd_sizes(
+    arch: str, sizes: tuple[int, int, int, int], dtype: str, mask: bool
+) -> None:
+    done, error, log = run(arch, sizes, dtype, mask, "auto/fast")
+    assert error < TOLERANCE[dtype]
+    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
+    assert done.counters[Counted.MFMA] > 0
+    assert log.conflict_cycles_left() == 0
+
+
+def test_rows_of_one_element_keep_scalar_instructions() -> None:
+    """The compiler has folded the loop over the row away."""
+    done, error, log = run("gfx942", (1, 64, 96, 96), "f16", False, "auto/fast")
     assert error < TOLERANCE["f16"]
     assert not [each for each in log if each.pass_name == PASS]
     assert done.counters[Counted.MFMA] == 0
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("operand", range(3))
+def test_what_lies_at_an_end_does_not_spread(operand: int, number: float) -> None:
+    """NaN and Inf in the last row or column of an operand are not multiplied by absent zeros."""
+    random = np.random.default_rng(5)
+    q, k, v = (random.standard_normal((1, each, 20)).astype(np.float16) for each in (18, 19, 19))
+    (q, k, v)[operand][0, -1, -1] = number
+    text = source(18, 19, 20, 20, "f16", False, batch=1)
+    found, stock = (
+        run_emulated(text, target_flags("gfx942"), mode, [q, k, v]).outputs[0]
+        for mode in ("auto/fast", "stock")
+    )
+    assert np.array_equal(np.isnan(found), np.isnan(stock))
+    assert np.array_equal(np.isposinf(found), np.isposinf(stock))
+    finite = np.isfinite(stock)
+    assert np.allclose(found[finite], stock[finite], atol=TOLERANCE["f16"])
 
 
 def test_sums_keep_their_order_at_exact() -> None:
@@ -104,4 +142,16 @@ def test_operands_on_nvidia_gpus_are_read_by_ldmatrix_and_copied_ahead() -> None
     compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
     actions = {each.action for each in log}
     assert {Action.RETILE, Action.LDMATRIX, Action.HINT, Action.OVERLAP} <= actions
+    assert log.conflict_cycles_left() == 0
+
+
+def test_copies_of_odd_sizes_are_filled_with_zeros_by_the_hardware() -> None:
+    log = DecisionLog()
+    compile(
+        source(1000, 1000, 100, 100, "f16", False),
+        target_flags("sm_80"),
+        "auto/fast",
+        decisions=log,
+    )
+    assert Action.OVERLAP in {each.action for each in log}
     assert log.conflict_cycles_left() == 0

@@ -37,7 +37,7 @@ def test_every_element_is_moved_once(shape: tuple[int, ...], bits: int, threads:
 @pytest.mark.parametrize("shape", [(64, 96), (1, 64, 80), (32, 160), (16, 48)])
 def test_no_layout_touches_fewer_blocks_than_the_best(arch: str, shape: tuple[int, ...]) -> None:
     chip, part = target(arch), TilePart(LdsTile(shape, 16))
-    best = best_copy_layout(chip, part, shape, 128)
+    best = best_copy_layout(chip, part, shape, 128, shape[-1])
     assert best is not None
     found = copy_layouts(shape, 16, 128, shape[-1])
     least = min(transactions(chip, each, part, 128) for each in found)
@@ -46,7 +46,7 @@ def test_no_layout_touches_fewer_blocks_than_the_best(arch: str, shape: tuple[in
 
 def test_the_worked_example() -> None:
     part = TilePart(LdsTile((64, 96), 16))
-    best = best_copy_layout(target("sm_80"), part, (64, 96), 128)
+    best = best_copy_layout(target("sm_80"), part, (64, 96), 128, 96)
     assert best is not None
     assert (best.element_tile, best.thread_tile, best.batch_tile) == ((1, 8), (32, 4), (2, 3))
 
@@ -54,9 +54,10 @@ def test_the_worked_example() -> None:
 def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
     """12 elements of a row of memory that is 20 elements long: 8 bytes are aligned in all rows."""
     part = TilePart(LdsTile((64, 20), 16))
-    best = best_copy_layout(target("sm_80"), part, (64, 12), 64)
+    best = best_copy_layout(target("sm_80"), part, (64, 12), 64, 20)
     assert best is not None and best.element_tile == (1, 4)
 
 
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
-    assert best_copy_layout(target("sm_80"), TilePart(LdsTile((3, 8), 16)), (3, 8), 128) is None
+    part = TilePart(LdsTile((3, 8), 16))
+    assert best_copy_layout(target("sm_80"), part, (3, 8), 128, 8) is None

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shapes that are enlarged to whole tiles while a function is compiled.
+
+IREE tiles an operation by matrix instructions where tiles divide its sizes. An attention of 1000
+rows and heads of 100 therefore gets the shapes of one with 1024 rows and heads of 112: those of its
+operands and results, of all that is computed elementwise from them or for them, and of the buffers
+that they are loaded from and stored to. The function then means this:
+
+    what is read beyond the end of a buffer is zero, and what is written there is dropped.
+
+`bankwise-restore-shapes` gives the buffers their true shapes back, once tiles are spread over
+lanes, and makes each access do exactly that. Until then a binding remembers its shape:
+
+    %q = hal.interface.binding.subspan ... {bankwise.shape = array<i64: 8, 1000, 100>}
+        : memref<8x1024x112xf16>
+
+Zeros in the rows of K and V and in the columns of Q and K change no sum, as long as the scores of
+rows of K beyond the end do not count; `bankwise-exclude-absent-keys` sees to that. So it matters
+that what lies beyond an end is zero when it reaches the attention: an elementwise operation between
+a buffer and Q, K or V must keep zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
+from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
+from ...dialect_utils.operations import children, defining_operation, operations_in
+
+WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, "amdgpu.fat_raw_buffer_cast", "memref.cast"})
+"""Views of a whole buffer, with its shape."""
+SUBSPAN = "hal.interface.binding.subspan"
+_LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
+_GENERIC, _YIELD = "linalg.generic", "linalg.yield"
+_SHAPE = "bankwise.shape"
+_ENLARGED = "bankwise.enlarged_bindings"
+_KEYS = "bankwise.keys"
+_CASTS = frozenset({"arith.extf", "arith.truncf", "arith.negf"})
+_SUMS = frozenset({"arith.addf", "arith.subf"})
+_NUMBER = "arith.constant"
+_UNDEFINED_FOR_ZEROS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EnlargedShapes:
+    """The shapes that values of a function get, those whose shape changes.
+
+    Attributes:
+        shapes: of tensors and of the buffers of bindings.
+    """
+
+    shapes: Mapping[ir.Value, Shape]
+
+    def apply(self, function: ir.Operation) -> None:
+        """Gives the values their shapes; bindings remember the true ones."""
+        enlarged: set[str] = set()
+        for value, shape in self.shapes.items():
+            true, binding = ir.ShapedType(value.type).shape, defining_operation(value)
+            value.set_type(_with_shape(value.type, shape))
+            if binding is not None and binding.name == SUBSPAN:
+                binding.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(true, function.context)
+                enlarged.add(_key(binding))
+        names = [ir.StringAttr.get(each, function.context) for each in sorted(enlarged)]
+        function.attributes[_ENLARGED] = ir.ArrayAttr.get(names, function.context)
+
+
+def enlarged_shapes(
+    operation: ir.Operation, maps: Sequence[Sequence[int]], extents: Mapping[int, int]
+) -> EnlargedShapes:
+    """Returns the shapes that values have if the loops of an operation are longer.
+
+    Args:
+        maps: the loops of the dimensions of each operand.
+        extents: how long each loop becomes.
+
+    Raises:
+        Refusal: something uses the tensors that cannot have other shapes.
+    """
+    found = _Shapes(operation)
+    results = maps[len(maps) - len(operation.results) :]
+    for values, loops in ((operation.operands, maps), (operation.results, results)):
+        for value, dims in zip(values, loops, strict=True):
+            found.note(value, tuple(extents[loop] for loop in dims))
+    while found.pending:
+        value = found.pending.pop()
+        for touching in (defining_operation(value), *(use.owner.operation for use in value.uses)):
+            found.spread(touching, value)
+    for value, loops in zip(operation.operands, maps, strict=True):
+        asked = tuple(extents[loop] for loop in loops)
+        if loops and found.shapes.get(value, tuple(ir.ShapedType(value.type).shape)) != asked:
+            raise Refusal(f"{value.type} would need two shapes")
+    return EnlargedShapes(found.shapes)
+
+
+def check_zeros(value: ir.Value, enlarged: EnlargedShapes) -> None:
+    """Makes sure that a tensor is zero beyond its true end.
+
+    Raises:
+        Refusal: it may be something else there.
+    """
+    definition = defining_operation(value)
+    if value not in enlarged.shapes or (definition is not None and definition.name == _LOAD):
+        return
+    if definition is None or definition.name != _GENERIC:
+        raise Refusal(f"{value.type} may be something else than zero beyond its end")
+    longer = _changed_loops(definition, enlarged.shapes)
+    zeros: set[ir.Value] = set()
+    block = definition.regions[0].blocks[0]
+    taken = zip(definition.operands, loops_of(definition), block.arguments, strict=True)
+    # The last operands only tell the shapes of the results.
+    for operand, dims, argument in list(taken)[: -len(definition.results)]:
+        if longer <= {*dims}:
+            check_zeros(operand, enlarged)
+            zeros.add(argument)
+    for each in children(definition):
+        if each.name == _YIELD:
+            if not zeros.issuperset(each.operands):
+                raise Refusal("what is computed of zeros need not be zero", each.location)
+        elif _keeps_zeros(each, zeros):
+            zeros.update(each.results)
+
+
+def restored_bindings(function: ir.Operation) -> list[tuple[ir.Operation, Shape]]:
+    """Returns the bindings of `function` that are enlarged, with their true shapes; forgets them.
+
+    Raises:
+        Refusal: one that was enlarged is not found any more.
+    """
+    if _ENLARGED not in function.attributes:
+        return []
+    names = {ir.StringAttr(each).value for each in ir.ArrayAttr(function.attributes[_ENLARGED])}
+    found: list[tuple[ir.Operation, Shape]] = []
+    for binding in operations_in(function, SUBSPAN):
+        if _SHAPE in binding.attributes:
+            found.append((binding, tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))))
+        elif _key(binding) in names:
+            raise Refusal("a binding has lost its true shape", binding.location)
+    if {_key(binding) for binding, _ in found} != names:
+        raise Refusal("a binding that was enlarged is missing")
+    for binding, _ in found:
+        del binding.attributes[_SHAPE]
+    del function.attributes[_ENLARGED]
+    return found
+
+
+def has_enlarged_bindings(function: ir.Operation) -> bool:
+    """Returns whether shapes of `function` are enlarged."""
+    return _ENLARGED in function.attributes
+
+
+def note_keys(function: ir.Operation, keys: int, enlarged: int) -> None:
+    """Notes that only the first `keys` of the rows of K are there."""
+    if keys != enlarged:
+        function.attributes[_KEYS] = ir.DenseI64ArrayAttr.get([keys, enlarged], function.context)
+
+
+def noted_keys(function: ir.Operation) -> tuple[int, int] | None:
+    """Returns how many rows K has and how many it has got, if that was noted; forgets it."""
+    if _KEYS not in function.attributes:
+        return None
+    keys, enlarged = ir.DenseI64ArrayAttr(function.attributes[_KEYS])
+    del function.attributes[_KEYS]
+    return keys, enlarged
+
+
+def true_row(tensor: ir.Value) -> int | None:
+    """Returns the true size of the last dimension of an enlarged buffer that a tensor is part of.
+
+    None stands for a tensor that is not known to lie in such a buffer.
+    """
+    definition = defining_operation(tensor)
+    while definition is not None and definition.name == "tensor.extract_slice":
+        tensor = definition.operands[0]
+        definition = defining_operation(tensor)
+    if definition is None or definition.name != _LOAD:
+        return None
+    binding = defining_operation(definition.operands[0])
+    while binding is not None and binding.name in WHOLE_VIEWS:
+        binding = defining_operation(binding.operands[0])
+    if binding is None or binding.name != SUBSPAN or _SHAPE not in binding.attributes:
+        return None
+    return list(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))[-1]
+
+
+@dataclass(eq=False)
+class _Shapes:
+    """Finds out which values get which shape.
+
+    Attributes:
+        root: the operation that asks for the shapes.
+        pending: the values with another shape whose definitions and uses were not looked at yet.
+    """
+
+    root: ir.Operation
+    shapes: dict[ir.Value, Shape] = field(default_factory=dict)
+    pending: list[ir.Value] = field(default_factory=list)
+
+    def note(self, value: ir.Value, shape: Shape) -> None:
+        """Notes the shape that something asks for; scalars have none.
+
+        Raises:
+            Refusal: something else asks for another one, or the value has one that is not known.
+        """
+        if not isinstance(value.type, ir.RankedTensorType | ir.MemRefType):
+            return
+        old = tuple(ir.ShapedType(value.type).shape)
+        if DYNAMIC in old:
+            raise Refusal(f"{value.type} has a size that is not known")
+        known = self.shapes.get(value, old)
+        if shape not in (known, old) and known != old:
+            raise Refusal(f"{value.type} would need two shapes")
+        if known == old and shape != old:
+            self.pending.append(value)
+            self.shapes[value] = shape
+
+    def spread(self, touching: ir.Operation | None, value: ir.Value) -> None:
+        """Notes the shapes that follow for an operation which defines or uses a value.
+
+        Raises:
+            Refusal: it is not understood.
+        """
+        if touching is None:
+            raise Refusal(f"{value.type} is no buffer's, and cannot have another size")
+        if touching == self.root:
+            return
+        if touching.name in (_LOAD, _STORE, "linalg.fill") or touching.name in WHOLE_VIEWS:
+            for each in (*touching.operands, *touching.results):
+                self.note(each, self.shapes[value])
+        elif touching.name == _GENERIC:
+            self._spread_generic(touching)
+        elif touching.name == SUBSPAN:
+            _check_binding(value)
+        elif touching.name != "tensor.empty":
+            raise Refusal(f"{touching.name} uses what would be enlarged", touching.location)
+
+    def _spread_generic(self, generic: ir.Operation) -> None:
+        """Notes the shapes of what a `linalg.generic` takes and makes, whose loops get longer."""
+        _check_elementwise(generic)
+        values = [*generic.operands, *generic.results]
+        maps = loops_of(generic)
+        maps = (*maps, *maps[len(maps) - len(generic.results) :])
+        extents: dict[int, int] = {}
+        for value, dims in zip(values, maps, strict=True):
+            if dims:
+                old = tuple(ir.ShapedType(value.type).shape)
+                for loop, size, new in zip(dims, old, self.shapes.get(value, old), strict=True):
+                    if new != size or loop not in extents:
+                        extents[loop] = new
+        for value, dims in zip(values, maps, strict=True):
+            self.note(value, tuple(extents[loop] for loop in dims))
+
+
+def _check_binding(buffer: ir.Value) -> None:
+    if not is_contiguous(ir.MemRefType(buffer.type)):
+        raise Refusal(f"{buffer.type} is no buffer without gaps")
+    names = {each.name for each in _users_of(buffer)}
+    if _LOAD in names and _STORE in names:
+        raise Refusal("a buffer is both read and written")
+
+
+def _users_of(buffer: ir.Value) -> Iterator[ir.Operation]:
+    """Yields the users of a whole buffer."""
+    for use in buffer.uses:
+        user = use.owner.operation
+        yield user
+        if user.name in WHOLE_VIEWS:
+            yield from _users_of(user.results[0])
+
+
+def _check_elementwise(generic: ir.Operation) -> None:
+    """Makes sure that a `linalg.generic` may compute more elements than it did.
+
+    Raises:
+        Refusal: it reduces, reads memory, or need not be defined for all numbers.
+    """
+    for iterator in ir.ArrayAttr(generic.attributes["iterator_types"]):
+        if "parallel" not in str(iterator):
+            raise Refusal("a reduction uses what would be enlarged", generic.location)
+    for each in children(generic):
+        is_arithmetic = each.name.startswith(("arith.", "math."))
+        if each.name.startswith(_UNDEFINED_FOR_ZEROS) and each.name != "arith.divf":
+            raise Refusal(f"{each.name} is not defined for zeros", each.location)
+        if not is_arithmetic and each.name not in (_YIELD, "linalg.index"):
+            raise Refusal(f"{each.name} uses what would be enlarged", each.location)
+
+
+def _changed_loops(generic: ir.Operation, shapes: Mapping[ir.Value, Shape]) -> set[int]:
+    """Returns the loops of a `linalg.generic` that become longer."""
+    changed: set[int] = set()
+    for operand, dims in zip(generic.operands, loops_of(generic), strict=True):
+        if operand in shapes:
+            sizes = zip(dims, ir.ShapedType(operand.type).shape, shapes[operand], strict=True)
+            changed.update(loop for loop, old, new in sizes if old != new)
+    return changed
+
+
+def _keeps_zeros(operation: ir.Operation, zeros: set[ir.Value]) -> bool:
+    """Returns whether an operation makes zero of operands that are zero."""
+    known = [operand in zeros for operand in operation.operands]
+    if operation.name in _CASTS or operation.name in _SUMS:
+        return all(known)
+    if operation.name != "arith.mulf":
+        return False
+    pairs = zip(operation.operands, known, strict=True)
+    return any(known) and all(is_zero or _is_finite(each) for each, is_zero in pairs)
+
+
+def _is_finite(value: ir.Value) -> bool:
+    """Returns whether a value is a constant number other than an infinity or NaN."""
+    definition = defining_operation(value)
+    if definition is None or definition.name != _NUMBER:
+        return False
+    number = definition.attributes["value"]
+    return isinstance(number, ir.FloatAttr) and math.isfinite(number.value)
+
+
+def _with_shape(kind: ir.Type, shape: Shape) -> ir.Type:
+    if isinstance(kind, ir.RankedTensorType):
+        with kind.context, ir.Location.unknown():
+            return ir.RankedTensorType.get(list(shape), kind.element_type, kind.encoding)
+    return contiguous_type(ir.MemRefType(kind), shape)
+
+
+def _key(binding: ir.Operation) -> str:
+    """Returns what tells an enlarged binding from others: its number and its type."""
+    return f"{binding.attributes['binding']} {binding.results[0].type}"

@@ -1,0 +1,109 @@
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// 8 elements at a multiple of 8 in rows of 100 may reach over the end: they are two times 4. Rows of
+// 200 bytes begin at multiples of 8 bytes.
+
+// CHECK-LABEL: func.func @read(
+// CHECK-NOT:     bankwise.
+// CHECK-SAME:    %[[ROW:.+]]: index, %[[PART:.+]]: index
+// CHECK:         %[[BINDING:.+]] = hal.interface.binding.subspan {{.*}} : memref<90x100xf16>
+// CHECK:         %[[MEMORY:.+]] = memref.assume_alignment %[[BINDING]], 64 : memref<90x100xf16>
+// CHECK:         %[[COLUMN:.+]] = arith.muli %[[PART]], %c8
+// CHECK:         %[[NO_ROW:.+]] = arith.cmpi ule, %[[ROW]], %c89
+// CHECK:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %c89
+// CHECK:         %[[NO_COLUMN:.+]] = arith.cmpi ule, %[[COLUMN]], %c96
+// CHECK:         %[[IN_COLUMNS:.+]] = arith.minui %[[COLUMN]], %c96
+// CHECK:         %[[THERE:.+]] = arith.andi %[[NO_ROW]], %[[NO_COLUMN]]
+// CHECK:         %[[LOADED:.+]] = vector.load %[[MEMORY]][%[[IN_ROWS]], %[[IN_COLUMNS]]] alignment = 8 : memref<90x100xf16>, vector<4xf16>
+// CHECK:         arith.select %[[THERE]], %[[LOADED]], %{{.+}} : vector<4xf16>
+// CHECK:         %[[SECOND:.+]] = arith.addi %[[COLUMN]], %c4
+// CHECK:         arith.minui %[[SECOND]], %c96
+// CHECK-COUNT-1: vector.load
+// CHECK-NOT:     vector.load
+func.func @read(%row: index, %run: index) -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 100>} : memref<96x112xf16>
+  %m = memref.assume_alignment %b, 64 : memref<96x112xf16>
+  %column = arith.muli %run, %c8 : index
+  %v = vector.transfer_read %m[%row, %column], %p {in_bounds = [true]} : memref<96x112xf16>, vector<8xf16>
+  return %v : vector<8xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// The first 64 rows are there, whatever lane it is, and all columns.
+
+// CHECK-LABEL: func.func @inside(
+// CHECK-NOT:     arith.minui
+// CHECK-NOT:     arith.select
+// CHECK:         vector.load %{{.+}}[%{{.+}}, %c0] {{.*}} : memref<90x64xf16>, vector<8xf16>
+func.func @inside() -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<96x64xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 64>} : memref<96x64xf16>
+  %row = gpu.thread_id x upper_bound 64
+  %v = vector.transfer_read %b[%row, %c0], %p {in_bounds = [true]} : memref<96x64xf16>, vector<8xf16>
+  return %v : vector<8xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// Writes through a part of the buffer go to the buffer, where they stay inside. Rows of 75 elements of
+// 16 bits begin at multiples of 2 bytes, and 75 is odd: each element is on its own.
+
+// CHECK-LABEL: func.func @write(
+// CHECK-SAME:    %[[VALUE:.+]]: vector<1x2xf16>, %[[TILE:.+]]: index, %[[ROW:.+]]: index, %[[COLUMN:.+]]: index
+// CHECK-NOT:     memref.subview
+// CHECK:         %[[PLACE:.+]] = arith.addi %[[TILE]], %[[ROW]]
+// CHECK:         %[[THERE:.+]] = arith.andi
+// CHECK:         scf.if %[[THERE]] {
+// CHECK-NEXT:      vector.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}] alignment = 2 : memref<90x75xf16>, vector<1xf16>
+// CHECK-NEXT:    }
+// CHECK:         scf.if
+// CHECK-NEXT:      vector.store
+// CHECK-NOT:     scf.if
+func.func @write(%v: vector<1x2xf16>, %tile: index, %row: index, %column: index) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 75>} : memref<96x80xf16>
+  %part = memref.subview %b[%tile, 0] [32, 80] [1, 1] : memref<96x80xf16> to memref<32x80xf16, strided<[80, 1], offset: ?>>
+  vector.transfer_write %v, %part[%row, %column] {in_bounds = [true, true]} : vector<1x2xf16>, memref<32x80xf16, strided<[80, 1], offset: ?>>
+  return
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// expected-error @+1 {{an access to an enlarged buffer stays unguarded: memref.copy uses it}}
+func.func @copied(%to: memref<96x112xf16>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 100>} : memref<96x112xf16>
+  memref.copy %b, %to : memref<96x112xf16> to memref<96x112xf16>
+  return
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// expected-error @+1 {{a binding has lost its true shape}}
+func.func @forgotten() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<96x112xf16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a binding that was enlarged is missing}}
+func.func @missing() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  return
+}
