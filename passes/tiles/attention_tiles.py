@@ -20,15 +20,23 @@ each says how many warps there are along each loop, and which matrix instruction
       pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = ...,
         promote_operands = [1], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]], ...}>}}
 
+The rows may be those of several loops, and so may the columns and the head. Where g heads of Q
+share a head of K and V, for one, IREE cannot always make one loop of g and m:
+
+    Q (m, b, g, k1), K (k2, b, k1), V (k2, b, n), output (m, b, g, n)
+
+A workgroup has as many rows of the innermost of these loops as divide it, and of the next one
+outwards what is left. What one matrix instruction computes is of the innermost loops.
+
 An attention of another form than this is refused with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -48,7 +56,7 @@ from ...dialect_utils.lowering_config import (
     numbers_attribute,
     roots_in,
 )
-from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
+from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents
 
 _ATTENTION = "iree_linalg_ext.online_attention"
 _DECOMPOSITION = "decomposition_config"
@@ -74,35 +82,108 @@ f16, 64 rows x 32 columns are predicted to take 0.022 ms and take 0.026 ms, wher
 
 @dataclass(frozen=True)
 class AttentionLoops:
-    """The loops of an attention by their parts in it.
+    """The loops of an attention by their parts in it, the innermost one of each part last.
 
     Attributes:
-        batch: those that index every operand.
-        rows, head, keys, columns: M, K1, K2 and N of Q (M, K1), K (K2, K1), V (K2, N).
+        batch: those that index the output, and are neither rows nor columns of it.
+        rows, head, columns: M, K1 and N of Q (M, K1), K (K2, K1), V (K2, N).
+        keys: K2.
     """
 
     batch: tuple[int, ...]
-    rows: int
-    head: int
+    rows: tuple[int, ...]
+    head: tuple[int, ...]
+    columns: tuple[int, ...]
     keys: int
-    columns: int
 
     @staticmethod
     def of(maps: Maps, loops: int) -> AttentionLoops:
         """Finds the parts of so many loops.
 
         Raises:
-            Refusal: a part is that of several loops, or a loop has none of them.
+            Refusal: there are no rows, columns or head, not one loop of keys, or a loop has no
+                part.
         """
         q, k, v, output = (frozenset(maps[each]) for each in (_Q, _K, _V, _OUTPUT))
-        batch = q & k & v & output
         parts = {
             "rows": (q & output) - k - v,
             "head": (q & k) - v - output,
-            "keys": (k & v) - q - output,
             "columns": (v & output) - q - k,
+            "keys": (k & v) - q - output,
         }
-        return AttentionLoops(tuple(sorted(batch)), *single_loops(parts, batch, loops))
+        for name, found in parts.items():
+            if not found:
+                raise Refusal(f"it has no {name}")
+        if len(parts["keys"]) > 1:
+            raise Refusal("its keys are no single loop")
+        batch = (output & (q | k | v)) - parts["rows"] - parts["columns"]
+        if batch.union(*parts.values()) != {*range(loops)}:
+            raise Refusal("not all of its loops are known")
+        rows, head, columns, (keys,) = (tuple(sorted(found)) for found in parts.values())
+        return AttentionLoops(tuple(sorted(batch)), rows, head, columns, keys)
+
+
+@dataclass(frozen=True)
+class LoopShare:
+    """What a workgroup has of the loops over rows or columns, in their order.
+
+    Attributes:
+        tiles: how many elements of each loop.
+        warps: how many warps share them.
+    """
+
+    tiles: tuple[int, ...]
+    warps: tuple[int, ...]
+
+    @staticmethod
+    def of(extents: Sequence[int], size: int, warps: int, least: int) -> LoopShare | None:
+        """Returns how a workgroup has so many elements, with the most of the innermost loops.
+
+        None stands for a size that the loops do not divide into.
+
+        Args:
+            extents: how long the loops are.
+            size: the product of all tiles.
+            warps: the product of the warps along all loops.
+            least: what a warp has a multiple of, along the innermost loop.
+        """
+        if not extents:
+            return LoopShare((), ()) if size == warps == 1 else None
+        *outer, inner = extents
+        for tile in _divisors(gcd(inner, size)):
+            if tile % least:
+                continue
+            for along in _divisors(gcd(tile // least, warps)):
+                rest = LoopShare.of(outer, size // tile, warps // along, 1)
+                if rest is not None:
+                    return LoopShare((*rest.tiles, tile), (*rest.warps, along))
+        return None
+
+
+def _parts_of(size: int, loops: int, least: int) -> Iterator[tuple[int, ...]]:
+    """Yields tiles of so many loops of so many elements, with the most of the innermost one first.
+
+    Args:
+        least: what the innermost one is a multiple of.
+    """
+    if loops == 1:
+        yield from [(size,)] if size % least == 0 else []
+        return
+    for inner in _divisors(size):
+        if inner % least == 0:
+            for outer in _parts_of(size // inner, loops - 1, 1):
+                yield (*outer, inner)
+
+
+def _rounded_up(extents: Sequence[int], multiples: Mapping[int, int]) -> tuple[int, ...]:
+    """Returns lengths of loops, some of them rounded up."""
+    by = (multiples.get(loop, 1) for loop in range(len(extents)))
+    return tuple(-(-extent // each) * each for extent, each in zip(extents, by, strict=True))
+
+
+def _divisors(number: int) -> Iterator[int]:
+    """Yields the divisors of a number, the greatest first."""
+    return (each for each in range(number, 0, -1) if number % each == 0)
 
 
 @dataclass(frozen=True)
@@ -125,12 +206,12 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     @property
     def batch(self) -> int:
         """Returns how many attentions of all rows there are."""
-        return prod(self.extents[loop] for loop in self.loops.batch)
+        return prod(self._extents(self.loops.batch))
 
     @property
     def rows(self) -> int:
         """Returns the rows of the output."""
-        return self.extents[self.loops.rows]
+        return prod(self._extents(self.loops.rows))
 
     @property
     def keys(self) -> int:
@@ -140,12 +221,12 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     @property
     def head(self) -> int:
         """Returns the columns of Q and K."""
-        return self.extents[self.loops.head]
+        return prod(self._extents(self.loops.head))
 
     @property
     def columns(self) -> int:
         """Returns the columns of V and of the output."""
-        return self.extents[self.loops.columns]
+        return prod(self._extents(self.loops.columns))
 
     @property
     def handicap(self) -> float:
@@ -154,29 +235,42 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def takes(self, tile: AttentionTile) -> bool:
         """Returns whether the loops and the instructions divide evenly into such tiles."""
-        return not (
-            self.rows % tile.rows
-            or self.columns % tile.columns
-            or self.keys % tile.keys
-            or tile.rows % (tile.warps * self._high)
-            or self.head % self.scores[2]
-            or tile.columns % self.outputs[1]
+        return None not in (self._rows_of(tile), self._columns_of(tile)) and not (
+            self.keys % tile.keys
+            or self.extents[self.loops.head[-1]] % self.scores[2]
             or tile.keys % self.scores[1]
             or tile.keys % self.outputs[2]
         )
 
+    def of_whole_instructions(self) -> WarpTiledAttention:
+        """Returns the attention with a head and columns that the instructions divide."""
+        multiples = {self.loops.head[-1]: self.scores[2], self.loops.columns[-1]: self.outputs[1]}
+        return replace(self, extents=_rounded_up(self.extents, multiples))
+
     def enlarged(self, tile: AttentionTile) -> WarpTiledAttention:
-        """Returns the attention with sizes that such tiles and the instructions divide."""
-        loops, multiples = self.loops, {}
-        multiples[loops.rows] = tile.rows
-        multiples[loops.keys] = tile.keys
-        multiples[loops.head] = self.scores[2]
-        multiples[loops.columns] = self.outputs[1]
-        sizes = (
-            -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
-            for loop, extent in enumerate(self.extents)
+        """Returns the attention with sizes that such tiles and the instructions divide.
+
+        Where the rows are several loops, those are enlarged by which the fewest rows are added.
+        """
+        rows = self._extents(self.loops.rows)
+        tiles = min(
+            _parts_of(tile.rows, len(rows), self._high),
+            key=lambda parts: prod(_rounded_up(rows, dict(enumerate(parts)))),
         )
-        return replace(self, extents=tuple(sizes), tile=tile)
+        multiples = dict(zip(self.loops.rows, tiles, strict=True)) | {self.loops.keys: tile.keys}
+        whole = self.of_whole_instructions()
+        return replace(whole, extents=_rounded_up(whole.extents, multiples), tile=tile)
+
+    def _extents(self, loops: Sequence[int]) -> list[int]:
+        return [self.extents[loop] for loop in loops]
+
+    def _rows_of(self, tile: AttentionTile) -> LoopShare | None:
+        """Returns what a tile has of the loops over rows; None if they do not divide into it."""
+        return LoopShare.of(self._extents(self.loops.rows), tile.rows, tile.warps, self._high)
+
+    def _columns_of(self, tile: AttentionTile) -> LoopShare | None:
+        """Returns what a tile has of the loops over columns, which warps do not share."""
+        return LoopShare.of(self._extents(self.loops.columns), tile.columns, 1, self.outputs[1])
 
     @property
     def _high(self) -> int:
@@ -209,16 +303,25 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return attention_work(shape, tile, circumstances.processor, self.outputs)
 
     def attributes(self, tile: AttentionTile) -> dict[str, ir.Attribute]:
-        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
+        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function.
+
+        Raises:
+            ValueError: the operation does not take the tile.
+        """
         context, loops = self.operation.context, self.loops
+        rows, columns = self._rows_of(tile), self._columns_of(tile)
+        if rows is None or columns is None:
+            raise ValueError(f"an attention of {self.extents} does not divide into {tile}")
+        warps = dict(zip(loops.rows, rows.warps, strict=True))
+        tiled = zip((*loops.rows, *loops.columns), (*rows.tiles, *columns.tiles), strict=True)
         tiles = {
-            WORKGROUP: {loops.rows: tile.rows, loops.columns: tile.columns},
+            WORKGROUP: dict(tiled),
             REDUCTION: {loops.keys: tile.keys},
         }
         config, contractions = self._configurations()
         decomposition = {
             name: ir.DictAttr.get(
-                {CONFIG: self._spread(contraction, tile.warps).attribute(context)}, context
+                {CONFIG: self._spread(contraction, warps).attribute(context)}, context
             )
             for name, contraction in contractions.items()
         }
@@ -241,7 +344,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         kinds = {_SCORES: self.kinds.scores, _OUTPUTS: self.kinds.outputs}
         contractions: dict[str, LoweringConfig] = {}
         for name, out in left_out.items():
-            order = [loop for loop in loops if loop != out]
+            order = [loop for loop in loops if loop not in out]
             lists = [numbers_attribute(each, context) for each in ([1] * len(loops), order)]
             basis = ir.ArrayAttr.get(lists, context)
             entries = _promoting(_PROMOTED_ALL[name], context)
@@ -252,10 +355,10 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         """Returns the bytes of Q, K and V that a workgroup holds in the LDS."""
         return tile.rows * self.head * self.element_bytes + self.copied_bytes(tile)
 
-    def _spread(self, contraction: LoweringConfig, warps: int) -> LoweringConfig:
+    def _spread(self, contraction: LoweringConfig, warps: Mapping[int, int]) -> LoweringConfig:
         counts, order = _basis(contraction)
         context = self.operation.context
-        counts = tuple(warps if loop == self.loops.rows else 1 for loop in range(len(counts)))
+        counts = tuple(warps.get(loop, 1) for loop in range(len(counts)))
         lists = [numbers_attribute(each, context) for each in (counts, order)]
         return contraction.with_entries(**{_BASIS: ir.ArrayAttr.get(lists, context)})
 
@@ -317,7 +420,7 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
         raise Refusal("not all of Q, K and V are staged in the LDS")
     if (
         {loop for loop, tile in enumerate(workgroup) if tile}
-        != {*loops.batch, loops.rows, loops.columns}
+        != {*loops.batch, *loops.rows, *loops.columns}
         or any(workgroup[loop] != 1 for loop in loops.batch)
         or {loop for loop, tile in enumerate(reduction) if tile} != {loops.keys}
     ):
@@ -327,9 +430,8 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")
-    tile = AttentionTile(
-        workgroup[loops.rows], workgroup[loops.columns], reduction[loops.keys], launch.warps
-    )
+    rows, columns = (prod(workgroup[loop] for loop in of) for of in (loops.rows, loops.columns))
+    tile = AttentionTile(rows, columns, reduction[loops.keys], launch.warps)
     scores, outputs = (contractions[name].instruction for name in (_SCORES, _OUTPUTS))
     read = WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs)
     if not read.takes(tile):
@@ -365,9 +467,10 @@ def _warps(name: str, contraction: LoweringConfig, loops: AttentionLoops) -> int
     if contraction.numbers(_PROMOTED) != _PROMOTED_ALL[name]:
         raise Refusal("its products stage other operands in the LDS than IREE's")
     counts, _ = _basis(contraction)
-    if prod(counts) != counts[loops.rows]:
+    warps = prod(counts[loop] for loop in loops.rows)
+    if prod(counts) != warps:
         raise Refusal("its warps share more than rows")
-    return counts[loops.rows]
+    return warps
 
 
 def _promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:

@@ -140,7 +140,7 @@ class MatrixAttention:
         shapes = enlarged_shapes(operation, maps, dict(enumerate(tiled.extents)))
         changed = {
             loop
-            for loop in (loops.head, loops.keys)
+            for loop in (*loops.head, loops.keys)
             if attention.extents[loop] != tiled.extents[loop]
         }
         for number in (_Q, _K, _V):
@@ -177,9 +177,7 @@ def matrix_attention(
     limit = lds_limit(function, test_target)
     found = [configured_attention(function, operation, each) for each in _kinds(operation, listed)]
     # The deepest instructions are the best, unless more of the head is computed in vain.
-    for attention in sorted(
-        found, key=lambda each: -(-each.head // each.scores[2]) * each.scores[2]
-    ):
+    for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
         tiled = [
             each
             for tile in _tiles(attention)
@@ -195,7 +193,7 @@ def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
     """Yields the tiles that an attention may have, of whole heads."""
     high = max(attention.scores[0], attention.outputs[0])
     deep = lcm(attention.scores[1], attention.outputs[2])
-    columns = -(-attention.columns // attention.outputs[1]) * attention.outputs[1]
+    columns = attention.of_whole_instructions().columns
     for warps, count, keys in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS):
         if keys % deep == 0:
             yield AttentionTile(warps * count * high, columns, keys, warps)

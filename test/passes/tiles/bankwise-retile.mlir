@@ -28,6 +28,24 @@ func.func @attention(%q: tensor<16x4096x128xf16>, %k: tensor<16x4096x128xf16>, %
 
 // -----
 
+// Four heads of Q share one of K and V: a workgroup has the 16 rows of two of them.
+
+// CHECK-LABEL: func.func @grouped
+// CHECK:         subgroup_basis = {{\[}}[1, 2, 1, 1, 1, 1], [0, 1, 2, 3, 5]]
+// CHECK:         subgroup_basis = {{\[}}[1, 2, 1, 1, 1, 1], [0, 1, 2, 4, 5]]
+// CHECK-SAME:    reduction = [0, 0, 0, 0, 0, 64], workgroup = [1, 2, 16, 64, 0, 0]
+
+// expected-remark @+2 {{tile of a workgroup: 32 rows x 64 columns, 64 keys a step, 2 warps is predicted to take}}
+func.func @grouped(%q: tensor<16x4x4x64xf16>, %k: tensor<2048x4x64xf16>, %v: tensor<2048x4x64xf16>, %s: f16, %o: tensor<4x4x16x64xf32>, %m: tensor<4x4x16xf32>) -> tensor<4x4x16x64xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %r:3 = iree_linalg_ext.online_attention <decomposition_config = {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], subgroup_basis = [[1, 4, 1, 1, 1, 1], [0, 1, 2, 3, 5]]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], subgroup_basis = [[1, 4, 1, 1, 1, 1], [0, 1, 2, 4, 5]]}>}}, indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d5, d0, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d5, d0, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> ()>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>]> {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], reduction = [0, 0, 0, 0, 0, 64], workgroup = [1, 4, 16, 32, 0, 0]}>} ins(%q, %k, %v, %s : tensor<16x4x4x64xf16>, tensor<2048x4x64xf16>, tensor<2048x4x64xf16>, f16) outs(%o, %m, %m : tensor<4x4x16x64xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<4x4x16x64xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+  return %r#0 : tensor<4x4x16x64xf32>
+}
+
+// -----
+
 // The tile of a product: 128 x 256 elements, of which a warp computes 4 x 8 matrix instructions.
 
 // CHECK-LABEL: func.func @matmul

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from iree.compiler import ir
 from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.passes.tiles.attention_tiles import (
+    LoopShare,
     WarpTiledAttention,
     warp_tiled_attention,
 )
@@ -85,6 +89,37 @@ def test_a_matmul_s_tile_is_what_was_written(down: int, across: int, m: int, n: 
     assert str(parsed) == before
 
 
+@given(
+    st.lists(st.integers(1, 24), min_size=1, max_size=3),
+    st.integers(1, 96),
+    st.integers(1, 8),
+    st.sampled_from((1, 2, 4)),
+)
+def test_a_workgroup_has_the_most_of_the_innermost_loops(
+    extents: list[int], size: int, warps: int, least: int
+) -> None:
+    multiples = [1] * (len(extents) - 1) + [least]
+    shares = [
+        (tiles, along)
+        for tiles in product(*(_divisors(each) for each in extents))
+        if prod(tiles) == size
+        for along in product(*(_divisors(each) for each in tiles))
+        if prod(along) == warps
+        and not any(t % (w * m) for t, w, m in zip(tiles, along, multiples, strict=True))
+    ]
+    best = max(shares, key=lambda each: (each[0][::-1], each[1][::-1]), default=None)
+    found = LoopShare.of(extents, size, warps, least)
+    if best is None or found is None:
+        assert found is best
+    else:
+        assert found.tiles == best[0]
+        assert (found.tiles, found.warps) in shares
+
+
+def _divisors(number: int) -> list[int]:
+    return [each for each in range(1, number + 1) if number % each == 0]
+
+
 def test_tiles_that_do_not_divide_are_not_taken() -> None:
     parsed = parse(AttentionIr(n=96, t=192).text())
     attention = attention_in(parsed.function)
@@ -119,7 +154,7 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
         (AttentionIr(basis="[1, 2, 1, 1, 1]"), "all warps"),
         (AttentionIr(lanes="32, 4, 1"), "no row of warps"),
         (AttentionIr(m=32), "do not divide"),
-        (AttentionIr(v_map="d0, d4"), "columns are no single loop"),
+        (AttentionIr(v_map="d0, d4"), "has no columns"),
         (AttentionIr(tiles=AttentionIr.tiles.replace("[1, 64", "[2, 64")), "tiled otherwise"),
         (AttentionIr(tiles=AttentionIr.tiles.replace("0, 0, 64]", "0, 64, 64]")), "otherwise"),
         (MatmulIr(staged="promote_operands = [0, 1, 2]"), "not its two operands"),
