@@ -78,8 +78,11 @@ class StageOperands(FunctionPass):
         staged, indices = set[ir.Operation](), IndexBits(function)
         for operand in marked:
             try:
-                reads = [each for each in _reads_behind(operand) if each not in staged]
-                if all(_is_derived(each, launch.threads) and _is_whole(each) for each in reads):
+                behind = list(_reads_behind(operand))
+                reads = [each for each in behind if each not in staged]
+                if len(reads) == len(behind) and all(
+                    _is_derived(each, launch.threads) and _is_whole(each) for each in reads
+                ):
                     continue
                 layouts = [_copy_layout(each, target, launch, indices) for each in reads]
             except Refusal as refusal:
@@ -87,7 +90,7 @@ class StageOperands(FunctionPass):
                 context.sink.remark(operand.location, message)
                 continue
             for read, layout in zip(reads, layouts, strict=True):
-                staged.add(_stage(read, layout))
+                staged.update(_stage(read, layout))
             del operand.attributes[_STAGED]
 
 
@@ -172,21 +175,27 @@ def _is_true(attribute: ir.Attribute) -> bool:
     return ir.BoolAttr(attribute).value
 
 
-def _stage(read: ir.Operation, layout: NestedLayout) -> ir.Operation:
+def _stage(read: ir.Operation, layout: NestedLayout) -> list[ir.Operation]:
     """Copies what is read to the LDS, and lets all that uses it read it from there.
 
+    Each use has a tile of its own. Where K and V are one tensor, both contractions use what is
+    read, and lanes have other elements of it in each: from one tile they would read it by one
+    operation, whose result has one layout.
+
     Returns:
-        The read from the LDS.
+        The reads from the LDS.
     """
     value, uses = read.results[0], list(read.results[0].uses)
     # The copies of an earlier iteration have been read by then.
     Builder.at_begin(read.block, read.location).barrier(WORKGROUP)
     at = Builder.after(read)
     copied = at.to_layout(value, layout)
-    tile = at.alloc_tensor(ir.VectorType(value.type), WORKGROUP)
-    again = at.transfer_read(at.value_barrier(at.transfer_write(copied, tile)), value.type)
+    staged: list[ir.Operation] = []
     for use in uses:
+        tile = at.alloc_tensor(ir.VectorType(value.type), WORKGROUP)
+        again = at.transfer_read(at.value_barrier(at.transfer_write(copied, tile)), value.type)
         use.owner.operands[use.operand_number] = again
-    definition = defining_operation(again)
-    assert definition is not None
-    return definition
+        definition = defining_operation(again)
+        assert definition is not None
+        staged.append(definition)
+    return staged

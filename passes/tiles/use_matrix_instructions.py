@@ -169,9 +169,6 @@ def matrix_attention(
     operation = only_attention(function)
     if operation is None or _SCALAR not in LoweringConfig.of(operation.attributes[CONFIG]).entries:
         return None
-    if len({operation.operands[each] for each in (_Q, _K, _V)}) < 3:
-        # The vector of one copy would need the layouts of both contractions.
-        raise Refusal("two of Q, K and V are one tensor")
     target = gpu_target_of(function, test_target)
     listed = () if target is None else target.matrix_instructions
     limit = lds_limit(function, test_target)

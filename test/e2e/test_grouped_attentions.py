@@ -44,6 +44,10 @@ DEEPSEEK = Attention(
         ("gfx942", grouped(1, 48, group=16, mask="m k2")),
         ("gfx942", grouped(32, 48, key="k2 k1")),
         ("gfx942", grouped(32, 48, value="k2 n", mask="m k2", causal=True)),
+        # One row of each of four heads is padded to the rows of an instruction.
+        ("gfx942", grouped(1, 48)),
+        # 20 rows of each of seven heads: 32 of eight are the fewest that tiles divide.
+        ("gfx950", grouped(20, 40, group=7, keys=77, mask="g m k2")),
         ("gfx942", DEEPSEEK),
         ("gfx950", replace(DEEPSEEK, query="h m k1", output="h m n", mask="h m k2")),
     ],
@@ -98,12 +102,20 @@ def test_tiles_over_several_loops_keep_the_bits(attention: Attention, tile: Atte
     assert done.counters[Counted.CONFLICTS] == 0
 
 
-def test_rows_that_are_no_multiple_of_16_keep_scalar_instructions() -> None:
-    program, log = grouped(1, 48).program(), DecisionLog()
-    inputs, flags = program.draw_inputs(), target_flags("gfx942")
-    done = run_emulated(program.source, flags, "auto/fast", inputs, decisions=log)
-    assert largest_error(done.outputs[0], program.expected(inputs)[0]) < program.tolerance
-    assert not [each for each in log if each.pass_name == PASS]
+@pytest.mark.parametrize(("rows", "keys", "head"), [(64, 128, 96), (33, 77, 40)])
+def test_k_and_v_may_be_one_tensor(rows: int, keys: int, head: int) -> None:
+    sizes, log = {"b": 2, "m": rows, "n": head, "k1": head, "k2": keys}, DecisionLog()
+    program = Attention("", "f16", sizes).program()
+    q, k, v = program.draw_inputs()
+    source = program.source.replace("ins(%q, %k, %v", "ins(%q, %k, %k")
+    flags = target_flags("gfx942")
+    done = run_emulated(source, flags, "auto/fast", [q, k, v], decisions=log)
+    both = k.astype(np.float64)
+    expected = attention(q.astype(np.float64), both, both, head**-0.5)
+    assert largest_error(done.outputs[0], expected) < program.tolerance
+    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
+    assert done.counters[Counted.MFMA] > 0
+    assert done.counters[Counted.CONFLICTS] == 0
 
 
 def test_tiles_of_grouped_queries_are_replaced_at_exact() -> None:

@@ -23,6 +23,32 @@ func.func @rows_of_96(%t: tensor<64x96xf16>) -> vector<64x96xf16> attributes {tr
 
 // -----
 
+#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+#other = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 12], outer_tile = [1, 1], thread_tile = [16, 2], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [2, 1]>
+
+// What two operands use is read once, and each has a tile of its own.
+
+// CHECK-LABEL: func.func @one_tensor
+// CHECK:         %[[READ:.+]] = vector.transfer_read %{{.+}} : tensor<64x96xf16>, vector<64x96xf16>
+// CHECK:         %[[COPY:.+]] = iree_vector_ext.to_layout %[[READ]]
+// CHECK:         vector.transfer_write %[[COPY]]
+// CHECK:         %[[FIRST:.+]] = vector.transfer_read
+// CHECK:         vector.transfer_write %[[COPY]]
+// CHECK:         %[[SECOND:.+]] = vector.transfer_read
+// CHECK-DAG:     iree_vector_ext.to_layout %[[FIRST]]
+// CHECK-DAG:     iree_vector_ext.to_layout %[[SECOND]]
+// CHECK-NOT:     shared_memory_conversion
+func.func @one_tensor(%t: tensor<64x96xf16>) -> (vector<64x96xf16>, vector<64x96xf16>) attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [true, true]} : tensor<64x96xf16>, vector<64x96xf16>
+  %k = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x96xf16>
+  %v = iree_vector_ext.to_layout %r to layout(#other) <{shared_memory_conversion}> : vector<64x96xf16>
+  return %k, %v : vector<64x96xf16>, vector<64x96xf16>
+}
+
+// -----
+
 #fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 
 // IREE derives a layout of this copy, and makes it.

@@ -86,15 +86,17 @@ func.func @rows_77(%q: tensor<16x77x64xf16>, %k: tensor<16x77x64xf16>, %v: tenso
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
-// One copy of K and V would have two layouts.
+// Four heads of Q share one of K and V: a workgroup has the 16 rows of two of them.
 
-// CHECK-LABEL: func.func @one_tensor
-// CHECK:         partial_reduction = [0, 0, 0, 128, 0]
-// expected-remark @+1 {{the attention keeps scalar instructions: two of Q, K and V are one tensor}}
-func.func @one_tensor(%q: tensor<16x64x96xf16>, %k: tensor<16x64x96xf16>, %v: tensor<16x64x96xf16>, %s: f16, %o: tensor<16x64x96xf32>, %m: tensor<16x64xf32>) -> tensor<16x64x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
-  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %k, %s : tensor<16x64x96xf16>, tensor<16x64x96xf16>, tensor<16x64x96xf16>, f16) outs(%o, %m, %m : tensor<16x64x96xf32>, tensor<16x64xf32>, tensor<16x64xf32>) {
+// CHECK-LABEL: func.func @grouped
+// CHECK:       subgroup_basis = {{\[}}[1, 2, 1, 1, 1, 1], [0, 1, 2, 4, 5]]
+// CHECK:       subgroup_basis = {{\[}}[1, 2, 1, 1, 1, 1], [0, 1, 2, 3, 4]]
+// CHECK-SAME:  reduction = [0, 0, 0, 0, 32, 0], workgroup = [1, 2, 16, 0, 0, 96]
+// expected-remark @+2 {{tile of a workgroup: 32 rows x 96 columns, 32 keys a step, 2 warps, by matrix instructions in the place of scalar ones}}
+func.func @grouped(%q: tensor<16x2x4x96xf16>, %k: tensor<64x2x96xf16>, %v: tensor<64x2x96xf16>, %s: f16, %o: tensor<2x4x16x96xf32>, %m: tensor<2x4x16xf32>) -> tensor<2x4x16x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d0, d1, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d0, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d0, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> ()>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 0, 128, 0], workgroup = [1, 1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %s : tensor<16x2x4x96xf16>, tensor<64x2x96xf16>, tensor<64x2x96xf16>, f16) outs(%o, %m, %m : tensor<2x4x16x96xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) {
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32
-  } -> tensor<16x64x96xf32>, tensor<16x64xf32>, tensor<16x64xf32>
-  return %r#0 : tensor<16x64x96xf32>
+  } -> tensor<2x4x16x96xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>
+  return %r#0 : tensor<2x4x16x96xf32>
 }
