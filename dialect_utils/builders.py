@@ -185,7 +185,7 @@ class Builder:
     shli, shrui = _binary("arith.shli"), _binary("arith.shrui")
     andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
     minui = _binary("arith.minui")
-    mulf = _binary("arith.mulf")
+    addf, mulf = _binary("arith.addf"), _binary("arith.mulf")
     minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
 
     def index(self, number: int) -> ir.Value:
@@ -224,6 +224,14 @@ class Builder:
     def extui(self, value: ir.Value, bits: int) -> ir.Value:
         """Widens an integer by zeros."""
         return self._value("arith.extui", [value], self.integer_type(bits))
+
+    def extf(self, value: ir.Value, kind: ir.Type) -> ir.Value:
+        """Widens a floating-point number."""
+        return self._value("arith.extf", [value], kind)
+
+    def same_bits(self, value: ir.Value, kind: ir.Type) -> ir.Value:
+        """Returns the bits of a scalar as another type of the same width."""
+        return self._value("arith.bitcast", [value], kind)
 
     def negf(self, value: ir.Value) -> ir.Value:
         """Creates a negation."""
@@ -528,6 +536,63 @@ class Builder:
         """Returns a tensor once all threads of the workgroup have written what they write to it."""
         return self._value("iree_gpu.value_barrier", [tensor], tensor.type)
 
+    # Tensors.
+
+    def empty(self, kind: ir.RankedTensorType) -> ir.Value:
+        """Creates a tensor of static sizes whose elements are written before they are read."""
+        return self._value("tensor.empty", [], kind)
+
+    def fill(self, scalar: ir.Value, tensor: ir.Value) -> ir.Value:
+        """Returns a tensor all of whose elements are a scalar."""
+        segments = {"operandSegmentSizes": self._segments(1, 1)}
+        operands = [scalar, tensor]
+        fill = self.create("linalg.fill", operands, [tensor.type], segments, regions=1)
+        self._linalg_body(fill, lambda _, value, before: value)
+        return fill.results[0]
+
+    def generic(
+        self,
+        inputs: Sequence[ir.Value],
+        output: ir.Value,
+        attributes: dict[str, ir.Attribute],
+        body: Callable[..., ir.Value],
+    ) -> ir.Operation:
+        """Creates a `linalg.generic` with one result.
+
+        Args:
+            attributes: `indexing_maps`, `iterator_types`, and what else it has.
+            body: gets a builder and an element of each operand, and returns that of the result.
+        """
+        segments = {"operandSegmentSizes": self._segments(len(inputs), 1)}
+        attributes = {**attributes, **segments}
+        operands = [*inputs, output]
+        generic = self.create("linalg.generic", operands, [output.type], attributes, regions=1)
+        self._linalg_body(generic, body)
+        return generic
+
+    def elementwise(
+        self, tensor: ir.Value, output: ir.Value, body: Callable[..., ir.Value]
+    ) -> ir.Value:
+        """Returns a tensor whose elements `body` computes from those of another one."""
+        rank = ir.ShapedType(tensor.type).rank
+        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank, self.context))
+        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>", self.context)
+        attributes: dict[str, ir.Attribute] = {
+            "indexing_maps": ir.ArrayAttr.get([identity] * 2, self.context),
+            "iterator_types": ir.ArrayAttr.get([parallel] * rank, self.context),
+        }
+        return self.generic([tensor], output, attributes, body).results[0]
+
+    def _linalg_body(self, operation: ir.Operation, body: Callable[..., ir.Value]) -> None:
+        """Emits the body of an operation of linalg on the elements of its operands."""
+        kinds = [
+            each.type.element_type if isinstance(each.type, ir.RankedTensorType) else each.type
+            for each in operation.operands
+        ]
+        block = operation.regions[0].blocks.append(*kinds, arg_locs=[self.location] * len(kinds))
+        inside = replace(self, point=ir.InsertionPoint(block))
+        inside.create("linalg.yield", [body(inside, *block.arguments)])
+
     # Tensors in the LDS.
 
     def alloc_tensor(self, shaped: ir.VectorType, space: str) -> ir.Value:
@@ -584,6 +649,10 @@ class Builder:
     def fptrunc(self, value: ir.Value, kind: ir.Type) -> ir.Value:
         """Rounds floating-point numbers to a narrower type, by the hardware's instruction."""
         return self._value("llvm.fptrunc", [value], kind)
+
+    def member(self, struct: ir.Value, number: int, kind: ir.Type) -> ir.Value:
+        """Returns a member of a struct, which has the type `kind`."""
+        return self._value("llvm.extractvalue", [struct], kind, position=self._numbers([number]))
 
     def intrinsic(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Calls an LLVM intrinsic, by which a pass asks for one machine instruction.

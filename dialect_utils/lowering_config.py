@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -202,19 +203,43 @@ class WarpLaunch:
         Raises:
             Refusal: its lanes have more dimensions than one, or are no whole warps.
         """
+        launch, sizes = WarpLaunch._read(function)
+        if launch is None or any(each != 1 for each in sizes[1:]):
+            raise Refusal(f"workgroups of {sizes} lanes are no row of warps")
+        return launch
+
+    @staticmethod
+    def as_row(function: ir.Operation) -> WarpLaunch:
+        """Reads the launch of `function` as that of a row of as many warps.
+
+        Raises:
+            Refusal: its lanes are no whole warps.
+        """
+        launch, sizes = WarpLaunch._read(function)
+        if launch is None:
+            raise Refusal(f"workgroups of {sizes} lanes are no whole warps")
+        return launch
+
+    @staticmethod
+    def _read(function: ir.Operation) -> tuple[WarpLaunch | None, list[int]]:
+        """Returns the launch, if its lanes are whole warps, and the sizes of a workgroup.
+
+        Raises:
+            Refusal: there is none.
+        """
         if TRANSLATION_INFO not in function.attributes:
             raise Refusal("the function has no translation_info")
         attribute = function.attributes[TRANSLATION_INFO]
         info = iree_codegen.TranslationInfoAttr(attribute)
         sizes, warp = list(info.workgroup_size), info.subgroup_size
-        if not sizes or not warp or sizes[0] % warp or any(each != 1 for each in sizes[1:]):
-            raise Refusal(f"workgroups of {sizes} lanes are no row of warps of {warp}")
-        return WarpLaunch(attribute, sizes[0] // warp, warp)
+        if not sizes or not warp or prod(sizes) % warp:
+            return None, sizes
+        return WarpLaunch(attribute, prod(sizes) // warp, warp), sizes
 
     def with_warps(self, warps: int) -> ir.Attribute:
         """Returns the `translation_info` for another number of warps, as it is otherwise."""
         info = iree_codegen.TranslationInfoAttr(self.attribute)
-        sizes = [warps * self.warp_size, *list(info.workgroup_size)[1:]]
+        sizes = [warps * self.warp_size, *([1] * (len(info.workgroup_size) - 1))]
         return changed_info(info, workgroup_size=sizes)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from iree.compiler import ir
@@ -22,6 +23,7 @@ from ..passes.base import FunctionPass
 from ..passes.contractions.rename_contractions import RenameContractions
 from ..passes.contractions.transpose_bytes import TransposeBytes
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
@@ -40,6 +42,7 @@ from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from ..passes.tiles.carry_integers import CarryIntegers, configures_carried_integers
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.transpose_contractions import TransposeContractions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, configures_mma_sync
@@ -136,8 +139,7 @@ class Step:
         Args:
             tells_apart: whether functions that multiply by `mma.sync` have steps of their own.
         """
-        told = _ONLY_ONCE_CONFIGURED if Setting(mode, True).runs(UseMatrixInstructions) else _ONLY
-        only = told[self.by_mma_sync] if tells_apart else None
+        only = _multiplying(self.by_mma_sync, mode) if tells_apart else None
         settings = [
             Setting(mode, pads) for pads in (True, False) if self.stock_pads in (None, pads)
         ]
@@ -165,21 +167,37 @@ class Step:
         return None if options is None else (self.kind(**options),)
 
 
-def _will_multiply(function: ir.Operation) -> bool:
-    """Returns whether a function multiplies by `mma.sync` once `UseMatrixInstructions` has run."""
-    return multiplies_by_mma_sync(function) or configures_mma_sync(function)
+_CONFIGURING: Mapping[type[FunctionPass], Callable[[ir.Operation], bool]] = {
+    UseMatrixInstructions: configures_mma_sync,
+    CarryIntegers: configures_carried_integers,
+}
+"""The passes that let functions multiply by `mma.sync`, and what tells for which they do."""
 
 
-def _multiplies_otherwise(function: ir.Operation) -> bool:
-    return not multiplies_by_mma_sync(function)
+def _multiplying(by_mma_sync: bool | None, mode: Mode) -> Callable[[ir.Operation], bool] | None:
+    """Returns what tells the functions that will multiply by `mma.sync`, or those that will not.
+
+    Args:
+        by_mma_sync: which of them; None for all functions, about which nothing is to be told.
+    """
+    if by_mma_sync is None:
+        return None
+    setting = Setting(mode, True)
+    return _telling(by_mma_sync, tuple(kind for kind in _CONFIGURING if setting.runs(kind)))
 
 
-def _will_multiply_otherwise(function: ir.Operation) -> bool:
-    return not _will_multiply(function)
+@cache
+def _telling(
+    by_mma_sync: bool, configuring: tuple[type[FunctionPass], ...]
+) -> Callable[[ir.Operation], bool]:
+    """Returns the one function of these arguments, so that each kernel is asked once."""
 
+    def tells(function: ir.Operation) -> bool:
+        multiplies = multiplies_by_mma_sync(function)
+        multiplies = multiplies or any(_CONFIGURING[kind](function) for kind in configuring)
+        return multiplies == by_mma_sync
 
-_ONLY = {True: multiplies_by_mma_sync, False: _multiplies_otherwise, None: None}
-_ONLY_ONCE_CONFIGURED = {True: _will_multiply, False: _will_multiply_otherwise, None: None}
+    return tells
 
 
 def _tiles(setting: Setting) -> dict[str, Any]:
@@ -225,6 +243,7 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, _FIRST)
 _DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
+_FUSED_START = Place(_BEFORE, _FIRST, _TILE_AND_FUSE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
@@ -245,6 +264,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
 STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
+    Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
@@ -293,6 +313,8 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, OverlapCopies, since="exact"),
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),
+    # What the instructions read and how they overlap is decided on while they are known.
+    Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, since="fast"),
 )

@@ -13,6 +13,7 @@ from .base import FunctionPass
 from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .fragments.form_ldmatrix import FormLdmatrix
+from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
@@ -31,12 +32,14 @@ from .swizzles.hint_vector_allocs import HintVectorAllocs
 from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from .tiles.carry_integers import CarryIntegers
 from .tiles.retile import Retile
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
+    CarryIntegers,
     Retile,
     TransposeContractions,
     ExcludeAbsentKeys,
@@ -62,6 +65,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OverlapCopies,
     ReloadOperands,
     OrderContractions,
+    MultiplyIntegers,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""

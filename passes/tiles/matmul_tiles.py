@@ -42,7 +42,8 @@ from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, 
 
 _GENERIC = "linalg.generic"
 _SUBGROUP = "subgroup"
-_PROMOTED = "promote_operands"
+PROMOTED = "promote_operands"
+"""The entry that says which operands are staged in the LDS."""
 _ADDED_LATER = "convert_acc_gemm"
 """The entry that makes IREE add the products to C when all of them are summed."""
 _A, _B, _C = range(3)
@@ -158,14 +159,14 @@ def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
     if operation.name != _GENERIC or len(operation.operands) != 3:
         raise Refusal(f"{operation.name} is no product of two matrices that is known")
     config = LoweringConfig.of(operation.attributes[CONFIG])
-    config.only(("mma_kind", _PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), (_ADDED_LATER,))
-    if config.numbers(_PROMOTED) != (_A, _B):
+    config.only(("mma_kind", PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), (_ADDED_LATER,))
+    if config.numbers(PROMOTED) != (_A, _B):
         raise Refusal("not its two operands are staged in the LDS")
-    if not (_ADDED_LATER in config.entries or _is_filled(operation.operands[_C], function)):
+    if not (_ADDED_LATER in config.entries or is_filled(operation.operands[_C], function)):
         raise Refusal("what it adds to is staged in the LDS too")
     maps = loops_of(operation)
     extents = loop_extents(operation, maps, (_A, _B, _C))
-    loops = _parts(maps, len(extents))
+    loops = matmul_loops(maps, len(extents))
     launch = WarpLaunch.of(function)
     tile = _tile(config, loops, extents)
     matmul = WarpTiledMatmul(operation, extents, launch, tile, loops, config.instruction)
@@ -183,13 +184,23 @@ def _multiplies(root: ir.Operation) -> bool:
         return False
 
 
-def _is_filled(value: ir.Value, function: ir.Operation) -> bool:
+def is_filled(value: ir.Value, function: ir.Operation) -> bool:
+    """Returns whether all elements of a tensor are one scalar."""
     # To ask the value for its operation would import the bindings' module of linalg: 65 ms.
     fills = operations_in(function, "linalg.fill")
     return any(value == result for fill in fills for result in fill.results)
 
 
-def _parts(maps: Maps, loops: int) -> tuple[int, int, int]:
+def matmul_loops(maps: Maps, loops: int) -> tuple[int, int, int]:
+    """Returns the numbers of the loops over rows, columns and summed elements.
+
+    Args:
+        maps: those of A, B and C.
+        loops: how many loops there are.
+
+    Raises:
+        Refusal: one of these is no single loop, or there are other loops than these and a batch's.
+    """
     a, b, c = (frozenset(each) for each in maps)
     parts = {"rows": (a & c) - b, "columns": (b & c) - a, "summed elements": (a & b) - c}
     rows, columns, summed = single_loops(parts, a & b & c, loops)
