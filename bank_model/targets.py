@@ -112,6 +112,8 @@ class Processor:
             units.
         least_warps: the fewest warps of a workgroup that are proposed.
         issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
+        fma_cycles: the cycles of a multiprocessor that a warp's f32 multiply-add takes; 0 where
+            kernels of multiply-adds are not modelled.
         measured: whether predictions were compared with measured times.
     """
 
@@ -134,6 +136,7 @@ class Processor:
     spill_latency: float = 20.0
     outer_steps: float = 2.6
     launch_cycles: float = 2000.0
+    fma_cycles: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -463,6 +466,7 @@ def _nvidia_processor(
         # A warp alone would issue all copies: 2x1024x128 f16 takes 0.035 ms with 16 rows and one
         # warp, and 0.022 ms with 32 rows and two (H200).
         least_warps=2,
+        fma_cycles=0.25,
         measured=measured,
     )
 

@@ -28,7 +28,7 @@ from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
-from ...dialect_utils.loops import FOR, YIELD, carried_as, carried_by_use, carried_values
+from ...dialect_utils.loops import FOR, YIELD, carried_as, carried_by_use
 from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import DEALLOC
@@ -177,18 +177,12 @@ def _moved_from(value: ir.Value) -> Iterator[ir.Value]:
     Raises:
         Refusal: it is made otherwise than by moving, and is not zero.
     """
-    definition = defining_operation(value)
-    if definition is None:
-        carried = carried_as(ir.BlockArgument(value))
-        if carried is None:
-            raise Refusal("a block argument carries sums of integers carried as f32")
+    carried, definition = carried_as(value), defining_operation(value)
+    name = "a block argument" if definition is None else definition.name
+    if carried is not None:
         yield from carried.sources
-        return
-    name = definition.name
-    if name == FOR:
-        for carried in carried_values(definition):
-            if carried.result == value:
-                yield from carried.sources
+    elif definition is None:
+        raise Refusal(f"{name} is a sum of integers carried as f32")
     elif is_move(definition) or name == _TRANSPOSE:
         yield from (each for each in definition.operands if not isinstance(each.type, ir.IndexType))
     elif name == MMA:

@@ -30,8 +30,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import rotating_slots
+from ...bank_model.tile_cost import MULTIPLY_ADDS, rotating_slots
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
@@ -45,6 +46,8 @@ from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .async_copies import COPY, AsyncCopies, check_copies, slots_bytes
 from .staged_copies import StagingLoop, staging_loops
+
+_MULTIPLY_ADD = "math.fma"
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class OverlapCopies(FunctionPass):
                     context.sink.remark(loop.operation.location, reason)
 
     def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
-        contractions = len(operations_in(loop.operation, MMA))
+        contractions = _contractions(loop.operation)
         if not contractions:
             raise Refusal("the loop multiplies no matrices")
         if loop.refusals:
@@ -118,7 +121,7 @@ class OverlapCopies(FunctionPass):
     def _slots(
         self, function: ir.Operation, loop: StagingLoop, contractions: int, context: PassContext
     ) -> int:
-        """Returns how many slots each tile of a loop gets, which has so many contractions.
+        """Returns how many slots each tile of a loop gets, which takes as long as so many `mma.sync`.
 
         Raises:
             Refusal: not even two fit.
@@ -135,6 +138,15 @@ class OverlapCopies(FunctionPass):
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
         return slots
+
+
+def _contractions(loop: ir.Operation) -> int:
+    """Returns how many `mma.sync` a loop has, or as many as take as long as its multiply-adds."""
+    contractions = len(operations_in(loop, MMA))
+    if contractions:
+        return contractions
+    results = [each.results[0].type for each in operations_in(loop, _MULTIPLY_ADD)]
+    return sum(map(element_count, results)) // MULTIPLY_ADDS
 
 
 def _loops_and_tiles(

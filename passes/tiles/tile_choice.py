@@ -13,9 +13,10 @@ from typing import Any, Generic
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import AttentionTile, MatmulTile, TileWork
+from ...bank_model.tile_cost import AttentionTile, MatmulTile, ScalarTile, TileWork
 from .attention_tiles import warp_tiled_attention
 from .matmul_tiles import warp_tiled_matmul
+from .scalar_matmul_tiles import thread_tiled_matmul
 from .tiled_operation import Circumstances, Tile, TiledOperation
 
 LEAST_GAIN = 0.03
@@ -29,7 +30,11 @@ def tiled_operation(function: ir.Operation) -> TiledOperation[Any] | None:
     Raises:
         Refusal: one does, but is of a form that is not understood.
     """
-    return warp_tiled_attention(function) or warp_tiled_matmul(function)
+    return (
+        warp_tiled_attention(function)
+        or warp_tiled_matmul(function)
+        or thread_tiled_matmul(function)
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,9 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
 
 
 def tile_time(
-    tiled: TiledOperation[Any], tile: AttentionTile | MatmulTile, circumstances: Circumstances
+    tiled: TiledOperation[Any],
+    tile: AttentionTile | MatmulTile | ScalarTile,
+    circumstances: Circumstances,
 ) -> float:
     """Returns the predicted microseconds of one tile, which the sizes must divide into.
 
@@ -102,6 +109,7 @@ def tile_time(
 _PARTS = {
     "matrix_instructions": "matrix instructions",
     "lds_cycles": "LDS cycles",
+    "multiply_adds": "multiply-adds",
     "instructions": "other instructions",
 }
 _LESS = 0.9

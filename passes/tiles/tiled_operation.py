@@ -20,8 +20,10 @@ from iree.compiler import ir
 
 from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import (
+    MULTIPLY_ADDS,
     AttentionTile,
     MatmulTile,
+    ScalarTile,
     TileWork,
     predicted_microseconds,
     rotating_slots,
@@ -32,7 +34,7 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 
-Tile = TypeVar("Tile", bound=AttentionTile | MatmulTile)
+Tile = TypeVar("Tile", bound=AttentionTile | MatmulTile | ScalarTile)
 
 _POLYNOMIAL = 21.0
 """The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
@@ -96,7 +98,8 @@ class Circumstances:
             return work
         copied = tiled.copied_bytes(tile)
         others = work.lds_bytes - copied
-        slots = rotating_slots(work.matrix_instructions, work.steps, copied, others, self.lds_bytes)
+        instructions = work.matrix_instructions + work.multiply_adds / MULTIPLY_ADDS
+        slots = rotating_slots(instructions, work.steps, copied, others, self.lds_bytes)
         return work if slots == 1 else tiled.work(replace(tile, slots=slots), self)
 
     def time(self, work: TileWork) -> float:

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a matmul of f32 is spread over workgroups and threads that multiply element by element.
+
+IREE lets each thread read its operands from global memory, and gives it a part of one row:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 32], thread = [1, 16, 0],
+        workgroup = [32, 128, 1]}>
+
+17 elements are read for 16 multiply-adds. With operands in the LDS and 8 x 8 elements a thread it
+is a quarter of that:
+
+    lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1],
+        reduction = [0, 0, 16], thread = [8, 8, 0], workgroup = [128, 128, 0]}>
+
+Outputs are the same bits: an element is the sum over k in its order, by one fused multiply-add
+after the other, in all tiles that this module describes. IREE computes some of its own otherwise,
+with products that are rounded before they are added: of a thread that has one element or more than
+64 of them, which IREE takes apart, and of tiles that do not divide the sizes. These stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import ScalarTile, TileWork, scalar_work
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.lowering_config import (
+    CONFIG,
+    REDUCTION,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    numbers_attribute,
+)
+from .matmul_tiles import PROMOTED, is_filled
+from .scalar_contractions import THREAD, ScalarContraction, scalar_contraction, scalar_root
+from .tiled_operation import Circumstances, TiledOperation
+
+_SIZES = (16, 32, 64, 128, 256)
+_STEPS = (8, 16, 32)
+_THREADS = ((8, 8), (8, 4), (4, 8), (4, 4))
+_MOST_THREADS = 256
+_MOST_MULTIPLY_ADDS = 1024
+"""The most multiply-adds of a thread per step, all of which are unrolled: 16 KiB of instructions."""
+_MOST_ELEMENTS = 64
+"""The most elements of a thread that IREE computes by vectors of all of them."""
+_COPY_BYTES = 16
+
+
+@dataclass(frozen=True)
+class ThreadTiledMatmul(TiledOperation[ScalarTile]):
+    """A matmul by scalar instructions, and its tile."""
+
+    contraction: ScalarContraction
+
+    multiplied: ClassVar[tuple[int, ...]] = (0, 1)
+    sizes_differ: ClassVar[str] = "the elements of its operands differ in size"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Returns rows, columns and summed elements."""
+        row, column, summed = (self.extents[loop] for loop in self.contraction.loops)
+        return row, column, summed
+
+    def takes(self, tile: ScalarTile) -> bool:
+        """Returns whether the loops divide evenly into such tiles, and threads share the copies."""
+        rows, columns, summed = self.shape
+        vector = _COPY_BYTES // self.element_bytes
+        return not (
+            rows % tile.rows
+            or columns % tile.columns
+            or summed % tile.summed
+            or tile.rows % tile.thread_rows
+            or tile.columns % tile.thread_columns
+            or tile.threads % self.launch.warp_size
+            or tile.threads > _MOST_THREADS
+            or tile.thread_rows * tile.thread_columns * tile.summed > _MOST_MULTIPLY_ADDS
+            or tile.rows * tile.summed % (tile.threads * vector)
+            or tile.columns * tile.summed % (tile.threads * vector)
+        )
+
+    def candidates(self, circumstances: Circumstances) -> Iterator[ScalarTile]:
+        """Yields tiles of many sizes."""
+        for rows, columns, summed, (down, across) in product(_SIZES, _SIZES, _STEPS, _THREADS):
+            tile = ScalarTile(rows, columns, summed, down, across)
+            if tile.threads >= circumstances.processor.least_warps * self.launch.warp_size:
+                yield tile
+
+    def copied_bytes(self, tile: ScalarTile) -> int:
+        """Returns the bytes of A and B that a step copies."""
+        return (tile.rows + tile.columns) * tile.summed * self.element_bytes
+
+    def work(self, tile: ScalarTile, circumstances: Circumstances) -> TileWork:
+        """Returns how much work a tile is.
+
+        Raises:
+            Refusal: the GPU's multiply-adds are not modelled.
+        """
+        processor = circumstances.processor
+        if not processor.fma_cycles:
+            raise Refusal("the model of the GPU knows matrix instructions alone")
+        batch = prod(self.extents) // prod(self.shape)
+        return scalar_work(self.shape, tile, processor, self.element_bytes, batch)
+
+    def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
+        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
+        context = self.operation.context
+        row, column, summed = self.contraction.loops
+        ones = dict.fromkeys(self.contraction.batch, 1)
+        tiles = {
+            WORKGROUP: {**ones, row: tile.rows, column: tile.columns},
+            THREAD: {**ones, row: tile.thread_rows, column: tile.thread_columns},
+            REDUCTION: {summed: tile.summed},
+        }
+        config = LoweringConfig({PROMOTED: numbers_attribute([0, 1], context)})
+        config = config.with_tiles(len(self.extents), tiles, context)
+        return {
+            CONFIG: config.attribute(context),
+            TRANSLATION_INFO: self.launch.with_warps(tile.threads // self.launch.warp_size),
+        }
+
+
+def thread_tiled_matmul(function: ir.Operation) -> ThreadTiledMatmul | None:
+    """Returns the matmul of f32 that decides on the workgroups of `function`, if there is one.
+
+    Raises:
+        Refusal: there is one, but of another form than this module describes.
+    """
+    root = scalar_root(function, ir.F32Type.get(function.context))
+    if root is None:
+        return None
+    contraction = scalar_contraction(root, "arith.mulf", "arith.addf")
+    if not is_filled(root.operands[2], function):
+        raise Refusal("it adds to a matrix that is read")
+    matmul = ThreadTiledMatmul(
+        root, contraction.extents, WarpLaunch.as_row(function), _tile(contraction), contraction
+    )
+    tile = matmul.tile
+    rows, columns, summed = matmul.shape
+    if rows % tile.rows or columns % tile.columns or summed % tile.summed:
+        raise Refusal("its tiles do not divide its sizes")
+    if not 1 < tile.thread_rows * tile.thread_columns <= _MOST_ELEMENTS:
+        raise Refusal("its threads add products that are rounded before")
+    return matmul
+
+
+def _tile(contraction: ScalarContraction) -> ScalarTile:
+    """Returns the tile that IREE gave a matmul.
+
+    Raises:
+        Refusal: its loops are tiled otherwise than rows, columns and summed elements.
+    """
+    config = LoweringConfig.of(contraction.operation.attributes[CONFIG])
+    loops = len(contraction.extents)
+    row, column, summed = contraction.loops
+    workgroup, thread, reduction = (
+        config.per_loop(name, loops) for name in (WORKGROUP, THREAD, REDUCTION)
+    )
+    batch = contraction.batch
+    if (
+        any(workgroup[loop] != 1 or thread[loop] != 1 or reduction[loop] for loop in batch)
+        or not all((workgroup[row], workgroup[column], thread[row], thread[column]))
+        or reduction[row] or reduction[column] or thread[summed] or not reduction[summed]
+    ):  # fmt: skip
+        raise Refusal("its loops are tiled otherwise than rows, columns and summed elements")
+    if workgroup[row] % thread[row] or workgroup[column] % thread[column]:
+        raise Refusal("its threads do not share its tile evenly")
+    of_workgroup = (workgroup[row], workgroup[column], reduction[summed])
+    return ScalarTile(*of_workgroup, thread[row], thread[column])
