@@ -212,7 +212,7 @@ def _retile(setting: Setting) -> dict[str, Any] | None:
     if setting.mode.retile == "off":
         return None
     mode, fast = RetileMode(setting.mode.retile), setting.is_fast
-    return {"mode": mode, "other_keys": fast, **_tiles(setting)}
+    return {"mode": mode, "other_order": fast, **_tiles(setting)}
 
 
 def _reductions(setting: Setting) -> dict[str, Any]:

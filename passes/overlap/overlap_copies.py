@@ -121,7 +121,7 @@ class OverlapCopies(FunctionPass):
     def _slots(
         self, function: ir.Operation, loop: StagingLoop, contractions: int, context: PassContext
     ) -> int:
-        """Returns how many slots each tile of a loop gets, which takes as long as so many `mma.sync`.
+        """Returns how many slots each tile gets of a loop that takes as long as so many `mma.sync`.
 
         Raises:
             Refusal: not even two fit.

@@ -279,7 +279,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def candidates(self, circumstances: Circumstances) -> Iterator[AttentionTile]:
         """Yields tiles of whole heads, and any rows, warps, and keys a step."""
-        keys = {self.tile.keys, *(_KEY_STEPS if circumstances.other_keys else ())}
+        keys = {self.tile.keys, *(_KEY_STEPS if circumstances.other_order else ())}
         for warps, count, step in product(_WARPS, _INSTRUCTIONS_HIGH, sorted(keys)):
             if warps >= circumstances.processor.least_warps:
                 yield AttentionTile(warps * self._high * count, self.columns, step, warps)

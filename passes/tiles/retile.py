@@ -17,8 +17,9 @@ Another tile is taken where it saves 3 % of the predicted time or more, and
   remark names the tile and what it would save; `mode=on` takes it anyway;
 * only where the configuration is IREE's own: a user's stands.
 
-Outputs are bitwise the same, unless `other-keys` allows attentions to take another number of keys
-a step. Then sums of a row are made in another order.
+Outputs are bitwise the same, unless `other-order` allows attentions to take another number of keys
+a step, and matmuls without matrix instructions another number of summed elements. Then sums are
+made in another order.
 
 Runs on the configured function, before its pipeline.
 """
@@ -61,7 +62,7 @@ class Retile(FunctionPass):
 
     Attributes:
         mode: on which GPUs.
-        other_keys: whether an attention may take another number of keys a step.
+        other_order: whether a step may sum another number of elements.
         overlap: whether a pass follows that lets copies overlap with contractions, as
             `bankwise-overlap-copies` does for NVIDIA.
         reloads: whether one follows that reads Q in every step where registers do not suffice, as
@@ -76,7 +77,7 @@ class Retile(FunctionPass):
     kept: ClassVar[str] = "tiles"
 
     mode: RetileMode = RetileMode.AUTO
-    other_keys: bool = False
+    other_order: bool = False
     overlap: bool = True
     reloads: bool = True
     native_exponentials: bool = False
@@ -108,7 +109,7 @@ class Retile(FunctionPass):
         return Circumstances.of(
             function,
             context.test_target,
-            other_keys=self.other_keys,
+            other_order=self.other_order,
             overlap=self.overlap,
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,

@@ -12,10 +12,13 @@ is a quarter of that:
     lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1],
         reduction = [0, 0, 16], thread = [8, 8, 0], workgroup = [128, 128, 0]}>
 
-Outputs are the same bits: an element is the sum over k in its order, by one fused multiply-add
-after the other, in all tiles that this module describes. IREE computes some of its own otherwise,
-with products that are rounded before they are added: of a thread that has one element or more than
-64 of them, which IREE takes apart, and of tiles that do not divide the sizes. These stay.
+An element is summed by one fused multiply-add after the other: step by step, and from the last k
+of a step to its first, as IREE unrolls vectors. With as many k a step as IREE chose, outputs are
+therefore the same bits, whatever the tile. Other numbers are for those who need not have them.
+
+IREE computes some matmuls otherwise, with products that are rounded before they are added: of a
+thread that has one element or more than 64 of them, which IREE takes apart, and of tiles that do
+not divide the sizes. These stay.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ _SIZES = (16, 32, 64, 128, 256)
 _STEPS = (8, 16, 32)
 _THREADS = ((8, 8), (8, 4), (4, 8), (4, 4))
 _MOST_THREADS = 256
-_MOST_MULTIPLY_ADDS = 1024
-"""The most multiply-adds of a thread per step, all of which are unrolled: 16 KiB of instructions."""
+_MOST_MULTIPLY_ADDS = 2048
+"""The most multiply-adds of a thread per step: their code, which is unrolled, takes 32 KiB."""
 _MOST_ELEMENTS = 64
 """The most elements of a thread that IREE computes by vectors of all of them."""
 _COPY_BYTES = 16
@@ -87,8 +90,10 @@ class ThreadTiledMatmul(TiledOperation[ScalarTile]):
         )
 
     def candidates(self, circumstances: Circumstances) -> Iterator[ScalarTile]:
-        """Yields tiles of many sizes."""
-        for rows, columns, summed, (down, across) in product(_SIZES, _SIZES, _STEPS, _THREADS):
+        """Yields tiles of many sizes, which keep the order of sums unless it may be another."""
+        steps = {self.tile.summed, *(_STEPS if circumstances.other_order else ())}
+        shapes = product(_SIZES, _SIZES, sorted(steps), _THREADS)
+        for rows, columns, summed, (down, across) in shapes:
             tile = ScalarTile(rows, columns, summed, down, across)
             if tile.threads >= circumstances.processor.least_warps * self.launch.warp_size:
                 yield tile

@@ -13,11 +13,11 @@ from typing import Any, Generic
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import AttentionTile, MatmulTile, ScalarTile, TileWork
+from ...bank_model.tile_cost import TileWork
 from .attention_tiles import warp_tiled_attention
 from .matmul_tiles import warp_tiled_matmul
 from .scalar_matmul_tiles import thread_tiled_matmul
-from .tiled_operation import Circumstances, Tile, TiledOperation
+from .tiled_operation import AnyTile, Circumstances, Tile, TiledOperation
 
 LEAST_GAIN = 0.03
 """The part of the predicted time that another tile must save: differences below it are no more than
@@ -92,7 +92,7 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
 
 def tile_time(
     tiled: TiledOperation[Any],
-    tile: AttentionTile | MatmulTile | ScalarTile,
+    tile: AnyTile,
     circumstances: Circumstances,
 ) -> float:
     """Returns the predicted microseconds of one tile, which the sizes must divide into.

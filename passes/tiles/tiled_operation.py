@@ -34,7 +34,8 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 
-Tile = TypeVar("Tile", bound=AttentionTile | MatmulTile | ScalarTile)
+AnyTile = AttentionTile | MatmulTile | ScalarTile
+Tile = TypeVar("Tile", bound=AnyTile)
 
 _POLYNOMIAL = 21.0
 """The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
@@ -49,8 +50,9 @@ class Circumstances:
 
     Attributes:
         lds_bytes: the LDS that a workgroup may have.
-        other_keys: whether an attention may take another number of keys a step. That changes the
-            order of sums, and of the rescaling by row maxima: outputs are right to rounding.
+        other_order: whether a step may sum another number of keys of an attention, or of elements
+            of a matmul without matrix instructions. That changes the order of sums, and of the
+            rescaling by row maxima: outputs are right to rounding.
         overlap: whether copies to the LDS overlap with contractions.
         reloads: whether an attention reads Q in every step where registers do not suffice.
         exponential: the instructions of an exponential.
@@ -58,7 +60,7 @@ class Circumstances:
 
     processor: Processor
     lds_bytes: int
-    other_keys: bool = False
+    other_order: bool = False
     overlap: bool = False
     reloads: bool = False
     exponential: float = 1.0
@@ -68,7 +70,7 @@ class Circumstances:
         function: ir.Operation,
         test_target: str | None,
         *,
-        other_keys: bool,
+        other_order: bool,
         overlap: bool,
         reloads: bool,
         native_exponentials: bool,
@@ -85,7 +87,7 @@ class Circumstances:
         return Circumstances(
             chip.processor,
             lds_limit(function, test_target),
-            other_keys=other_keys,
+            other_order=other_order,
             overlap=chip.async_copies and overlap,
             reloads=chip.mma_sync and reloads,
             exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,

@@ -79,7 +79,7 @@ class UseMatrixInstructions(FunctionPass):
         circumstances = Circumstances.of(
             function,
             context.test_target,
-            other_keys=True,
+            other_order=True,
             overlap=self.overlap,
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,

@@ -109,7 +109,7 @@ def test_steps_change_only_where_they_may() -> None:
     parsed = parse(AttentionIr().text())
     attention = tiled_in(parsed.function)
     assert tile_choice(attention, PLAIN).best.keys == 64
-    other = replace(PLAIN, other_keys=True, overlap=True)
+    other = replace(PLAIN, other_order=True, overlap=True)
     assert tile_choice(attention, other).best.keys == 128
 
 
@@ -123,7 +123,7 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
     kernel = AttentionIr(b=batch, m=rows, t=rows, k=head, n=head)
     parsed = parse(kernel.text())
     attention = tiled_in(parsed.function)
-    choice = tile_choice(attention, replace(PLAIN, other_keys=other))
+    choice = tile_choice(attention, replace(PLAIN, other_order=other))
 
     def time(tile: AttentionTile) -> float:
         work = attention_work(AttentionShape(batch, rows, rows, head, head), tile, SM80)
