@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
+from ...dialect_utils import carried_integers
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.flow import lds_allocations
@@ -143,6 +144,8 @@ class Retile(FunctionPass):
             action, reason = Action.KEEP, f"{choice}; it is not taken: {objection}"
         else:
             try:
+                if carried_integers.is_marked(function):
+                    raise Refusal("it multiplies integers that are called f8")
                 chosen = choice.tiled.attributes(choice.best)
                 context.tuned.append(TunedOperation.of(operation, chosen))
             except Refusal as refusal:

@@ -93,3 +93,45 @@ func.func @convolution(%a: tensor<34x34x64xf16>, %b: tensor<3x3x64x64xf16>, %c: 
 func.func @sum(%a: tensor<64xf32>) -> tensor<64xf32> {
   return %a : tensor<64xf32>
 }
+
+// -----
+
+// Without matrix instructions, operands lie in the LDS and a thread computes 8 x 8 elements. The 32
+// summed elements of a step stay, because their order is part of the result.
+
+// CHECK-LABEL: func.func @scalar_matmul
+// CHECK-SAME:    workgroup_size = [256, 1, 1] subgroup_size = 32
+// CHECK:         lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1], reduction = [0, 0, 0, 32], thread = [1, 8, 8, 0], workgroup = [1, 128, 128, 0]}>
+
+func.func @scalar_matmul(%a: tensor<4x2048x2048xf32>, %b: tensor<4x2048x2048xf32>, %e: tensor<4x2048x2048xf32>) -> tensor<4x2048x2048xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [32, 8, 1] subgroup_size = 32>} {
+  %z = arith.constant 0.0 : f32
+  %c = linalg.fill ins(%z : f32) outs(%e : tensor<4x2048x2048xf32>) -> tensor<4x2048x2048xf32>
+  // expected-remark @+1 {{tile of a workgroup: 128 x 128, 32 a step, 8 x 8 a thread is predicted to take}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x2048x2048xf32>, tensor<4x2048x2048xf32>) outs(%c : tensor<4x2048x2048xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 0, 32], thread = [1, 1, 16, 0], workgroup = [1, 32, 128, 1]}>} {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %s, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x2048x2048xf32>
+  return %0 : tensor<4x2048x2048xf32>
+}
+
+// -----
+
+// IREE takes the 128 elements of a thread apart, and rounds their products before it adds them.
+
+// CHECK-LABEL: func.func @rounded_products
+// CHECK:         thread = [1, 128, 0]
+
+// expected-remark @+1 {{the tile of a workgroup stays: its threads add products that are rounded before}}
+func.func @rounded_products(%a: tensor<16x4096xf32>, %b: tensor<4096x4096xf32>, %e: tensor<16x4096xf32>) -> tensor<16x4096xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 2, 1] subgroup_size = 32>} {
+  %z = arith.constant 0.0 : f32
+  %c = linalg.fill ins(%z : f32) outs(%e : tensor<16x4096xf32>) -> tensor<16x4096xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<16x4096xf32>, tensor<4096x4096xf32>) outs(%c : tensor<16x4096xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 32], thread = [1, 128, 0], workgroup = [16, 256, 1]}>} {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %s, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<16x4096xf32>
+  return %0 : tensor<16x4096xf32>
+}

@@ -15,11 +15,13 @@ from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
     MatmulTile,
+    ScalarTile,
     TileWork,
     attention_work,
     concurrent_workgroups,
     matmul_work,
     predicted_microseconds,
+    scalar_work,
     rotating_slots,
 )
 
@@ -71,6 +73,12 @@ def test_matmuls_take_as_long_as_measured(
 ) -> None:
     work = matmul_work(shape, MatmulTile(*tile), SM80)
     assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+def test_matmuls_of_multiply_adds_take_about_as_long_as_measured() -> None:
+    work = scalar_work((2048, 2048, 2048), ScalarTile(128, 128, 16, 8, 8), SM80)
+    assert (work.warps, work.multiply_adds, work.lds_cycles) == (8, 1024, 2048 + 128)
+    assert predicted_microseconds(work, SM80) == pytest.approx(677, rel=0.2)
 
 
 def test_the_worked_example() -> None:
