@@ -41,6 +41,10 @@ _MATMULS = (
     Matmul(4096, 4096, 64, "f16", transposed=True),
     Matmul(1000, 1000, 1000, "f16", transposed=True),
     Matmul(2048, 2048, 2048, "bf16"),
+    Matmul(4096, 4096, 4096, "i8", transposed=True),
+    Matmul(4096, 4096, 4096, "i8"),
+    Matmul(2048, 2048, 2048, "f32"),
+    Matmul(2048, 2048, 2048, "f32", transposed=True),
 )
 
 

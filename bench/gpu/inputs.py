@@ -51,21 +51,32 @@ def input_bytes(kernel: TimedKernel, number: int, inputs: str) -> bytes:
     return normal_bytes(operand, seed, factor)
 
 
+_HIGH_BYTES = {
+    "f16": (2, 0x8F, 0x30),
+    "bf16": (2, 0x81, 0x3E),
+    "f32": (4, 0x81, 0x3E),
+    "i8": (1, 0xFF, 0),
+}
+"""The bytes of an element, and which bits of the highest stay random and which are set: it keeps
+its sign and the two low bits of the exponent, with mantissa bits below them in f16. In bf16 and f32
+the lowest bit of the exponent is in the next byte."""
+
+
 def bounded_bytes(operand: str, seed: str) -> bytes:
     """Returns the bytes of numbers with random signs and magnitudes from 0.125 to 2.
 
-    No sum of their products overflows, and none of them is subnormal.
+    No sum of their products overflows, and none of them is subnormal. Integers are all those of
+    their type.
 
     Args:
-        operand: the type of the tensor, such as `2048x2048xbf16`, in f16 or bf16.
+        operand: the type of the tensor, such as `2048x2048xbf16`, in a type of `_HIGH_BYTES`.
         seed: equal seeds give equal numbers.
     """
-    # The high byte keeps its sign and the two low bits of the exponent, with mantissa bits below
-    # them in f16. In bf16 the lowest bit of the exponent is in the low byte.
-    kept, exponent = {"f16": (0x8F, 0x30), "bf16": (0x81, 0x3E)}[operand.rpartition("x")[2]]
+    size, kept, exponent = _HIGH_BYTES[operand.rpartition("x")[2]]
     count = math.prod(map(int, operand.split("x")[:-1]))
-    data = bytearray(_random_words(count, seed))
-    data[1::2] = data[1::2].translate(bytes((byte & kept) | exponent for byte in range(256)))
+    data = bytearray(_random_bytes(size * count, seed))
+    high = slice(size - 1, None, size)
+    data[high] = data[high].translate(bytes((byte & kept) | exponent for byte in range(256)))
     return bytes(data)
 
 
@@ -82,7 +93,7 @@ def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
     """
     count = math.prod(map(int, operand.split("x")[:-1]))
     quantiles = _quantiles(operand.rpartition("x")[2], factor)
-    words = array("H", _random_words(min(count, _DRAWN), seed))
+    words = array("H", _random_bytes(2 * min(count, _DRAWN), seed))
     drawn = array("H", map(quantiles.__getitem__, words))
     made = array("H")
     while len(made) < count:
@@ -91,9 +102,9 @@ def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
     return made[:count].tobytes()
 
 
-def _random_words(count: int, seed: str) -> bytes:
-    """Returns the bytes of so many random words of 16 bits."""
-    return hashlib.shake_256(seed.encode()).digest(2 * count)
+def _random_bytes(count: int, seed: str) -> bytes:
+    """Returns so many random bytes."""
+    return hashlib.shake_256(seed.encode()).digest(count)
 
 
 @cache

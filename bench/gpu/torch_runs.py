@@ -21,7 +21,8 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 from torch.nn.attention import SDPBackend, sdpa_kernel  # pyright: ignore[reportMissingImports]
 
-_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
+_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+_INTEGER, _WIDE = "i8", "f32"
 _BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
@@ -31,15 +32,22 @@ _BACKENDS = {
 
 @cache
 def _operands(shapes: tuple[tuple[int, ...], ...], dtype: str) -> list[Any]:
+    if dtype == _INTEGER:
+        make = torch.randint
+        return [make(-128, 128, shape, device="cuda", dtype=torch.int8) for shape in shapes]
     return [torch.randn(shape, device="cuda", dtype=_DTYPES[dtype]) for shape in shapes]
 
 
 def call_of(case: dict[str, Any]) -> Callable[[], Any]:
-    """Returns what runs a case once: an attention, or for `cublas` a matmul with sums in f32."""
+    """Returns what runs a case once: an attention, or for `cublas` a matmul with wide sums."""
     operands = _operands(tuple(map(tuple, case["shapes"])), case["dtype"])
     if case["series"] == "cublas":
         a, b = operands
         b = b.t() if case["transposed"] else b
+        if case["dtype"] == _INTEGER:
+            return lambda: torch._int_mm(a, b)
+        if case["dtype"] == _WIDE:
+            return lambda: torch.mm(a, b)
         return lambda: torch.mm(a, b, out_dtype=torch.float32)
     backend = _BACKENDS[case["series"]]
     # The kernels take a batch of heads: here one of them.

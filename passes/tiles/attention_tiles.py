@@ -202,6 +202,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     multiplied: ClassVar[tuple[int, ...]] = (_Q, _K, _V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
+    handicapped_by: ClassVar[str] = "each part of a head computes the scores again"
 
     @property
     def batch(self) -> int:

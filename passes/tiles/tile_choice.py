@@ -69,7 +69,7 @@ class TileChoice(Generic[Tile]):
             return f"{self.best} is predicted to be the fastest: {mine}"
         stock = "does not fit" if math.isinf(self.stock_time) else f"{self.stock_time:.1f} us"
         if self.tiled.handicap > 1:
-            stock += f", x {self.tiled.handicap} as each part of a head computes the scores again"
+            stock += f", x {self.tiled.handicap} as {self.tiled.handicapped_by}"
         return f"{self.best} is predicted to take {mine}; {self.tiled.tile}: {stock}"
 
 

@@ -128,6 +128,8 @@ class TiledOperation(ABC, Generic[Tile]):
     """The numbers of the operands that are multiplied."""
     sizes_differ: ClassVar[str]
     """The reason to refuse an operation whose multiplied elements have no common size."""
+    handicapped_by: ClassVar[str] = ""
+    """Why the time of the operation's own tile counts more, where it does."""
 
     @cached_property
     def element_bytes(self) -> int:

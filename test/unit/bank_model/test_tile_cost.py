@@ -21,8 +21,8 @@ from bankwise.bank_model.tile_cost import (
     concurrent_workgroups,
     matmul_work,
     predicted_microseconds,
-    scalar_work,
     rotating_slots,
+    scalar_work,
 )
 
 

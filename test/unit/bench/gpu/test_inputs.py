@@ -25,7 +25,10 @@ def attention_input(number: int, inputs: str, dtype: str = "f16") -> npt.NDArray
     return data.astype(np.float64).reshape(2, 64, 32)
 
 
-@TYPES
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [("f16", np.float16), ("bf16", ml_dtypes.bfloat16), ("f32", np.float32)],
+)
 def test_bounded_inputs_are_numbers_of_like_magnitude(dtype: str, kind: type):
     values = np.frombuffer(bounded_bytes(f"64x64x{dtype}", "seed"), kind).astype(np.float64)
     magnitudes = np.abs(values)
@@ -34,6 +37,12 @@ def test_bounded_inputs_are_numbers_of_like_magnitude(dtype: str, kind: type):
     assert 0.4 < (values < 0).mean() < 0.6
     assert len(np.unique(values)) > 500
     assert bounded_bytes(f"64x64x{dtype}", "seed") != bounded_bytes(f"64x64x{dtype}", "other")
+
+
+def test_bounded_integers_are_all_of_their_type():
+    values = np.frombuffer(bounded_bytes("64x64xi8", "seed"), np.int8)
+    assert values.size == 64 * 64
+    assert len(np.unique(values)) == 256
 
 
 @TYPES
