@@ -230,7 +230,7 @@ class AttentionShape:
 
 _INSTRUCTION = (16, 8, 16)
 """Rows, columns and summed elements of `mma.sync` of 16-bit types."""
-_CYCLE_BYTES = 128
+CYCLE_BYTES = 128
 """Bytes that the LDS moves in a cycle."""
 
 
@@ -275,7 +275,7 @@ def _attention_work(
         warps=tile.warps,
         steps=math.ceil(shape.keys / tile.keys),
         matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume,
-        lds_cycles=((tile.warps + 1) * copied + (queries if reloads else 0)) / _CYCLE_BYTES,
+        lds_cycles=((tile.warps + 1) * copied + (queries if reloads else 0)) / CYCLE_BYTES,
         # A score is scaled, reduced twice, shifted, raised and converted.
         instructions=scores * (4.2 + shape.exponential)
         + outputs
@@ -357,7 +357,7 @@ def matmul_work(
         warps=tile.warps,
         steps=math.ceil(shape[2] / tile.summed),
         matrix_instructions=tile.warp_rows * tile.warp_columns * tile.summed / volume,
-        lds_cycles=(tile.warps * loaded + copied) / _CYCLE_BYTES,
+        lds_cycles=(tile.warps * loaded + copied) / CYCLE_BYTES,
         instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
         copies=copies,
         registers=20 + 1.6 * tile.warp_rows * tile.warp_columns / lanes,
