@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from .targets import Processor
 from .tile_cost import (
     CYCLE_BYTES,
+    MULTIPLY_ADDS,
     AttentionShape,
     TileWork,
     rotating_slots,
@@ -97,8 +98,6 @@ def _load_cycles(row_bytes: int) -> float:
     return _LOAD_CYCLES + _LOAD_CYCLES_PER_BYTE * row_bytes
 
 
-FMAS_PER_MATRIX_INSTRUCTION = 8
-"""How many multiplications of a lane take about as long as a matrix instruction of a warp."""
 _VECTOR_BYTES = 16
 
 
@@ -163,7 +162,7 @@ def vector_elements(extent: int, element_bytes: int) -> int:
 def lane_slots(shape: AttentionShape, tile: LaneTile, limit: int) -> int:
     """Returns how many steps' tiles of K and V the LDS shall hold while copies overlap."""
     copied, others = _copied_bytes(shape, tile), _other_bytes(shape, tile)
-    contractions = tile.multiplications(shape.head) / FMAS_PER_MATRIX_INSTRUCTION
+    contractions = tile.multiplications(shape.head) / MULTIPLY_ADDS
     steps = math.ceil(shape.keys / tile.keys)
     return rotating_slots(contractions, steps, copied, others, limit)
 

@@ -419,7 +419,7 @@ def scalar_work(
         warps=warps,
         steps=math.ceil(shape[2] / tile.summed),
         matrix_instructions=0,
-        lds_cycles=(tile.threads * loaded + copied) / _CYCLE_BYTES,
+        lds_cycles=(tile.threads * loaded + copied) / CYCLE_BYTES,
         instructions=loaded / 16 + 2.5 * copies + 30,
         copies=copies,
         registers=32 + results + 2 * (tile.thread_rows + tile.thread_columns),

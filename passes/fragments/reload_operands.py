@@ -54,8 +54,7 @@ from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type
-from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.multiplications import multiplications_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .live_registers import LoopRegisters
@@ -78,6 +77,7 @@ class ReloadOperands(FunctionPass):
 
     Attributes:
         most_registers: how many a lane has at most.
+        by_lanes: whether loops count, too, whose lanes multiply vectors of their own elements.
     """
 
     name: ClassVar[str] = "bankwise-reload-operands"
@@ -86,14 +86,17 @@ class ReloadOperands(FunctionPass):
     )
 
     most_registers: int = MOST_REGISTERS
+    by_lanes: bool = False
 
     def __post_init__(self) -> None:
         within = 1 <= self.most_registers <= MOST_REGISTERS
         self._expect("most_registers", within, f"a number of registers from 1 to {MOST_REGISTERS}")
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` multiplies by `mma.sync` in a loop and has LDS."""
-        return bool(_loops_with_contractions(function)) and bool(lds_allocations(function))
+        """Returns whether `function` multiplies in a loop and has LDS."""
+        return bool(_loops_with_contractions(function, by_lanes=self.by_lanes)) and bool(
+            lds_allocations(function)
+        )
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves the reads of every loop that needs it; never fails."""
@@ -103,7 +106,7 @@ class ReloadOperands(FunctionPass):
             return
         share = WORKGROUP_REGISTERS // launch.threads
         limit = min(self.most_registers, share - share % _REGISTER_STEP)
-        for loop in _loops_with_contractions(function):
+        for loop in _loops_with_contractions(function, by_lanes=self.by_lanes):
             self._reload(function, loop, limit, context)
 
     def _reload(
@@ -144,8 +147,8 @@ def _use(needed: int, limit: int) -> str:
     return f"the loop needs about {needed} registers of {limit}"
 
 
-def _loops_with_contractions(function: ir.Operation) -> list[ir.Operation]:
+def _loops_with_contractions(function: ir.Operation, *, by_lanes: bool) -> list[ir.Operation]:
     """Returns the loops with contractions in their own bodies, not only in loops inside."""
-    contractions = operations_in(function, MMA)
+    contractions = multiplications_in(function, by_lanes=by_lanes)
     around = dict.fromkeys(contraction.parent.operation for contraction in contractions)
     return [parent for parent in around if parent.name == FOR]

@@ -52,8 +52,8 @@ from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.loops import IF, body_of
 from ...dialect_utils.memory.flow import lds_allocations, reach_of
 from ...dialect_utils.memory.lds_ops import DEALLOC, access_row
-from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.memory.surroundings import maps_to_workgroups
+from ...dialect_utils.multiplications import is_multiplication
 from ...dialect_utils.operations import (
     attributes_of,
     defining_operation,
@@ -139,7 +139,7 @@ def held_allocations(function: ir.Operation, loop: ir.Operation) -> list[ir.Oper
         users = (sink.user for sink in reach_of(allocation.results[0]).sinks)
         reads = [user for user in users if _is_in_front(user, loop) and user.results]
         users = (user for user, _, _ in _Followed(reads, loop).others)
-        if any(user.name == MMA and is_inside(user, loop) for user in users):
+        if any(is_multiplication(user, by_lanes=True) and is_inside(user, loop) for user in users):
             found.append(allocation)
     return found
 
@@ -165,7 +165,7 @@ def held_tile(allocation: ir.Operation, loop: ir.Operation) -> HeldTile:
         raise Refusal("the loop has no barrier that keeps the reads in it", loop.location)
     followed = _Followed(reads, loop)
     for user, _, _ in followed.others:
-        if user.name != MMA or user.block != body:
+        if not is_multiplication(user, by_lanes=True) or user.block != body:
             where = "in the loop" if is_inside(user, loop) else "outside of the loop"
             raise Refusal(f"what is read is used by {user.name} {where}", user.location)
     order = {operation: place for place, operation in enumerate(operations_of(loop.block))}

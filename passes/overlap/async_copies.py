@@ -127,9 +127,8 @@ class AsyncCopies:
         inside.close_group()
         for tile, memref, slot in zip(self.loop.tiles, memrefs, here, strict=True):
             _redirect(tile, memref, slot)
-        if self.loop.is_closed:
-            for barrier in self.loop.barriers:
-                barrier.erase()
+        for barrier in self.loop.surplus:
+            barrier.erase()
 
     def _issue_first(self, at: Builder, iteration: int, memrefs: Sequence[ir.Value]) -> None:
         """Emits the copies of an iteration before the loop."""

@@ -107,8 +107,8 @@ class StagingLoop:
     Attributes:
         upper: where it ends; None if that is known only when it runs.
         barriers: those of its body that stand between iterations or between copies and reads.
-        is_closed: whether nothing in the loop accesses the LDS but its tiles' copies and reads, so
-            that its barriers order nothing else.
+        surplus: the barriers that order nothing but the accesses to the tiles, because nothing else
+            accesses the LDS before them in an iteration.
         refusals: why other tiles of the loop are left alone.
     """
 
@@ -118,7 +118,7 @@ class StagingLoop:
     step: int
     tiles: tuple[StagedTile, ...]
     barriers: tuple[ir.Operation, ...]
-    is_closed: bool
+    surplus: tuple[ir.Operation, ...]
     refusals: tuple[Refusal, ...]
 
     @property
@@ -175,7 +175,7 @@ def _read_loop(
         *bounds,
         tuple(tiles),
         tuple(body.barriers),
-        body.is_closed(tiles),
+        tuple(body.surplus_barriers(tiles)),
         tuple(refusals),
     )
 
@@ -191,11 +191,28 @@ class _Body:
         self.barriers = [each for each in operations if each.name == BARRIER]
 
     def copies_to(self, user: ir.Operation) -> bool:
-        """Returns whether `user` stores in this loop, and in none inside it."""
+        """Returns whether `user` copies to a tile in this loop, and in none inside it.
+
+        What is computed from reads of the LDS is no copy: lanes exchange their results.
+        """
         if user.name != _STORE:
             return False
         around = next((parent for parent in parents_of(user) if parent.name == FOR), None)
-        return around is not None and around == self.loop
+        return around is not None and around == self.loop and not self._exchanges(user)
+
+    def _exchanges(self, store: ir.Operation) -> bool:
+        """Returns whether an iteration computes what it stores from what it reads from the LDS."""
+        pending, seen = [store.operands[0]], set[ir.Operation]()
+        while pending:
+            definition = defining_operation(pending.pop())
+            if definition is None or definition in seen or not is_inside(definition, self.loop):
+                continue
+            seen.add(definition)
+            row = access_row(definition)
+            if row is not None and is_workgroup_memref(definition.operands[0].type):
+                return True
+            pending += definition.operands
+        return False
 
     def tile(self, allocation: ir.Operation, users: Sequence[ir.Operation]) -> StagedTile:
         """Returns the tile that an allocation is.
@@ -305,8 +322,8 @@ class _Body:
         around = (operation, *parents_of(operation))
         return next(self.places[each] for each in around if each in self.places)
 
-    def is_closed(self, tiles: Sequence[StagedTile]) -> bool:
-        """Returns whether the loop's barriers order the accesses to these tiles and no others."""
+    def surplus_barriers(self, tiles: Sequence[StagedTile]) -> list[ir.Operation]:
+        """Returns the barriers before the first access to the LDS that is none to these tiles."""
         own = {operation for tile in tiles for operation in tile.reads}
         own |= {copy.store for tile in tiles for copy in tile.copies}
         pure: dict[str, bool] = {}
@@ -317,8 +334,13 @@ class _Body:
             if pure[name] or operation in own:
                 continue
             if any(is_workgroup_memref(operand.type) for operand in operation.operands):
-                return False
-        return all(_orders_lds_alone(barrier) for barrier in self.barriers)
+                first = self._place(operation)
+                break
+        else:
+            first = len(self.places)
+        if not all(_orders_lds_alone(barrier) for barrier in self.barriers):
+            return []
+        return [barrier for barrier in self.barriers if self.places[barrier] < first]
 
 
 def _is_choice(operation: ir.Operation) -> bool:
