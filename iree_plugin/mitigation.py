@@ -44,6 +44,7 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers, configures_carried_integers
 from ..passes.tiles.retile import Retile, RetileMode
+from ..passes.tiles.tile_by_lanes import TileByLanes, configures_lanes
 from ..passes.tiles.transpose_contractions import TransposeContractions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, configures_mma_sync
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
@@ -118,6 +119,7 @@ class Step:
         since: the first level that it is part of; it is part of the later ones too.
         by_mma_sync: whether it is for functions that multiply by `mma.sync`, or for all others.
             None says for all. Where no step of a mode is for the former, they count as others.
+        only: tells for which functions it is, where that is another question.
         stock_pads: whether it is for pipelines that pad allocations, or for those that do not. None
             says for both.
         optional: whether a function can do without it in all modes. In the mode `auto` it can do
@@ -130,6 +132,7 @@ class Step:
     mitigations: frozenset[str] = _SWIZZLING
     since: str = "layout"
     by_mma_sync: bool | None = None
+    only: Callable[[ir.Operation], bool] | None = None
     stock_pads: bool | None = None
     optional: bool = False
 
@@ -139,7 +142,9 @@ class Step:
         Args:
             tells_apart: whether functions that multiply by `mma.sync` have steps of their own.
         """
-        only = _multiplying(self.by_mma_sync, mode) if tells_apart else None
+        only = self.only
+        if tells_apart and only is None:
+            only = _multiplying(self.by_mma_sync, mode)
         settings = [
             Setting(mode, pads) for pads in (True, False) if self.stock_pads in (None, pads)
         ]
@@ -240,6 +245,7 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
     )
 
 
+_BY_LANES = {"by_lanes": True}
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, _FIRST)
 _DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
@@ -264,6 +270,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
 STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
@@ -313,6 +320,9 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, OverlapCopies, since="exact"),
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),
+    # The same for lanes that multiply, where they do so by tiles of ours.
+    Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=configures_lanes),
+    Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=configures_lanes),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, NativeExp2, since="fast"),

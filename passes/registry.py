@@ -34,11 +34,13 @@ from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
 from .tiles.retile import Retile
+from .tiles.tile_by_lanes import TileByLanes
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
+    TileByLanes,
     CarryIntegers,
     Retile,
     TransposeContractions,

@@ -59,13 +59,14 @@ from ...dialect_utils.lowering_config import (
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents
 
 _ATTENTION = "iree_linalg_ext.online_attention"
-_DECOMPOSITION = "decomposition_config"
-_SCORES, _OUTPUTS = "qk_attrs", "pv_attrs"
-_BASIS = "subgroup_basis"
+DECOMPOSITION = "decomposition_config"
+SCORES, OUTPUTS = "qk_attrs", "pv_attrs"
+"""The entries with the configurations of the two contractions."""
+BASIS = "subgroup_basis"
 _PROMOTED = "promote_operands"
-_PROMOTED_ALL = {_SCORES: (0, 1), _OUTPUTS: (1,)}
+PROMOTED_ALL = {SCORES: (0, 1), OUTPUTS: (1,)}
 """Which operands of each contraction IREE stages in the LDS."""
-_Q, _K, _V = range(3)
+Q, K, V = range(3)
 _OUTPUT = -3
 """The place of the output's map: those of the rows' maxima and sums follow."""
 
@@ -104,7 +105,7 @@ class AttentionLoops:
             Refusal: there are no rows, columns or head, not one loop of keys, or a loop has no
                 part.
         """
-        q, k, v, output = (frozenset(maps[each]) for each in (_Q, _K, _V, _OUTPUT))
+        q, k, v, output = (frozenset(maps[each]) for each in (Q, K, V, _OUTPUT))
         parts = {
             "rows": (q & output) - k - v,
             "head": (q & k) - v - output,
@@ -200,7 +201,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
 
-    multiplied: ClassVar[tuple[int, ...]] = (_Q, _K, _V)
+    multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
     handicapped_by: ClassVar[str] = "each part of a head computes the scores again"
 
@@ -328,7 +329,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         }
         return {
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
-            _DECOMPOSITION: ir.DictAttr.get(decomposition, context),
+            DECOMPOSITION: ir.DictAttr.get(decomposition, context),
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
 
@@ -336,20 +337,19 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         """Returns the configuration of the operation, and those of both contractions."""
         if self.kinds is None:
             config = LoweringConfig.of(self.operation.attributes[CONFIG])
-            return config, _contractions(self.operation)
+            return config, contractions_of(self.operation)
         context, loops = self.operation.context, range(len(self.extents))
-        config = LoweringConfig(_promoting((_Q, _K, _V), context))
+        config = LoweringConfig(promoting((Q, K, V), context))
         ones = dict.fromkeys(self.loops.batch, 1)
         config = config.with_tiles(len(self.extents), {WORKGROUP: ones}, context)
-        left_out = {_SCORES: self.loops.columns, _OUTPUTS: self.loops.head}
-        kinds = {_SCORES: self.kinds.scores, _OUTPUTS: self.kinds.outputs}
+        left_out = {SCORES: self.loops.columns, OUTPUTS: self.loops.head}
+        kinds = {SCORES: self.kinds.scores, OUTPUTS: self.kinds.outputs}
         contractions: dict[str, LoweringConfig] = {}
         for name, out in left_out.items():
             order = [loop for loop in loops if loop not in out]
-            lists = [numbers_attribute(each, context) for each in ([1] * len(loops), order)]
-            basis = ir.ArrayAttr.get(lists, context)
-            entries = _promoting(_PROMOTED_ALL[name], context)
-            contractions[name] = LoweringConfig({MMA_KIND: kinds[name], **entries, _BASIS: basis})
+            basis = basis_attribute([1] * len(loops), order, context)
+            entries = promoting(PROMOTED_ALL[name], context)
+            contractions[name] = LoweringConfig({MMA_KIND: kinds[name], **entries, BASIS: basis})
         return config, contractions
 
     def staged_bytes(self, tile: AttentionTile) -> int:
@@ -357,11 +357,10 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return tile.rows * self.head * self.element_bytes + self.copied_bytes(tile)
 
     def _spread(self, contraction: LoweringConfig, warps: Mapping[int, int]) -> LoweringConfig:
-        counts, order = _basis(contraction)
+        counts, order = basis_of(contraction)
         context = self.operation.context
         counts = tuple(warps.get(loop, 1) for loop in range(len(counts)))
-        lists = [numbers_attribute(each, context) for each in (counts, order)]
-        return contraction.with_entries(**{_BASIS: ir.ArrayAttr.get(lists, context)})
+        return contraction.with_entries(**{BASIS: basis_attribute(counts, order, context)})
 
 
 def only_attention(function: ir.Operation) -> ir.Operation | None:
@@ -393,7 +392,7 @@ def configured_attention(
         Refusal: its loops or sizes are not known.
     """
     maps = loops_of(operation)
-    extents = loop_extents(operation, maps, (_Q, _K, _V))
+    extents = loop_extents(operation, maps, (Q, K, V))
     loops = AttentionLoops.of(maps, len(extents))
     scores, outputs = (
         LoweringConfig({MMA_KIND: each}).instruction for each in (kinds.scores, kinds.outputs)
@@ -412,12 +411,12 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     if operation is None:
         return None
     maps = loops_of(operation)
-    extents = loop_extents(operation, maps, (_Q, _K, _V))
+    extents = loop_extents(operation, maps, (Q, K, V))
     config = LoweringConfig.of(operation.attributes[CONFIG])
     workgroup, reduction = (config.per_loop(name, len(extents)) for name in (WORKGROUP, REDUCTION))
     loops = AttentionLoops.of(maps, len(extents))
     config.only((_PROMOTED, REDUCTION, WORKGROUP), ("promotion_types",))
-    if config.numbers(_PROMOTED) != (_Q, _K, _V):
+    if config.numbers(_PROMOTED) != (Q, K, V):
         raise Refusal("not all of Q, K and V are staged in the LDS")
     if (
         {loop for loop, tile in enumerate(workgroup) if tile}
@@ -426,26 +425,30 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
         or {loop for loop, tile in enumerate(reduction) if tile} != {loops.keys}
     ):
         raise Refusal("its loops are tiled otherwise than rows, columns and keys")
-    contractions = _contractions(operation)
+    contractions = contractions_of(operation)
     warps = {_warps(name, contraction, loops) for name, contraction in contractions.items()}
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")
     rows, columns = (prod(workgroup[loop] for loop in of) for of in (loops.rows, loops.columns))
     tile = AttentionTile(rows, columns, reduction[loops.keys], launch.warps)
-    scores, outputs = (contractions[name].instruction for name in (_SCORES, _OUTPUTS))
+    scores, outputs = (contractions[name].instruction for name in (SCORES, OUTPUTS))
     read = WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs)
     if not read.takes(tile):
         raise Refusal("its tiles do not divide its sizes")
     return read
 
 
-def _contractions(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
-    """Returns the configurations of both contractions, by their names."""
-    if _DECOMPOSITION not in operation.attributes:
+def contractions_of(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
+    """Returns the configurations of both contractions, by their names.
+
+    Raises:
+        Refusal: they have other entries, or none.
+    """
+    if DECOMPOSITION not in operation.attributes:
         raise Refusal("its products have no configuration")
-    parts = _entries(operation.attributes[_DECOMPOSITION])
-    if {*parts} != {_SCORES, _OUTPUTS}:
+    parts = _entries(operation.attributes[DECOMPOSITION])
+    if {*parts} != {SCORES, OUTPUTS}:
         raise Refusal("its decomposition_config has other entries than qk_attrs and pv_attrs")
     contractions: dict[str, LoweringConfig] = {}
     for name, part in parts.items():
@@ -464,17 +467,17 @@ def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
 
 def _warps(name: str, contraction: LoweringConfig, loops: AttentionLoops) -> int:
     """Returns how many warps a contraction is spread over, all of them along the rows."""
-    contraction.only((MMA_KIND, _PROMOTED, _BASIS), ("promotion_types",))
-    if contraction.numbers(_PROMOTED) != _PROMOTED_ALL[name]:
+    contraction.only((MMA_KIND, _PROMOTED, BASIS), ("promotion_types",))
+    if contraction.numbers(_PROMOTED) != PROMOTED_ALL[name]:
         raise Refusal("its products stage other operands in the LDS than IREE's")
-    counts, _ = _basis(contraction)
+    counts, _ = basis_of(contraction)
     warps = prod(counts[loop] for loop in loops.rows)
     if prod(counts) != warps:
         raise Refusal("its warps share more than rows")
     return warps
 
 
-def _promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:
+def promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:
     """Returns the entries of a configuration that let IREE stage operands in the LDS."""
     derived = ir.Attribute.parse("#iree_gpu.derived_thread_config", context)
     return {
@@ -483,10 +486,26 @@ def _promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.A
     }
 
 
-def _basis(contraction: LoweringConfig) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    attribute = contraction.entries[_BASIS]
+def basis_attribute(
+    counts: Sequence[int], order: Sequence[int], context: ir.Context
+) -> ir.Attribute:
+    """Returns how many warps or lanes there are along each loop, and the loops of a contraction."""
+    return ir.ArrayAttr.get([numbers_attribute(each, context) for each in (counts, order)], context)
+
+
+def basis_of(
+    contraction: LoweringConfig, name: str = BASIS
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the numbers that `basis_attribute` puts into an entry of a configuration.
+
+    Raises:
+        Refusal: there are none.
+    """
+    if name not in contraction.entries:
+        raise Refusal(f"its products have no {name}")
+    attribute = contraction.entries[name]
     lists: Iterable[ir.Attribute] = attribute if isinstance(attribute, ir.ArrayAttr) else ()
     numbers = [integers(each) for each in lists]
     if len(numbers) != 2:
-        raise Refusal(f"{attribute} is no subgroup_basis")
+        raise Refusal(f"{attribute} is no {name}")
     return numbers[0], numbers[1]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets the lanes of a workgroup share an attention that has no matrix instruction.
+
+NVIDIA GPUs have none for f32. IREE then computes an attention one row of Q a workgroup, with
+scalar instructions that read K and V from global memory for each row anew:
+
+    lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 0, 128],
+        workgroup = [1, 1, 16, 0, 0]}>
+
+Here a workgroup gets many rows, K and V are staged in the LDS, and each lane multiplies a tile of
+its own (`passes/tiles/lane_tiles.py`), with the sizes that are predicted to take the least time
+(`bank_model/scalar_cost.py`). Later passes give the tiles layouts without conflicts, overlap the
+copies, read Q anew where registers are short, and order the multiplications behind their reads.
+
+Sums are made in another order than without the pass: outputs are right to rounding.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.operations import symbol_of
+from ..base import FunctionPass, PassContext
+from ..decisions import Action, Decision
+from .attention_tiles import K, Q, V
+from .lane_tiles import LaneTiledAttention, lane_tiled_attention
+from .scalar_attention import ScalarAttention, scalar_attention
+from .tiled_operation import Circumstances
+
+
+@dataclass(frozen=True)
+class TileByLanes(FunctionPass):
+    """Configures attentions for lanes with tiles that IREE computes one row at a time.
+
+    Attributes:
+        overlap, reloads, native_exponentials: whether passes follow that do so, as for
+            `bankwise-retile`.
+        everywhere: whether it does so, too, where there is a matrix instruction, and where that is
+            predicted to take longer.
+    """
+
+    name: ClassVar[str] = "bankwise-tile-by-lanes"
+    summary: ClassVar[str] = "let lanes share attentions that have no matrix instructions"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "scalar instructions"
+
+    overlap: bool = True
+    reloads: bool = True
+    native_exponentials: bool = True
+    everywhere: bool = False
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration of `function`; never fails."""
+        function = function.operation
+        circumstances = self.circumstances(function, context.test_target)
+        try:
+            attention = scalar_attention(function)
+            if attention is None or (
+                not self.everywhere and has_instruction(function, attention, context.test_target)
+            ):
+                return
+            tiled = lane_attention(attention, circumstances, only_faster=not self.everywhere)
+            if objection := context.users_configuration():
+                raise Refusal(objection)
+        except Refusal as refusal:
+            message = f"the attention is computed one row at a time: {refusal.reason}"
+            context.sink.remark(function.location, message)
+            return
+        tiled.configure(function)
+        operation, tile = attention.operation, str(tiled.tile)
+        reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
+        place = str(SourceLocation.of(operation.location) or "")
+        named = (self.name, symbol_of(function), operation.name, place)
+        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
+        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
+    def circumstances(
+        self, function: ir.Operation, test_target: str | None = None
+    ) -> Circumstances | None:
+        """Returns what tiles of a function are judged by; None for a GPU without a model."""
+        return Circumstances.of(
+            function,
+            test_target,
+            other_order=True,
+            overlap=self.overlap,
+            reloads=self.reloads,
+            native_exponentials=self.native_exponentials,
+        )
+
+
+def configures_lanes(function: ir.Operation) -> bool:
+    """Returns whether the pass lets the lanes of a function multiply by tiles."""
+    try:
+        attention = scalar_attention(function)
+        if attention is None or has_instruction(function, attention):
+            return False
+        lane_attention(attention, TileByLanes().circumstances(function))
+    except Refusal:
+        return False
+    return True
+
+
+def has_instruction(
+    function: ir.Operation, attention: ScalarAttention, test_target: str | None = None
+) -> bool:
+    """Returns whether a GPU has a matrix instruction for the elements of an attention."""
+    target = gpu_target_of(function, test_target)
+    suffix = f"_{attention.element}".upper()
+    return target is not None and any(each.endswith(suffix) for each in target.matrix_instructions)
+
+
+def lane_attention(
+    attention: ScalarAttention, circumstances: Circumstances | None, *, only_faster: bool = True
+) -> LaneTiledAttention:
+    """Returns an attention with the best tile of lanes.
+
+    Args:
+        only_faster: whether it must take less time than one row after the other.
+
+    Raises:
+        Refusal: there is no model of the GPU, or no such tile.
+    """
+    if circumstances is None:
+        raise Refusal("there is no prediction for the GPU")
+    operation = attention.operation
+    if len({operation.operands[each] for each in (Q, K, V)}) < 3:
+        # The vector of one copy would need the layouts of both contractions.
+        raise Refusal("two of Q, K and V are one tensor")
+    tiled = lane_tiled_attention(attention, circumstances)
+    alone = attention.microseconds(circumstances.processor)
+    if only_faster and tiled.time >= alone:
+        raise Refusal(f"{tiled.tile} is predicted to take {tiled.time:.1f} us, of {alone:.1f} us")
+    return tiled

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions whose lanes multiply tiles of their own."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from bankwise.bench.reference_attention import attention
+from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.fragments.order_contractions import OrderContractions
+from bankwise.passes.shapes.stage_operands import StageOperands
+from bankwise.passes.tiles.tile_by_lanes import TileByLanes
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
+
+from .test_odd_attentions import source
+
+DISTRIBUTED = frozenset({"VectorDistribute"})
+# An emulated GPU has matrix instructions for f32, so that no level asks for the pass there.
+EDITS = [
+    PipelineEdit.before(
+        "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op",
+        TileByLanes(everywhere=True),
+        pipelines=DISTRIBUTED,
+    ),
+    PipelineEdit.before("iree-codegen-gpu-vector-alloc", StageOperands(), pipelines=DISTRIBUTED),
+    PipelineEdit.replace(OrderContractions.name, OrderContractions(by_lanes=True)),
+]
+
+
+@pytest.mark.parametrize(
+    ("arch", "sizes", "mask"),
+    [
+        ("gfx942", (64, 64, 40, 40), False),
+        ("gfx942", (48, 64, 36, 72), True),
+        ("gfx950", (32, 96, 40, 72), False),
+        # The loop over the keys has one iteration.
+        ("gfx942", (16, 8, 40, 40), False),
+    ],
+)
+def test_lanes_compute_what_rows_one_at_a_time_do(
+    arch: str, sizes: tuple[int, int, int, int], mask: bool
+) -> None:
+    rows, keys, head, columns = sizes
+    random, log = np.random.default_rng(3), DecisionLog()
+    shapes = [(2, rows, head), (2, keys, head), (2, keys, columns), (2, rows, keys)]
+    inputs = [random.standard_normal(s).astype(np.float32) for s in shapes[: 3 + mask]]
+    text = source(*sizes, "f32", mask)
+    done = run_emulated(text, target_flags(arch), "auto/exact", inputs, edits=EDITS, decisions=log)
+    q, k, v, *more = (each.astype(np.float64) for each in inputs)
+    expected = attention(q, k, v, head**-0.5, *more)
+    assert np.abs(done.outputs[0] - expected).max() < 2e-6
+    retiled = [each for each in log if each.action is Action.RETILE]
+    assert [each.pass_name for each in retiled] == [TileByLanes.name]
+    assert done.counters[Counted.MFMA] == 0
+    assert done.counters[Counted.CONFLICTS] == 0
+
+
+def test_f32_on_nvidia_gpus_is_overlapped_and_read_next_to_its_use() -> None:
+    log = DecisionLog()
+    module = compile(source(256, 256, 64, 64, "f32", False, 16), target_flags("sm_80"), "auto/fast",
+                     decisions=log)  # fmt: skip
+    actions = {each.action for each in log}
+    assert {Action.RETILE, Action.HINT, Action.OVERLAP} <= actions
+    assert log.conflict_cycles_left() == 0
+    code = module.decode("latin-1")
+    assert "cp.async.cg.shared.global" in code
+    # Between reads stand multiplications: the longest run of reads is that of one step.
+    lines = re.findall(r"^\t(ld\.shared|fma\.rn\.f32)", code, re.MULTILINE)
+    runs = [len(run) for run in re.findall("l+", "".join(line[0] for line in lines))]
+    assert max(runs) < 40
+
+
+@pytest.mark.parametrize("sizes", [(100, 200, 64, 64), (1000, 1000, 72, 40), (8, 4096, 128, 128)])
+def test_sizes_that_tiles_divide_leave_no_conflicts(sizes: tuple[int, int, int, int]) -> None:
+    log = DecisionLog()
+    compile(source(*sizes, "f32", False, 8), target_flags("sm_80"), "auto/fast", decisions=log)
+    assert [each.pass_name for each in log if each.action is Action.RETILE] == [TileByLanes.name]
+    assert log.conflict_cycles_left() == 0
