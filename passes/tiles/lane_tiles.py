@@ -127,8 +127,8 @@ def lane_tiled_attention(
     """Returns the attention with the tile that is predicted to take the least time.
 
     Raises:
-        Refusal: its elements are others than f32, its rows, head or columns are several loops, or no
-            tile divides its sizes.
+        Refusal: its elements are others than f32, its rows, head or columns are several loops, or
+            no tile divides its sizes.
     """
     if not isinstance(attention.element, ir.F32Type):
         raise Refusal(f"lanes multiply no {attention.element}")

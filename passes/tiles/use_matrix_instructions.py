@@ -32,27 +32,22 @@ from iree.compiler import ir
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
-from ...dialect_utils.lowering_config import CONFIG, LoweringConfig, loops_of
+from ...dialect_utils.lowering_config import loops_of
 from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
-from .attention_tiles import (
-    ContractionKinds,
-    WarpTiledAttention,
-    configured_attention,
-    only_attention,
-)
+from .attention_tiles import ContractionKinds, K, Q, V, WarpTiledAttention, configured_attention
+from .scalar_attention import scalar_operation
 from .tiled_operation import Circumstances
 
-_SCALAR = "partial_reduction"
-"""What the configuration of an attention has that lanes reduce."""
 _WARPS = (8, 4, 2, 1)
 _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (128, 64, 32, 16)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
-_Q, _K, _V = range(3)
+_SUMMED = {"F32": 4}
+"""Those of the usual one, where they are not 16."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ class MatrixAttention:
             for loop in (*loops.head, loops.keys)
             if attention.extents[loop] != tiled.extents[loop]
         }
-        for number in (_Q, _K, _V):
+        for number in (Q, K, V):
             if changed.intersection(maps[number]):
                 check_zeros(operation.operands[number], shapes)
         return MatrixAttention(tiled, shapes, attention.keys)
@@ -166,8 +161,8 @@ def matrix_attention(
     Raises:
         Refusal: there is one that matrix instructions cannot compute.
     """
-    operation = only_attention(function)
-    if operation is None or _SCALAR not in LoweringConfig.of(operation.attributes[CONFIG]).entries:
+    operation = scalar_operation(function)
+    if operation is None:
         return None
     target = gpu_target_of(function, test_target)
     listed = () if target is None else target.matrix_instructions
@@ -213,12 +208,12 @@ def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[Contrac
     They are those that IREE takes for heads that it has a configuration for: the outputs' has the
     scores in registers as the scores' leaves them there.
     """
-    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (_Q, _K, _V)}
+    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (Q, K, V)}
     if len(kinds) != 1:
         raise Refusal("the elements of Q, K and V differ")
     name = str(kinds.pop()).upper()
-    sync, usual = f"NV_MMA_SYNC_F32_16x8x16_{name}", f"MFMA_F32_16x16x16_{name}"
-    deep = f"MFMA_F32_16x16x{_DEEP}_{name}"
+    sync, deep = f"NV_MMA_SYNC_F32_16x8x16_{name}", f"MFMA_F32_16x16x{_DEEP}_{name}"
+    usual = f"MFMA_F32_16x16x{_SUMMED.get(name, 16)}_{name}"
     if sync in listed:
         yield ContractionKinds.of(f"mma_layout<{sync}>", f"mma_layout<{sync}>", operation)
     elif usual in listed:

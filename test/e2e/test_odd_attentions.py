@@ -14,7 +14,7 @@ from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 
-TOLERANCE = {"f16": 2e-3, "bf16": 3e-2}
+TOLERANCE = {"f16": 2e-3, "bf16": 3e-2, "f32": 2e-6}
 PASS = "bankwise-use-matrix-instructions"
 
 
@@ -68,6 +68,7 @@ def run(
         ("gfx942", (64, 96, 112, 112), "bf16", True),
         ("gfx942", (64, 64, 272, 272), "f16", False),
         ("gfx942", (16, 64, 160, 16), "f16", True),
+        ("gfx942", (32, 64, 80, 48), "f32", True),
     ],
 )
 def test_any_multiple_of_16_uses_matrix_instructions(
