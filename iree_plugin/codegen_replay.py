@@ -15,6 +15,7 @@ from iree.compiler import ir
 from ..dialect_utils.diagnostics import PassFailure
 from ..passes.base import FunctionPass
 from ..passes.swizzles.hint_ownership import has_hints
+from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions
 from .mitigation import mitigation_edits, verifying_edits
@@ -72,6 +73,7 @@ class CodegenReplay:
         more_edits: what to splice in after the edits of the mitigation and of installed plugins.
         recordings: where the pipelines come from.
         replayed: the names of the functions whose pipelines have run here.
+        advice: what functions would gain from another level.
     """
 
     runner: PassRunner
@@ -79,6 +81,7 @@ class CodegenReplay:
     more_edits: Sequence[PipelineEdit] = ()
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
+    advice: list[Advice] = field(default_factory=list)
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
 
@@ -103,6 +106,9 @@ class CodegenReplay:
                 except RecordingError as error:
                     self._leave_to_stock(function, str(error))
                     continue
+            advice = advise(function.op, function.name, self.settings.mode, self.runner.context)
+            if advice is not None:
+                self.advice.append(advice)
             self._replay(function, recording, edits)
             function.mark_done()
             self.replayed.add(function.name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
-from .compile_settings import CompileSettings, Mode, unread_variables
+from .compile_settings import NOTE, CompileSettings, Mode, unread_variables
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
 from .program_flags import check_python_flags
@@ -42,7 +42,7 @@ def compile(
         decisions: filled with what each LDS allocation got, and why.
 
     Returns:
-        The vmfb.
+        The vmfb. A warning names attentions that the level `fast` would compute much faster.
 
     Raises:
         CompileError: the input does not compile.
@@ -62,6 +62,9 @@ def compile(
             return _compile_in_child(source, flags, mitigation)
         with SteppedCompile(session, settings, edits, decisions, console=False) as compilation:
             result = compilation.run(open_source(session, source))
+            advice = compilation.advice_text("the mitigation 'auto/fast'")
+            if advice:
+                warnings.warn(advice, stacklevel=2)
             output = Output.open_membuffer()
             result.write(output, OutputFormat.VM_BYTECODE)
             return output_bytes(output)
@@ -188,3 +191,6 @@ def compile_in_child(
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     if run.returncode != 0:
         raise CompileError(run.stderr.strip())
+    for line in run.stderr.splitlines():
+        if line.startswith(NOTE):
+            warnings.warn(line.removeprefix(NOTE), stacklevel=4)

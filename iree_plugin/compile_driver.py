@@ -16,7 +16,7 @@ from .atomic_file import (
     place_of,
     write_output,
 )
-from .compile_settings import CompileSettings
+from .compile_settings import NOTE, CompileSettings
 from .embedding import OutputFormat, compiler_version, output_bytes, split_source
 from .missing_target import missing_target, unknown_cuda_target
 from .stepped_compile import CompileError, DriverError, SteppedCompile, open_file
@@ -44,6 +44,7 @@ def compile_to_output(options: CompileSettings) -> None:
             with records_written(compilation), _in_a_sentence(compilation, unknown):
                 _compile_all(compilation, sources, output.file)
             output.keep()
+        print_note(compilation.advice_text("--bankwise-level=fast"))
 
 
 @contextlib.contextmanager
@@ -62,6 +63,12 @@ def _in_a_sentence(compilation: SteppedCompile, unknown: str) -> Iterator[None]:
         _print(compilation.messages)
         raise
     _print(compilation.messages)
+
+
+def print_note(text: str) -> None:
+    """Prints a note to standard error, if there is something to say."""
+    if text:
+        print(f"{NOTE}{text}", file=sys.stderr)
 
 
 def _print(messages: Sequence[str]) -> None:

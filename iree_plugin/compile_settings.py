@@ -33,6 +33,9 @@ RETILE = {
 """Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
 tools' helps say it: at the levels `exact` and `fast`, and never those that the user has chosen."""
 
+NOTE = "note: "
+"""What a line begins with that says what another level would gain."""
+
 LEVELLED = ("auto", "swizzle")
 """The mitigations that have levels."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
 
+from .compile_driver import print_note
 from .compile_settings import CompileSettings
 from .embedding import compiler_tool, compiler_version
 from .shared_decisions import keep_decisions
@@ -71,6 +72,7 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
             return b""
         if settings.decisions is not None:
             keep_decisions(Path(settings.decisions), compilation.context.log, replayed)
+        print_note(compilation.advice_text("BANKWISE_LEVEL=fast"))
         return _text(module)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..dialect_utils.diagnostics import Diagnostic
     from ..passes.base import PassContext
     from ..passes.decisions import DecisionLog
+    from .advice import Advice
     from .codegen_replay import CodegenReplay
     from .pipeline_edit import PipelineEdit
     from .replay import IrPrinting, PassRunner
@@ -53,6 +54,7 @@ class SteppedCompile:
         edits: passes to splice in beside those of the mitigation and of installed plugins.
         decisions: filled with what each LDS allocation got, and why.
         console: whether diagnostics are printed; otherwise a CompileError holds them.
+        advice: what functions of all sources would gain from another level.
 
     Raises:
         DriverError: the settings' phases, or the directory for dumps, cannot be used.
@@ -63,6 +65,7 @@ class SteppedCompile:
     edits: Sequence[PipelineEdit] = ()
     decisions: DecisionLog | None = None
     console: bool = True
+    advice: list[Advice] = field(default_factory=list, init=False)
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
@@ -176,6 +179,7 @@ class SteppedCompile:
             replay.run(module)
         except ReplayError as error:
             raise self._failure(str(error)) from error
+        self.advice += replay.advice
         return replay.replayed
 
     def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
@@ -189,6 +193,14 @@ class SteppedCompile:
         invocation.set_phases(start, end)
         self._check(invocation.execute())
         return invocation
+
+    def advice_text(self, flag: str) -> str:
+        """Returns what is said of the advice, with what asks for the level; empty without any."""
+        if not self.advice:
+            return ""
+        from .advice import advice_text
+
+        return advice_text(self.advice, flag)
 
     @cached_property
     def context(self) -> PassContext:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What functions would gain from the level `fast`, which a compile at another level says once.
+
+The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
+IREE computes one row at a time. The level `fast` may compute them up to a hundred times as fast:
+nobody shall have to find that out with a profiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ..dialect_utils.diagnostics import Refusal, SourceLocation
+from ..passes.base import PassContext
+from ..passes.decisions import Action, Decision, LayoutRound
+from ..passes.tiles.scalar_attention import scalar_attention
+from ..passes.tiles.tile_by_lanes import TileByLanes, has_instruction, lane_attention
+from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, matrix_attention
+from .compile_settings import LEVELLED, LEVELS, Mode
+
+_LEAST_FACTOR = 1.1
+"""Predictions of less than that are no more than the model's own error."""
+_SHOWN = 8
+"""How many kernels a note names."""
+_FAST = list(LEVELS)[-1]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a function with an attention would gain.
+
+    Attributes:
+        function: its name.
+        pass_name: the pass that would change it.
+        times: the predicted microseconds as it is and at the level `fast`; None for a GPU that
+            there is no prediction for.
+    """
+
+    function: str
+    pass_name: str
+    times: tuple[float, float] | None
+
+    @property
+    def factor(self) -> float | None:
+        """Returns how often as fast it would be; None where that is not known."""
+        return None if self.times is None else self.times[0] / self.times[1]
+
+
+def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) -> Advice | None:
+    """Returns what a configured function would gain; None if it is nothing.
+
+    The decisions of the compile say it, too.
+
+    Args:
+        name: the function's name.
+        mode: the mode of the compile.
+    """
+    if mode.mitigation not in LEVELLED or mode.level == _FAST:
+        return None
+    try:
+        advice = _advice(function, name)
+    except Refusal:
+        return None
+    if advice is None or context.users_configuration():
+        return None
+    reason = f"scalar instructions compute one row at a time; the level {_FAST} does not"
+    if advice.times is not None:
+        now, then = advice.times
+        reason += f", and is predicted to take {then:.1f} us of {now:.1f} us"
+    attention = scalar_attention(function)
+    assert attention is not None
+    place = str(SourceLocation.of(attention.operation.location) or "")
+    named = (advice.pass_name, name, attention.operation.name, place)
+    context.log.add(Decision(*named, Action.KEEP, reason), LayoutRound.NONE)
+    return advice
+
+
+def _advice(function: ir.Operation, name: str) -> Advice | None:
+    """Returns what a function would gain whose configuration is IREE's.
+
+    Raises:
+        Refusal: no pass changes its attention.
+    """
+    attention = scalar_attention(function)
+    if attention is None:
+        return None
+    circumstances = TileByLanes().circumstances(function)
+    if has_instruction(function, attention):
+        found, pass_name = matrix_attention(function, circumstances), UseMatrixInstructions.name
+        assert found is not None
+        if circumstances is None:
+            return Advice(name, pass_name, None)
+        time = circumstances.time(circumstances.work(found.tiled, found.tiled.tile))
+    else:
+        pass_name, time = TileByLanes.name, lane_attention(attention, circumstances).time
+    assert circumstances is not None
+    advice = Advice(name, pass_name, (attention.microseconds(circumstances.processor), time))
+    return advice if advice.factor is None or advice.factor >= _LEAST_FACTOR else None
+
+
+def advice_text(given: Sequence[Advice], flag: str) -> str:
+    """Returns what is said of all functions of a compile; nothing where there is no advice.
+
+    Args:
+        flag: what asks for the level `fast`.
+    """
+    functions = {each.function: each for each in given}
+    if not functions:
+        return ""
+    what = "1 attention keeps" if len(functions) == 1 else f"{len(functions)} attentions keep"
+    names = ", ".join([*functions][:_SHOWN])
+    if len(functions) > _SHOWN:
+        names += f" and {len(functions) - _SHOWN} others"
+    return (
+        f"{what} IREE's scalar instructions, and would run {_faster([*functions.values()])} with "
+        f"{flag} (outputs right to rounding, not bitwise equal): {names}"
+    )
+
+
+def _faster(given: Sequence[Advice]) -> str:
+    times = [each.times for each in given if each.times is not None]
+    if not times:
+        return "faster"
+    factor = sum(now for now, _ in times) / sum(then for _, then in times)
+    return f"{factor:.{0 if factor >= 10 else 1}f}x faster (predicted)"
