@@ -32,6 +32,8 @@ _ATTENTIONS = (
     (1, 16384, 128),
     (1, 1024, 128),
 )
+_SCALAR_ATTENTIONS = ((16, 2048, 64), (8, 1024, 128), (12, 512, 32), (4, 1024, 96))
+"""Those in f32, for which an NVIDIA GPU has no matrix instructions that IREE knows."""
 _MATMULS = (
     Matmul(4096, 4096, 4096, "f16"),
     Matmul(4096, 4096, 4096, "f16", transposed=True),
@@ -51,7 +53,8 @@ _MATMULS = (
 def kernels() -> list[Kernel]:
     """Returns the kernels that are timed."""
     attentions = [Attention(*shape, dtype) for dtype in ("f16", "bf16") for shape in _ATTENTIONS]
-    return [*attentions, *_MATMULS]
+    scalar = [Attention(*shape, "f32") for shape in _SCALAR_ATTENTIONS]
+    return [*attentions, *scalar, *_MATMULS]
 
 
 def timed(

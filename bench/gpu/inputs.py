@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 from .kernels import ATTENTION, TimedKernel
 
@@ -88,14 +89,14 @@ def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
     time rotated further, by a prime number: no two of its rows are equal.
 
     Args:
-        operand: the type of the tensor, such as `2x1024x128xf16`, in f16 or bf16.
+        operand: the type of the tensor, such as `2x1024x128xf16`, in f16, bf16 or f32.
         seed: equal seeds give equal numbers.
     """
     count = math.prod(map(int, operand.split("x")[:-1]))
     quantiles = _quantiles(operand.rpartition("x")[2], factor)
     words = array("H", _random_bytes(2 * min(count, _DRAWN), seed))
-    drawn = array("H", map(quantiles.__getitem__, words))
-    made = array("H")
+    drawn = array(quantiles.typecode, map(quantiles.__getitem__, words))
+    made = array(drawn.typecode)
     while len(made) < count:
         shift = len(made) // len(drawn) * _SHIFT % len(drawn)
         made += drawn[shift:] + drawn[:shift]
@@ -108,11 +109,12 @@ def _random_bytes(count: int, seed: str) -> bytes:
 
 
 @cache
-def _quantiles(dtype: str, factor: float) -> array[int]:
-    """Returns the 65,536 quantiles of a normal distribution as words of a type."""
-    word: Callable[[float], int] = {"f16": _f16_word, "bf16": _bf16_word}[dtype]
+def _quantiles(dtype: str, factor: float) -> array[Any]:
+    """Returns the 65,536 quantiles of a normal distribution as words of a type, or as f32."""
+    words: dict[str, Callable[[float], int]] = {"f16": _f16_word, "bf16": _bf16_word}
     quantile = NormalDist(sigma=factor).inv_cdf
-    return array("H", (word(quantile((number + 0.5) / 65536)) for number in range(65536)))
+    numbers = (quantile((number + 0.5) / 65536) for number in range(65536))
+    return array("H", map(words[dtype], numbers)) if dtype in words else array("f", numbers)
 
 
 def _f16_word(value: float) -> int:
