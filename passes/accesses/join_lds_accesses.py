@@ -23,6 +23,9 @@ one before it ends, and if the joint one has a power of two of bytes, up to 16, 
 multiple of them. A joint store stands where the last of the stores stood, a joint load where the
 first of the loads stood. Between these there is nothing that may touch the same memory, no barrier,
 and no operation with regions. Accesses behind swizzle hints stay as they are.
+
+With `keep-copies`, so do stores of 4 bytes or more of what was loaded from global memory: a copy by
+`cp.async` is one load and one store, and goes past the registers.
 """
 
 from __future__ import annotations
@@ -77,14 +80,22 @@ _KINDS = {
     "vector.transfer_write": AccessKind.WRITE,
 }
 """The operations that are joined."""
+_LEAST_COPIED = 4
+"""The bytes that `cp.async` moves at least."""
 
 
 @dataclass(frozen=True)
 class JoinLdsAccesses(FunctionPass):
-    """Joins loads, and stores, of neighbouring elements of an LDS allocation."""
+    """Joins loads, and stores, of neighbouring elements of an LDS allocation.
+
+    Attributes:
+        keep_copies: whether stores that `cp.async` can make stay as they are.
+    """
 
     name: ClassVar[str] = "bankwise-join-lds-accesses"
     summary: ClassVar[str] = "load and store neighbouring LDS elements at once"
+
+    keep_copies: bool = False
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether a block of `function` accesses an LDS buffer twice in the same way.
@@ -107,7 +118,7 @@ class JoinLdsAccesses(FunctionPass):
         with function.context:
             _unroll_loops(function, LaneEvaluator(launch))
             evaluator = LaneEvaluator(launch)
-            reader = _Reader(evaluator, IndexBits(function, evaluator))
+            reader = _Reader(evaluator, IndexBits(function, evaluator), self.keep_copies)
             for block in list(_blocks_with_accesses(function)):
                 for segment in list(reader.segments(block)):
                     for chunk in list(_chunks(segment)):
@@ -178,6 +189,7 @@ class _Reader:
 
     evaluator: LaneEvaluator
     bits: IndexBits
+    keep_copies: bool
     _origins: dict[ir.Value, _Origin | None] = field(default_factory=dict)
 
     def segments(self, block: ir.Block) -> Iterator[list[_Narrow]]:
@@ -246,9 +258,12 @@ class _Reader:
             return None
         starts = self.bits.multiple(footprint.indices, strides)
         multiple = gcd(starts, begins_at_multiple_of(buffer, self.bits))
-        run = (row.masks_outside, buffer, tuple(rows), columns)
+        run: Hashable = (row.masks_outside, buffer, tuple(rows), columns)
         kind, allocations = _KINDS[operation.name], origin.allocations
         size = width // 8
+        if self.keep_copies and _copies(operation) and count * size >= _LEAST_COPIED:
+            # Nothing else is of the same run.
+            run = operation
         return _Narrow(
             operation, place, kind, buffer, allocations, run, first, count, size, multiple
         )
@@ -286,6 +301,16 @@ def _blocks_with_accesses(function: ir.Operation) -> Iterator[ir.Block]:
             found.add(block)
             yield block
         seen.add(key)
+
+
+def _copies(operation: ir.Operation) -> bool:
+    """Returns whether an operation stores what was loaded from other memory, or zero instead."""
+    if _KINDS[operation.name] is not AccessKind.WRITE:
+        return False
+    source = defining_operation(operation.operands[0])
+    if source is not None and source.name == "arith.select":
+        source = defining_operation(source.operands[1])
+    return source is not None and source.name == "vector.load" and not _accesses_lds(source)
 
 
 def _accesses_lds(operation: ir.Operation) -> bool:
