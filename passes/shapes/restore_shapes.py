@@ -241,8 +241,12 @@ class _Restoration:
             if piece.there is not None:
                 part = at.select(piece.there, part, at.constant(part.type, 0))
             parts.append(part)
-        whole = parts[0] if len(parts) == 1 else _joined(at, parts, scalar)
-        redirect(uses, at.shaped(whole, access.vector) if access.vector else whole)
+        copy = _copied_to(access.operation)
+        if len(parts) > 1 and copy is not None:
+            _store_parts(copy, parts)
+        else:
+            whole = parts[0] if len(parts) == 1 else _joined(at, parts, scalar)
+            redirect(uses, at.shaped(whole, access.vector) if access.vector else whole)
         access.operation.erase()
 
     def _load(self, at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type) -> ir.Value:
@@ -337,6 +341,30 @@ def _storing(part: ir.Value, buffer: ir.Value, piece: _Piece) -> Callable[[Build
             at.store(part, buffer, *piece.indices, alignment=piece.alignment)
 
     return store
+
+
+def _copied_to(read: ir.Operation) -> ir.Operation | None:
+    """Returns the write of a row to memory that alone uses what is read, if there is one."""
+    uses = operands_with(read.results[0])
+    if len(uses) != 1 or uses[0][0].name != _TRANSFER_WRITE or uses[0][1] != 0:
+        return None
+    write = uses[0][0]
+    if write.results or is_masked(write) or not is_in_bounds(write):
+        return None
+    _, _, indices, _ = segments_of(write)
+    shape, dims = _shape(read.results[0]), transfer_dims(write)
+    last = range(len(indices) - len(shape), len(indices))
+    return write if dims == [*last] and prod(shape) == shape[-1] else None
+
+
+def _store_parts(write: ir.Operation, parts: Sequence[ir.Value]) -> None:
+    """Writes parts of a row one by one, so that each of them can be copied past the registers."""
+    _, (memory,), (*outer, first), _ = segments_of(write)
+    at = Builder.before(write)
+    (count,) = ir.VectorType(parts[0].type).shape
+    for number, part in enumerate(parts):
+        at.store(part, memory, *outer, at.addi(first, at.index(number * count)))
+    write.erase()
 
 
 def _joined(at: Builder, parts: Sequence[ir.Value], scalar: ir.Type) -> ir.Value:
