@@ -85,6 +85,10 @@ class LoweringConfig:
         """Returns the configuration with some entries replaced or added."""
         return LoweringConfig({**self.entries, **entries})
 
+    def without(self, name: str) -> LoweringConfig:
+        """Returns the configuration without an entry, if it has that."""
+        return LoweringConfig({key: each for key, each in self.entries.items() if key != name})
+
     def with_tiles(
         self, loops: int, tiles: Mapping[str, Mapping[int, int]], context: ir.Context
     ) -> LoweringConfig:

@@ -43,6 +43,7 @@ from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers, configures_carried_integers
+from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.tile_by_lanes import TileByLanes, configures_lanes
 from ..passes.tiles.transpose_contractions import TransposeContractions
@@ -220,6 +221,10 @@ def _retile(setting: Setting) -> dict[str, Any] | None:
     return {"mode": mode, "other_order": fast, **_tiles(setting)}
 
 
+def _enlarging(setting: Setting) -> dict[str, Any]:
+    return {"other_tiles": setting.mode.retile != "off", "overlap": setting.runs(OverlapCopies)}
+
+
 def _reductions(setting: Setting) -> dict[str, Any]:
     return {"reductions": setting.is_fast}
 
@@ -236,10 +241,15 @@ def _unhinted(setting: Setting) -> dict[str, Any]:
     return {**_padding(setting), "unhinted_only": True}
 
 
+def _joining(setting: Setting) -> dict[str, Any]:
+    return {"keep_copies": setting.runs(OverlapCopies)}
+
+
 def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[Step, ...]:
     """Returns the steps that swizzle the allocations of flat or bufferized vectors."""
+    joining: Options = _joining if when.get("by_mma_sync") else {}
     return (
-        Step(place, JoinLdsAccesses, **when),
+        Step(place, JoinLdsAccesses, joining, **when),
         Step(place, SwizzleLdsAllocs, options, **when),
         Step(place, FlattenSwizzleHints, **when),
     )
@@ -249,6 +259,7 @@ _BY_LANES = {"by_lanes": True}
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, _FIRST)
 _DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
+_FUSED_START = Place(_BEFORE, _FIRST, _TILE_AND_FUSE)
 _FUSED_START = Place(_BEFORE, _FIRST, _TILE_AND_FUSE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
@@ -272,6 +283,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
+    Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
@@ -281,6 +293,7 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
+    Step(_COPIES, RestoreShapes, since="exact"),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),

@@ -33,6 +33,7 @@ from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
+from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.retile import Retile
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.transpose_contractions import TransposeContractions
@@ -42,6 +43,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
     TileByLanes,
     CarryIntegers,
+    EnlargeMatmuls,
     Retile,
     TransposeContractions,
     ExcludeAbsentKeys,

@@ -17,8 +17,8 @@ image a tile of a window needs is not this module's affair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -46,9 +46,13 @@ PROMOTED = "promote_operands"
 """The entry that says which operands are staged in the LDS."""
 _ADDED_LATER = "convert_acc_gemm"
 """The entry that makes IREE add the products to C when all of them are summed."""
+_PADDING = "padding"
 _A, _B, _C = range(3)
 
 _SIZES = (32, 64, 128, 256)
+_MORE_SIZES = tuple(range(32, 257, 32))
+_COPIED_BYTES = 16
+"""What a thread copies at once."""
 _STEPS = (32, 64)
 _WARPS = (4, 8)
 _WARPS_DOWN = (1, 2, 4, 8)
@@ -104,17 +108,41 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             or tile.summed % k
         )
 
+    def enlarged(self, tile: MatmulTile) -> WarpTiledMatmul:
+        """Returns the matmul with sizes that such tiles divide."""
+        multiples = dict(zip(self.loops, (tile.rows, tile.columns, tile.summed), strict=True))
+        sizes = (
+            -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
+            for loop, extent in enumerate(self.extents)
+        )
+        return replace(self, extents=tuple(sizes), tile=tile)
+
     def candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
         """Yields tiles of many sizes.
 
         Outputs are the same bits in all of them: an element is the sum over k in the order in which
         matrix instructions take it, whatever a step holds of it.
         """
+        yield from self._tiles(_SIZES)
+
+    def enlarging_candidates(self) -> Iterator[MatmulTile]:
+        """Yields tiles of many more sizes, of which one may leave less to be computed in vain.
+
+        All threads share their copies evenly.
+        """
+        run = _COPIED_BYTES // self.element_bytes
+        for tile in self._tiles(_MORE_SIZES):
+            threads = tile.warps * self.launch.warp_size
+            runs = (size * tile.summed // run for size in (tile.rows, tile.columns))
+            if not any(each % threads for each in runs):
+                yield tile
+
+    def _tiles(self, sizes: Sequence[int]) -> Iterator[MatmulTile]:
         shares = [
             (down, warps // down) for warps in _WARPS for down in _WARPS_DOWN if down <= warps
         ]
         steps = sorted({self.tile.summed, *_STEPS})
-        for rows, columns, summed, (down, across) in product(_SIZES, _SIZES, steps, shares):
+        for rows, columns, summed, (down, across) in product(sizes, sizes, steps, shares):
             yield MatmulTile(rows, columns, summed, down, across)
 
     def copied_bytes(self, tile: MatmulTile) -> int:
@@ -130,7 +158,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
-        config = LoweringConfig.of(self.operation.attributes[CONFIG])
+        config = LoweringConfig.of(self.operation.attributes[CONFIG]).without(_PADDING)
         m, n, k = self.instruction
         row, column, summed = self.loops
         tiles = {
@@ -150,6 +178,33 @@ def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
     Raises:
         Refusal: there is one, but of another form than this module describes.
     """
+    matmul = _configured(function)
+    if matmul is not None and not matmul.takes(matmul.tile):
+        raise Refusal("its tiles do not divide its sizes")
+    return matmul
+
+
+def padded_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
+    """Returns the matmul of `function` if IREE has to pad the tiles of its operands.
+
+    Its tile need not divide its sizes.
+
+    Raises:
+        Refusal: there is one, but of another form than this module describes.
+    """
+    roots = roots_in(function)
+    configs = [each.attributes[CONFIG] for each in roots if _multiplies(each)]
+    if not any(_PADDING in LoweringConfig.of(each).entries for each in configs):
+        return None
+    return _configured(function, (_PADDING,))
+
+
+def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTiledMatmul | None:
+    """Returns the matmul that decides on the workgroups of `function`, if there is one.
+
+    Args:
+        entries: those that its configuration may have beside the usual ones.
+    """
     roots = roots_in(function)
     if not any(_multiplies(each) for each in roots):
         return None
@@ -159,7 +214,8 @@ def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
     if operation.name != _GENERIC or len(operation.operands) != 3:
         raise Refusal(f"{operation.name} is no product of two matrices that is known")
     config = LoweringConfig.of(operation.attributes[CONFIG])
-    config.only(("mma_kind", PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP), (_ADDED_LATER,))
+    usual = ("mma_kind", PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP)
+    config.only(usual, (_ADDED_LATER, *entries))
     if config.numbers(PROMOTED) != (_A, _B):
         raise Refusal("not its two operands are staged in the LDS")
     if not (_ADDED_LATER in config.entries or is_filled(operation.operands[_C], function)):
@@ -172,8 +228,6 @@ def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
     matmul = WarpTiledMatmul(operation, extents, launch, tile, loops, config.instruction)
     if tile.warps != launch.warps:
         raise Refusal("it is not spread over all warps of the workgroup")
-    if not matmul.takes(tile):
-        raise Refusal("its tiles do not divide its sizes")
     return matmul
 
 

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets matmuls whose sizes no tile divides read whole vectors.
+
+IREE pads the tiles of such a matmul in every step:
+
+    lowering_config = #iree_gpu.lowering_config<{..., padding = [64, 64, 16],
+        workgroup = [64, 64, 0]}>
+
+That costs branches around loads of single elements, and no copy overlaps with a contraction. This
+pass gives the tensors sizes that tiles divide instead (`passes/shapes/enlarged_shapes.py`), with
+the tile that is predicted to take the least time.
+
+Outputs are bitwise the same: what is added behind the true sums are products of zeros, which IREE's
+padding adds too.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.operations import symbol_of
+from ..base import FunctionPass, PassContext
+from ..decisions import Action, Decision
+from ..shapes.enlarged_shapes import check_zeros, enlarged_shapes
+from .matmul_tiles import WarpTiledMatmul, padded_matmul
+from .tiled_operation import Circumstances
+
+
+@dataclass(frozen=True)
+class EnlargeMatmuls(FunctionPass):
+    """Gives matmuls that IREE pads tile by tile sizes of whole tiles.
+
+    Attributes:
+        other_tiles: whether the tile may be another than IREE's.
+        overlap: whether a pass follows that lets copies overlap with contractions.
+    """
+
+    name: ClassVar[str] = "bankwise-enlarge-matmuls"
+    summary: ClassVar[str] = "let matmuls whose sizes no tile divides read whole vectors"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "padded tiles"
+
+    other_tiles: bool = True
+    overlap: bool = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration and the shapes of `function`; never fails."""
+        function = function.operation
+        try:
+            matmul = padded_matmul(function)
+            if matmul is None:
+                return
+            if objection := context.users_configuration():
+                raise Refusal(objection)
+            best = self._best(matmul, function, context)
+            maps = loops_of(matmul.operation)
+            shapes = enlarged_shapes(matmul.operation, maps, dict(enumerate(best.extents)))
+            if best.summed != matmul.summed:
+                for number in matmul.multiplied:
+                    check_zeros(matmul.operation.operands[number], shapes)
+        except Refusal as refusal:
+            message = f"tiles of the matmul are padded by IREE: {refusal.reason}"
+            context.sink.remark(function.location, message)
+            return
+        best.configure(function, best.tile)
+        if shapes.shapes:
+            shapes.apply(function)
+        operation, tile = matmul.operation, str(best.tile)
+        sizes = "x".join(str(each) for each in (best.rows, best.columns, best.summed))
+        reason = f"{tile}, of {sizes} with zeros behind the end"
+        place = str(SourceLocation.of(operation.location) or "")
+        named = (self.name, symbol_of(function), operation.name, place)
+        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
+        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
+    def _best(
+        self, matmul: WarpTiledMatmul, function: ir.Operation, context: PassContext
+    ) -> WarpTiledMatmul:
+        """Returns the matmul with the best tile, and sizes that it divides."""
+        own = matmul.enlarged(matmul.tile)
+        circumstances = Circumstances.of(
+            function,
+            context.test_target,
+            other_order=False,
+            overlap=self.overlap,
+            reloads=False,
+            native_exponentials=False,
+        )
+        if circumstances is None or not self.other_tiles:
+            return own
+        known = circumstances
+
+        def time(each: WarpTiledMatmul) -> float:
+            return known.time(known.work(each, each.tile))
+
+        others = (matmul.enlarged(tile) for tile in matmul.enlarging_candidates())
+        return min((own, *(each for each in others if each.takes(each.tile))), key=time)
