@@ -247,7 +247,7 @@ def _joining(setting: Setting) -> dict[str, Any]:
 
 def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[Step, ...]:
     """Returns the steps that swizzle the allocations of flat or bufferized vectors."""
-    joining: Options = _joining if when.get("by_mma_sync") else {}
+    joining: Options | Mapping[str, Any] = _joining if when.get("by_mma_sync") else {}
     return (
         Step(place, JoinLdsAccesses, joining, **when),
         Step(place, SwizzleLdsAllocs, options, **when),

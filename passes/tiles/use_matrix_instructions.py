@@ -44,6 +44,7 @@ from .tiled_operation import Circumstances
 _WARPS = (8, 4, 2, 1)
 _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (128, 64, 32, 16)
+_WIDER_COLUMNS = (16, 32)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
 _SUMMED = {"F32": 4}
@@ -182,13 +183,18 @@ def matrix_attention(
 
 
 def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
-    """Yields the tiles that an attention may have, of whole heads."""
+    """Yields the tiles that an attention may have, of whole heads.
+
+    More columns than the head has are zeros that more lanes of a row can copy side by side.
+    """
     high = max(attention.scores[0], attention.outputs[0])
     deep = lcm(attention.scores[1], attention.outputs[2])
-    columns = attention.of_whole_instructions().columns
-    for warps, count, keys in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS):
+    least = attention.of_whole_instructions().columns
+    wider = _WIDER_COLUMNS if len(attention.loops.columns) == 1 else ()
+    columns = sorted({least, *(-(-least // each) * each for each in wider)})
+    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS, columns):
         if keys % deep == 0:
-            yield AttentionTile(warps * count * high, columns, keys, warps)
+            yield AttentionTile(warps * count * high, width, keys, warps)
 
 
 def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) -> tuple[float, ...]:
@@ -199,7 +205,7 @@ def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) ->
         time = circumstances.time(circumstances.work(attention, tile))
         if tile.warps < circumstances.processor.least_warps:
             time = math.inf
-    return time, attention.rows * attention.keys, -tile.warps, -tile.keys
+    return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys
 
 
 def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[ContractionKinds]:
