@@ -82,13 +82,13 @@ Compile = Callable[[str], bytes]
 """Returns a kernel's module in a mode."""
 
 
-def in_modes(source: str) -> Compile:
-    """Returns what compiles MLIR in the modes of Bankwise."""
-    return partial(_compile_mode, source)
+def in_modes(source: str, *flags: str) -> Compile:
+    """Returns what compiles MLIR, with further flags, in the modes of Bankwise."""
+    return partial(_compile_mode, source, (*target_flags(TARGET), *flags))
 
 
-def _compile_mode(source: str, mode: str) -> bytes:
-    return compile(source, target_flags(TARGET), mode)
+def _compile_mode(source: str, flags: Sequence[str], mode: str) -> bytes:
+    return compile(source, flags, mode)
 
 
 def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:

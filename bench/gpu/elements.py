@@ -12,16 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 Elements = npt.NDArray[Any]
-"""Either float16 or float32, or uint16 that are words of bf16."""
+"""float16, float32, or uint16 that are words of bf16."""
 F64 = npt.NDArray[np.float64]
 
-STORAGE: dict[str, type[np.generic]] = {
-    "f16": np.float16,
-    "bf16": np.uint16,
-    "f32": np.float32,
-}
+STORAGE: dict[str, type[np.generic]] = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32}
 """What NumPy holds the elements of a type in."""
-EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23}
+EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7}
 """The distance from 1 to the next number of a type."""
 
 

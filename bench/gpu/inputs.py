@@ -81,19 +81,19 @@ def bounded_bytes(operand: str, seed: str) -> bytes:
     return bytes(data)
 
 
-def normal_bytes(operand: str, seed: str, factor: float = 1.0) -> bytes:
+def normal_bytes(operand: str, seed: str, factor: float = 1.0, mean: float = 0.0) -> bytes:
     """Returns the bytes of normal numbers with the standard deviation `factor`.
 
-    Each is one of 65,536 equally likely quantiles, the largest of which is 4.3 times `factor`. The
-    standard library draws 5 million a second. So a larger tensor repeats the first million, each
-    time rotated further, by a prime number: no two of its rows are equal.
+    Each is one of 65,536 equally likely quantiles, the largest of which is 4.3 times `factor` above
+    the mean. The standard library draws 5 million a second. So a larger tensor repeats the first
+    million, each time rotated further, by a prime number: no two of its rows are equal.
 
     Args:
         operand: the type of the tensor, such as `2x1024x128xf16`, in f16, bf16 or f32.
         seed: equal seeds give equal numbers.
     """
     count = math.prod(map(int, operand.split("x")[:-1]))
-    quantiles = _quantiles(operand.rpartition("x")[2], factor)
+    quantiles = _quantiles(operand.rpartition("x")[2], factor, mean)
     words = array("H", _random_bytes(2 * min(count, _DRAWN), seed))
     drawn = array(quantiles.typecode, map(quantiles.__getitem__, words))
     made = array(drawn.typecode)
@@ -109,10 +109,10 @@ def _random_bytes(count: int, seed: str) -> bytes:
 
 
 @cache
-def _quantiles(dtype: str, factor: float) -> array[Any]:
+def _quantiles(dtype: str, factor: float, mean: float) -> array[Any]:
     """Returns the 65,536 quantiles of a normal distribution as words of a type, or as f32."""
     words: dict[str, Callable[[float], int]] = {"f16": _f16_word, "bf16": _bf16_word}
-    quantile = NormalDist(sigma=factor).inv_cdf
+    quantile = NormalDist(mean, factor).inv_cdf
     numbers = (quantile((number + 0.5) / 65536) for number in range(65536))
     return array("H", map(words[dtype], numbers)) if dtype in words else array("f", numbers)
 
