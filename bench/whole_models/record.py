@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What was measured of whole models, as a file keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..documents import Document
+from ..gpu.modes import FAST, STOCK
+from ..gpu.ratios import NOISE, Finding
+from ..gpu.record import Errors
+
+MOST_ERROR = 1.25
+"""How many times stock's an error of `fast` may be, whose roundings differ in every layer."""
+MOST_STOCK_ERROR = 0.25
+"""How many times the magnitude of the reference the error of stock may be."""
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model in one mode.
+
+    Attributes:
+        module: the digest of the module that ran.
+        output: the digest of its output.
+        repeats: whether a second call gave the same bits.
+        milliseconds: the median time of a call, from its begin until its output is there.
+        kernels: the milliseconds of each kernel, over all its launches in one call.
+        errors: of the output, against PyTorch or JAX in float32.
+        magnitude: the root mean square of what it is compared with.
+    """
+
+    kernel: str
+    mode: str
+    module: str
+    output: str
+    repeats: bool
+    milliseconds: float
+    kernels: dict[str, float]
+    errors: Errors
+    magnitude: float
+
+    @property
+    def kernel_milliseconds(self) -> float:
+        """Returns the time of all kernels together."""
+        return math.fsum(self.kernels.values())
+
+
+Figure = Callable[[ModelRow], float]
+"""A time or an error of a row."""
+
+
+@dataclass(frozen=True)
+class ModelRecord(Document):
+    """The rows of a run, as a file keeps them.
+
+    Attributes:
+        device: the name of the GPU.
+        target: the architecture that the models were compiled for, such as `sm_80`.
+        clocks: what happens to the clocks, a key of `profiler.CLOCKS`.
+        versions: those of what exported, compiled and measured.
+        failures: what could not be measured.
+    """
+
+    device: str
+    target: str
+    clocks: str
+    date: str
+    versions: dict[str, str]
+    rows: tuple[ModelRow, ...]
+    failures: tuple[Finding, ...] = ()
+
+    def models(self) -> list[str]:
+        """Returns the names of the models that have rows."""
+        return list(dict.fromkeys(row.kernel for row in self.rows))
+
+    def row(self, model: str, mode: str) -> ModelRow | None:
+        """Returns the row of a model in a mode, where it was measured."""
+        return next((r for r in self.rows if (r.kernel, r.mode) == (model, mode)), None)
+
+    def ratio(self, model: str, mode: str, figure: Figure) -> float | None:
+        """Returns a figure of a mode over that of stock, where both are known."""
+        row, stock = self.row(model, mode), self.row(model, STOCK)
+        return figure(row) / figure(stock) if row and stock and figure(stock) else None
+
+    def mean(self, mode: str, figure: Figure) -> float | None:
+        """Returns the geometric mean of the known ratios over all models."""
+        known = [ratio for model in self.models() if (ratio := self.ratio(model, mode, figure))]
+        return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
+
+    def findings(self) -> list[Finding]:
+        """Returns what is not as it must be."""
+        found = list(self.failures)
+        for row in self.rows:
+            found += [Finding(row.kernel, row.mode, what) for what in self._faults(row)]
+        return found
+
+    def _faults(self, row: ModelRow) -> Sequence[str]:
+        stock = self.row(row.kernel, STOCK)
+        found: list[str] = []
+        if not row.repeats:
+            found.append("a second call gave other bits")
+        # Conditions are written as "not below", so that an error that is no number is found.
+        if not row.errors.rms <= MOST_STOCK_ERROR * row.magnitude:
+            found.append(f"the rms error is {row.errors.rms:.2e} of {row.magnitude:.2e}")
+        if stock is None or row.mode == STOCK:
+            return found
+        if row.mode != FAST and row.output != stock.output:
+            found.append(f"the output differs from that of {STOCK}")
+        if not row.errors.rms <= MOST_ERROR * stock.errors.rms:
+            found.append(f"the rms error is {row.errors.rms:.2e}, stock's {stock.errors.rms:.2e}")
+        if row.milliseconds > NOISE * stock.milliseconds:
+            found.append(f"slower than {STOCK}: {row.milliseconds / stock.milliseconds:.3f}x")
+        return found

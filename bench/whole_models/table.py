@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A record of whole models as Markdown."""
+
+from __future__ import annotations
+
+from ...sweep.tables import markdown_lines
+from ..gpu.modes import EXACT, FAST, STOCK
+from ..gpu.table import findings_table
+from .record import Figure, ModelRecord
+
+_TIMES: dict[str, Figure] = {
+    "call": lambda row: row.milliseconds,
+    "kernels": lambda row: row.kernel_milliseconds,
+}
+_SLOWEST = 2
+"""How many kernels of `fast` are named."""
+
+
+def markdown(record: ModelRecord) -> str:
+    """Returns the ratios of each model and their geometric means, and the failing rows."""
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    parts = [
+        f"{record.device}, {record.target} code, {record.date}, clocks of kernel times: "
+        f"{record.clocks}. {versions}",
+        "## Times over stock's\n\n" + _ratios(record),
+        "## The longest kernels of fast\n\n" + _slowest(record),
+        "## Rows that fail\n\n" + findings_table(record.findings()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _ratios(record: ModelRecord) -> str:
+    heads = [f"{mode} {time}" for time in _TIMES for mode in ("exact", "fast")]
+    lines = [["model", "stock's call", *heads, "stock's rms error", "fast's over stock's"]]
+    for model in record.models():
+        stock = record.row(model, STOCK)
+        ratios = [_cell(record.ratio(model, m, f)) for f in _TIMES.values() for m in (EXACT, FAST)]
+        error = record.ratio(model, FAST, lambda row: row.errors.rms)
+        cells = (f"{stock.milliseconds:.3f} ms", f"{stock.errors.rms:.1e}") if stock else ("", "")
+        lines.append([model, cells[0], *ratios, cells[1], _cell(error)])
+    means = [_cell(record.mean(m, f)) for f in _TIMES.values() for m in (EXACT, FAST)]
+    return markdown_lines([*lines, ["geometric mean", "", *means, "", ""]], text_columns=1)
+
+
+def _cell(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}x"
+
+
+def _slowest(record: ModelRecord) -> str:
+    lines = [["model", "kernel", "share of the kernels' time"]]
+    for model in record.models():
+        row = record.row(model, FAST)
+        if row is None:
+            continue
+        longest = sorted(row.kernels.items(), key=lambda each: -each[1])[:_SLOWEST]
+        for name, time in longest:
+            lines.append([model, name, f"{time / row.kernel_milliseconds:.0%}"])
+    return markdown_lines(lines, text_columns=2)
