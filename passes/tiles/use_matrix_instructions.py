@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets attentions that IREE would compute by scalar instructions use matrix instructions.
+"""Lets attentions use matrix instructions that IREE computes by scalar ones, or not at all.
 
 IREE configures an attention for matrix instructions where its tiles of rows, columns and keys
 divide the sizes; the head, for one, must be a multiple of 32 or 64. Every other attention it
@@ -12,6 +12,11 @@ That takes up to a hundred times as long. This pass gives such an attention the 
 IREE gives to others, with the tile that is predicted to take the least time, and
 `bankwise-stage-operands` makes the copies for which IREE derives no layout. Where the tile or the
 instructions do not divide the sizes, these are enlarged (`passes/shapes/enlarged_shapes.py`).
+
+Where the rows are an odd multiple of 8, IREE 3.13 takes AMD's instructions with 8 rows for heads of
+64, and then fails to compile them ("'iree_codegen.inner_tiled' op operand #0 inner tile
+'tensor<1x16xf16>' is incompatible with expected MMA tile type"). Such attentions get instructions
+with 16 rows.
 
 Sums are made in another order than without the pass: outputs are right to rounding.
 
@@ -37,7 +42,16 @@ from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
-from .attention_tiles import ContractionKinds, K, Q, V, WarpTiledAttention, configured_attention
+from .attention_tiles import (
+    ContractionKinds,
+    K,
+    Q,
+    V,
+    WarpTiledAttention,
+    configured_attention,
+    contractions_of,
+    only_attention,
+)
 from .scalar_attention import scalar_operation
 from .tiled_operation import Circumstances
 
@@ -49,11 +63,13 @@ _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
 _SUMMED = {"F32": 4}
 """Those of the usual one, where they are not 16."""
+_LEAST_ROWS = 16
+"""The rows of the least instruction by which IREE compiles an attention."""
 
 
 @dataclass(frozen=True)
 class UseMatrixInstructions(FunctionPass):
-    """Configures attentions for matrix instructions that IREE configures for scalar ones.
+    """Configures attentions for matrix instructions where IREE's configuration is a poor one.
 
     Attributes:
         overlap, reloads, native_exponentials: whether passes follow that do so, as for
@@ -63,7 +79,7 @@ class UseMatrixInstructions(FunctionPass):
     name: ClassVar[str] = "bankwise-use-matrix-instructions"
     summary: ClassVar[str] = "let attentions of all heads and sizes use matrix instructions"
     later_passes_may_refuse: ClassVar[bool] = True
-    kept: ClassVar[str] = "scalar instructions"
+    kept: ClassVar[str] = "IREE's instructions"
 
     overlap: bool = True
     reloads: bool = True
@@ -85,14 +101,14 @@ class UseMatrixInstructions(FunctionPass):
             if attention is not None and (objection := context.users_configuration()):
                 raise Refusal(objection)
         except Refusal as refusal:
-            message = f"the attention keeps scalar instructions: {refusal.reason}"
+            message = f"the attention keeps IREE's instructions: {refusal.reason}"
             context.sink.remark(function.location, message)
             return
         if attention is None:
             return
         attention.configure(function)
         operation, tile = attention.tiled.operation, str(attention.tiled.tile)
-        reason = f"{tile}, by matrix instructions in the place of scalar ones"
+        reason = f"{tile}, by matrix instructions in the place of {attention.replaced}"
         place = str(SourceLocation.of(operation.location) or "")
         named = (self.name, symbol_of(function), operation.name, place)
         context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
@@ -118,14 +134,16 @@ class MatrixAttention:
         tiled: the attention with sizes that its tile divides.
         shapes: the shapes that follow for the tensors of the function.
         keys: how many rows of K there are.
+        replaced: the instructions that IREE would take.
     """
 
     tiled: WarpTiledAttention
     shapes: EnlargedShapes
     keys: int
+    replaced: str
 
     @staticmethod
-    def of(attention: WarpTiledAttention, tile: AttentionTile) -> MatrixAttention:
+    def of(attention: WarpTiledAttention, tile: AttentionTile, replaced: str) -> MatrixAttention:
         """Cuts an attention into tiles, with larger sizes if they do not divide its own.
 
         Raises:
@@ -142,7 +160,7 @@ class MatrixAttention:
         for number in (Q, K, V):
             if changed.intersection(maps[number]):
                 check_zeros(operation.operands[number], shapes)
-        return MatrixAttention(tiled, shapes, attention.keys)
+        return MatrixAttention(tiled, shapes, attention.keys, replaced)
 
     def configure(self, function: ir.Operation) -> None:
         """Gives the attention its tile, and the tensors of its function their shapes."""
@@ -157,12 +175,15 @@ def matrix_attention(
 ) -> MatrixAttention | None:
     """Returns the attention of `function` as matrix instructions would compute it.
 
-    None stands for a function without an attention by scalar instructions.
+    None stands for a function without an attention that IREE computes by scalar instructions, or
+    fails to compile.
 
     Raises:
         Refusal: there is one that matrix instructions cannot compute.
     """
-    operation = scalar_operation(function)
+    operation, replaced = scalar_operation(function), "scalar ones"
+    if operation is None:
+        operation, replaced = _operation_of_few_rows(function), "some that IREE does not compile"
     if operation is None:
         return None
     target = gpu_target_of(function, test_target)
@@ -178,8 +199,22 @@ def matrix_attention(
         ]
         if tiled:
             best = min(tiled, key=lambda each: _cost(each, circumstances))
-            return MatrixAttention.of(attention, best.tile)
+            return MatrixAttention.of(attention, best.tile, replaced)
     raise Refusal("no tile of matrix instructions fits in the LDS")
+
+
+def _operation_of_few_rows(function: ir.Operation) -> ir.Operation | None:
+    """Returns the attention whose instructions have fewer rows than IREE compiles, if it is one."""
+    operation = only_attention(function)
+    if operation is None:
+        return None
+    try:
+        contractions = contractions_of(operation).values()
+        few = any(each.instruction[0] < _LEAST_ROWS for each in contractions)
+    except Refusal:
+        # It is no configuration that IREE 3.13 makes for matrix instructions.
+        return None
+    return operation if few else None
 
 
 def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:

@@ -73,7 +73,7 @@ func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executabl
 
 // CHECK-LABEL: func.func @rows_77
 // CHECK:         partial_reduction = [0, 0, 0, 128, 0]
-// expected-remark @+1 {{the attention keeps scalar instructions: func.return uses what would be enlarged}}
+// expected-remark @+1 {{the attention keeps IREE's instructions: func.return uses what would be enlarged}}
 func.func @rows_77(%q: tensor<16x77x64xf16>, %k: tensor<16x77x64xf16>, %v: tensor<16x77x64xf16>, %s: f16, %o: tensor<16x77x64xf32>, %m: tensor<16x77xf32>) -> tensor<16x77x64xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %s : tensor<16x77x64xf16>, tensor<16x77x64xf16>, tensor<16x77x64xf16>, f16) outs(%o, %m, %m : tensor<16x77x64xf32>, tensor<16x77xf32>, tensor<16x77xf32>) {
   ^bb0(%score: f32):
