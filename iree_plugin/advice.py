@@ -95,7 +95,8 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
             return Advice(name, pass_name, None)
         time = circumstances.time(circumstances.work(found.tiled, found.tiled.tile))
     else:
-        pass_name, time = TileByLanes.name, lane_attention(attention, circumstances).time
+        tiled, _ = lane_attention(attention, circumstances)
+        pass_name, time = TileByLanes.name, tiled.time
     assert circumstances is not None
     advice = Advice(name, pass_name, (attention.microseconds(circumstances.processor), time))
     return advice if advice.factor is None or advice.factor >= _LEAST_FACTOR else None

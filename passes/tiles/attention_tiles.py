@@ -123,6 +123,22 @@ class AttentionLoops:
         rows, head, columns, (keys,) = (tuple(sorted(found)) for found in parts.values())
         return AttentionLoops(tuple(sorted(batch)), rows, head, columns, keys)
 
+    def row_tiles(self, extents: Sequence[int], size: int, least: int = 1) -> dict[int, int]:
+        """Returns what a tile of so many rows has of the loops over rows.
+
+        Where these are several loops, it is the tile for which the fewest rows are to be added.
+
+        Args:
+            extents: how long all loops of the attention are.
+            least: what it has a multiple of, along the innermost loop.
+        """
+        rows = [extents[loop] for loop in self.rows]
+        tiles = min(
+            _parts_of(size, len(rows), least),
+            key=lambda parts: prod(rounded_up(rows, dict(enumerate(parts)))),
+        )
+        return dict(zip(self.rows, tiles, strict=True))
+
 
 @dataclass(frozen=True)
 class LoopShare:
@@ -176,7 +192,7 @@ def _parts_of(size: int, loops: int, least: int) -> Iterator[tuple[int, ...]]:
                 yield (*outer, inner)
 
 
-def _rounded_up(extents: Sequence[int], multiples: Mapping[int, int]) -> tuple[int, ...]:
+def rounded_up(extents: Sequence[int], multiples: Mapping[int, int]) -> tuple[int, ...]:
     """Returns lengths of loops, some of them rounded up."""
     by = (multiples.get(loop, 1) for loop in range(len(extents)))
     return tuple(-(-extent // each) * each for extent, each in zip(extents, by, strict=True))
@@ -249,22 +265,15 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     def of_whole_instructions(self) -> WarpTiledAttention:
         """Returns the attention with a head and columns that the instructions divide."""
         multiples = {self.loops.head[-1]: self.scores[2], self.loops.columns[-1]: self.outputs[1]}
-        return replace(self, extents=_rounded_up(self.extents, multiples))
+        return replace(self, extents=rounded_up(self.extents, multiples))
 
     def enlarged(self, tile: AttentionTile) -> WarpTiledAttention:
-        """Returns the attention with sizes that such tiles and the instructions divide.
-
-        Where the rows are several loops, those are enlarged by which the fewest rows are added.
-        """
-        rows = self._extents(self.loops.rows)
-        tiles = min(
-            _parts_of(tile.rows, len(rows), self._high),
-            key=lambda parts: prod(_rounded_up(rows, dict(enumerate(parts)))),
-        )
-        multiples = dict(zip(self.loops.rows, tiles, strict=True)) | {self.loops.keys: tile.keys}
+        """Returns the attention with sizes that such tiles and the instructions divide."""
+        multiples = self.loops.row_tiles(self.extents, tile.rows, self._high)
+        multiples |= {self.loops.keys: tile.keys}
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
-        extents = _rounded_up(self.of_whole_instructions().extents, multiples)
+        extents = rounded_up(self.of_whole_instructions().extents, multiples)
         return replace(self, extents=extents, tile=tile, true_rows=(self.head, self.columns))
 
     def _extents(self, loops: Sequence[int]) -> list[int]:

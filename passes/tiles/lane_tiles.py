@@ -11,12 +11,15 @@ takes beside each other; the warps share the rows:
 
 4 lanes share the rows and 8 the keys, and a lane reads 4 elements of the head at once. For the
 output the 8 lanes share its columns. What a lane has beyond that are repetitions.
+
+The rows may be those of several loops. Where tiles and lanes do not divide the sizes, these are
+enlarged (`passes/shapes/enlarged_shapes.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -24,7 +27,7 @@ from iree.compiler import ir
 
 from ...bank_model.copy_layouts import copy_layouts
 from ...bank_model.scalar_cost import LaneTile, lane_attention_work, lane_slots, vector_elements
-from ...bank_model.tile_cost import AttentionShape, predicted_microseconds
+from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -40,12 +43,13 @@ from .attention_tiles import (
     OUTPUTS,
     PROMOTED_ALL,
     SCORES,
-    AttentionLoops,
     K,
+    LoopShare,
     Q,
     V,
     basis_attribute,
     promoting,
+    rounded_up,
 )
 from .scalar_attention import LANE_BASIS, THREAD, ScalarAttention
 from .tiled_operation import Circumstances
@@ -53,6 +57,8 @@ from .tiled_operation import Circumstances
 _WARPS = (1, 2, 4, 8)
 _LANE_ROWS = (1, 2, 4, 8)
 _KEY_STEPS = (8, 16, 32, 64, 128)
+_VECTOR = 4
+"""The elements of the head that a lane reads at once."""
 _MOST_MULTIPLICATIONS = 6144
 """The most instructions that multiply in a step, all of which are written out: 96 KiB of code, of
 the 128 KiB that a multiprocessor caches."""
@@ -63,6 +69,7 @@ class LaneTiledAttention:
     """An attention and the tile by which its lanes compute it.
 
     Attributes:
+        attention: the attention with sizes that the tile and its lanes divide.
         time: the predicted time in microseconds.
     """
 
@@ -79,18 +86,19 @@ class LaneTiledAttention:
 
     def _config(self) -> ir.Attribute:
         context, loops = self.attention.operation.context, self.attention.loops
-        rows, _, columns = _single(loops)
-        batch = dict.fromkeys(loops.batch, 1)
+        workgroup, _ = self._rows()
+        rows = dict(zip(loops.rows, workgroup.tiles, strict=True))
+        columns = dict.fromkeys(loops.columns, self.tile.columns)
         tiles = {
-            WORKGROUP: batch | {rows: self.tile.rows, columns: self.tile.columns},
+            WORKGROUP: dict.fromkeys(loops.batch, 1) | rows | columns,
             REDUCTION: {loops.keys: self.tile.keys},
         }
         config = LoweringConfig(promoting((Q, K, V), context))
         return config.with_tiles(len(self.attention.extents), tiles, context).attribute(context)
 
     def _decomposition(self) -> ir.Attribute:
-        context, keys = self.attention.operation.context, self.attention.loops.keys
-        rows, head, columns = _single(self.attention.loops)
+        context, loops = self.attention.operation.context, self.attention.loops
+        (head,), (columns,), keys = loops.head, loops.columns, loops.keys
         tile, shape = self.tile, self.attention.shape
         size = shape.element_bytes
         shared = {SCORES: (columns, keys), OUTPUTS: (head, columns)}
@@ -100,15 +108,18 @@ class LaneTiledAttention:
             SCORES: (head, vector_elements(shape.head, size)),
             OUTPUTS: (keys, vector_elements(tile.keys, size)),
         }
+        workgroup, warp = self._rows()
+        warps = dict(zip(loops.rows, workgroup.warps, strict=True))
+        row_lanes = dict(zip(loops.rows, warp.warps, strict=True))
         parts: dict[str, ir.Attribute] = {}
         for name, (out, across) in shared.items():
             own = [loop for loop in range(len(self.attention.extents)) if loop != out]
             elements = dict([summed[name], (across, beside[name])])
-            lanes = {rows: tile.row_lanes, across: tile.column_lanes}
+            lanes = {**row_lanes, across: tile.column_lanes}
             config = LoweringConfig(
                 {
                     **promoting(PROMOTED_ALL[name], context),
-                    BASIS: self._basis({rows: tile.warps}, own),
+                    BASIS: self._basis(warps, own),
                     LANE_BASIS: self._basis(lanes, own),
                     THREAD: numbers_attribute([elements.get(loop, 0) for loop in own], context),
                 }
@@ -116,72 +127,79 @@ class LaneTiledAttention:
             parts[name] = ir.DictAttr.get({CONFIG: config.attribute(context)}, context)
         return ir.DictAttr.get(parts, context)
 
-    def _basis(self, along: dict[int, int], own: list[int]) -> ir.Attribute:
+    def _rows(self) -> tuple[LoopShare, LoopShare]:
+        """Returns what a workgroup has of the loops over rows, and what a warp has of that.
+
+        The lanes of a warp share its part as warps share that of the workgroup.
+        """
+        extents = [self.attention.extents[loop] for loop in self.attention.loops.rows]
+        workgroup = LoopShare.of(extents, self.tile.rows, self.tile.warps, 1)
+        assert workgroup is not None
+        parts = [
+            size // warps for size, warps in zip(workgroup.tiles, workgroup.warps, strict=True)
+        ]
+        warp = LoopShare.of(parts, self.tile.rows // self.tile.warps, self.tile.row_lanes, 1)
+        assert warp is not None
+        return workgroup, warp
+
+    def _basis(self, along: Mapping[int, int], own: list[int]) -> ir.Attribute:
         counts = [along.get(loop, 1) for loop in range(len(self.attention.extents))]
         return basis_attribute(counts, own, self.attention.operation.context)
 
 
-def lane_tiled_attention(
+def lane_tiled_attentions(
     attention: ScalarAttention, circumstances: Circumstances
-) -> LaneTiledAttention:
-    """Returns the attention with the tile that is predicted to take the least time.
+) -> list[LaneTiledAttention]:
+    """Returns the attention with all tiles that it may have, the least predicted time first.
 
     Raises:
-        Refusal: its elements are others than f32, its rows, head or columns are several loops, or
-            no tile divides its sizes.
+        Refusal: its elements are others than f32, its head or columns are several loops, or no tile
+            fits.
     """
     if not isinstance(attention.element, ir.F32Type):
         raise Refusal(f"lanes multiply no {attention.element}")
-    _single(attention.loops)
-    shape = replace(
-        attention.shape, exponential=circumstances.exponential, reloads=circumstances.reloads
-    )
-    best: LaneTiledAttention | None = None
-    for tile in _tiles(shape, attention.launch.warp_size):
+    if len(attention.loops.head) > 1 or len(attention.loops.columns) > 1:
+        raise Refusal("its head or columns are several loops")
+    found: list[LaneTiledAttention] = []
+    for enlarged, tile in _tiles(attention):
+        shape = replace(
+            enlarged.shape, exponential=circumstances.exponential, reloads=circumstances.reloads
+        )
         slots = lane_slots(shape, tile, circumstances.lds_bytes) if circumstances.overlap else 1
         work = lane_attention_work(shape, replace(tile, slots=slots), circumstances.processor)
-        time = math.inf
-        if work.lds_bytes <= circumstances.lds_bytes:
-            time = predicted_microseconds(work, circumstances.processor)
-        if time < (math.inf if best is None else best.time):
-            best = LaneTiledAttention(attention, tile, time)
-    if best is None:
-        raise Refusal("no tile of lanes divides its sizes")
-    return best
+        time = circumstances.time(work)
+        if time < math.inf:
+            found.append(LaneTiledAttention(enlarged, tile, time))
+    if not found:
+        raise Refusal("no tile of lanes fits in the LDS, or all have too many multiplications")
+    return sorted(found, key=lambda each: (each.time, each.attention.extents))
 
 
-def _single(loops: AttentionLoops) -> tuple[int, int, int]:
-    """Returns the loops over rows, head and columns.
-
-    Raises:
-        Refusal: one of them is that of several loops.
-    """
-    parts = (loops.rows, loops.head, loops.columns)
-    if any(len(part) != 1 for part in parts):
-        raise Refusal("its rows, head or columns are several loops")
-    (rows,), (head,), (columns,) = parts
-    return rows, head, columns
-
-
-def _tiles(shape: AttentionShape, lanes: int) -> Iterator[LaneTile]:
-    """Yields the tiles that divide an attention, of whole heads."""
+def _tiles(attention: ScalarAttention) -> Iterator[tuple[ScalarAttention, LaneTile]]:
+    """Yields the tiles of whole heads, each with the attention whose sizes it divides."""
+    loops, lanes = attention.loops, attention.launch.warp_size
+    (head,), (columns,) = loops.head, loops.columns
     row_lanes = [1 << bit for bit in range(lanes.bit_length())]
     for warps, rows, along, keys in product(_WARPS, _LANE_ROWS, row_lanes, _KEY_STEPS):
-        tile = LaneTile(warps * along * rows, shape.columns, keys, warps, along, lanes)
-        if _divides(tile, shape):
-            yield tile
+        across = lanes // along
+        if keys % across:
+            continue
+        multiples = loops.row_tiles(attention.extents, warps * along * rows)
+        multiples |= {loops.keys: keys, columns: across, head: _VECTOR}
+        enlarged = replace(attention, extents=rounded_up(attention.extents, multiples))
+        tile = LaneTile(warps * along * rows, enlarged.extents[columns], keys, warps, along, lanes)
+        if tile.multiplications(enlarged.shape.head) > _MOST_MULTIPLICATIONS:
+            continue
+        if _is_copied_evenly(tile, attention.shape, enlarged.shape):
+            yield enlarged, tile
 
 
-def _divides(tile: LaneTile, shape: AttentionShape) -> bool:
-    """Returns whether such tiles, and the lanes of a workgroup, divide an attention evenly."""
-    if (
-        shape.queries % tile.rows
-        or shape.keys % tile.keys
-        or tile.keys % tile.column_lanes
-        or shape.columns % tile.column_lanes
-        or tile.multiplications(shape.head) > _MOST_MULTIPLICATIONS
-    ):
-        return False
-    threads, bits = tile.warps * tile.lanes, 8 * shape.element_bytes
-    copied = ((tile.rows, shape.head), (tile.keys, shape.head), (tile.keys, shape.columns))
-    return all(any(copy_layouts(each, bits, threads, each[-1])) for each in copied)
+def _is_copied_evenly(tile: LaneTile, true: AttentionShape, enlarged: AttentionShape) -> bool:
+    """Returns whether the lanes of a workgroup can share the copies of Q, K and V evenly."""
+    threads, bits = tile.warps * tile.lanes, 8 * enlarged.element_bytes
+    head, columns = (true.head, enlarged.head), (true.columns, enlarged.columns)
+    copied = ((tile.rows, *head), (tile.keys, *head), (tile.keys, *columns))
+    return all(
+        any(copy_layouts((rows, width), bits, threads, math.gcd(run, width)))
+        for rows, run, width in copied
+    )

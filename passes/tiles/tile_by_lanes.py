@@ -11,6 +11,8 @@ Here a workgroup gets many rows, K and V are staged in the LDS, and each lane mu
 its own (`passes/tiles/lane_tiles.py`), with the sizes that are predicted to take the least time
 (`bank_model/scalar_cost.py`). Later passes give the tiles layouts without conflicts, overlap the
 copies, read Q anew where registers are short, and order the multiplications behind their reads.
+Where tiles or lanes do not divide the sizes, these are enlarged
+(`passes/shapes/enlarged_shapes.py`).
 
 Sums are made in another order than without the pass: outputs are right to rounding.
 
@@ -30,7 +32,8 @@ from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision
 from .attention_tiles import K, Q, V
-from .lane_tiles import LaneTiledAttention, lane_tiled_attention
+from .enlarged_attention import EnlargedAttention
+from .lane_tiles import LaneTiledAttention, lane_tiled_attentions
 from .scalar_attention import ScalarAttention, scalar_attention
 from .tiled_operation import Circumstances
 
@@ -66,7 +69,9 @@ class TileByLanes(FunctionPass):
                 not self.everywhere and has_instruction(function, attention, context.test_target)
             ):
                 return
-            tiled = lane_attention(attention, circumstances, only_faster=not self.everywhere)
+            tiled, enlarged = lane_attention(
+                attention, circumstances, only_faster=not self.everywhere
+            )
             if objection := context.users_configuration():
                 raise Refusal(objection)
         except Refusal as refusal:
@@ -74,6 +79,7 @@ class TileByLanes(FunctionPass):
             context.sink.remark(function.location, message)
             return
         tiled.configure(function)
+        enlarged.apply(function)
         operation, tile = attention.operation, str(tiled.tile)
         reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
         place = str(SourceLocation.of(operation.location) or "")
@@ -118,8 +124,10 @@ def has_instruction(
 
 def lane_attention(
     attention: ScalarAttention, circumstances: Circumstances | None, *, only_faster: bool = True
-) -> LaneTiledAttention:
-    """Returns an attention with the best tile of lanes.
+) -> tuple[LaneTiledAttention, EnlargedAttention]:
+    """Returns an attention with the best tile of lanes, and what follows from its sizes.
+
+    Tiles that divide the sizes are the only ones where these cannot be enlarged.
 
     Args:
         only_faster: whether it must take less time than one row after the other.
@@ -133,8 +141,21 @@ def lane_attention(
     if len({operation.operands[each] for each in (Q, K, V)}) < 3:
         # The vector of one copy would need the layouts of both contractions.
         raise Refusal("two of Q, K and V are one tensor")
-    tiled = lane_tiled_attention(attention, circumstances)
+    tiles = lane_tiled_attentions(attention, circumstances)
+    try:
+        tiled, enlarged = tiles[0], _enlarged(attention, tiles[0])
+    except Refusal:
+        whole = [each for each in tiles if each.attention.extents == attention.extents]
+        if not whole:
+            raise
+        tiled, enlarged = whole[0], _enlarged(attention, whole[0])
     alone = attention.microseconds(circumstances.processor)
     if only_faster and tiled.time >= alone:
         raise Refusal(f"{tiled.tile} is predicted to take {tiled.time:.1f} us, of {alone:.1f} us")
-    return tiled
+    return tiled, enlarged
+
+
+def _enlarged(attention: ScalarAttention, tiled: LaneTiledAttention) -> EnlargedAttention:
+    """Returns what follows for the function from the sizes of a tiled attention."""
+    longer = tiled.attention.extents
+    return EnlargedAttention.of(attention.operation, attention.loops, attention.extents, longer)

@@ -37,11 +37,9 @@ from iree.compiler import ir
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
-from ...dialect_utils.lowering_config import loops_of
 from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision
-from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
 from .attention_tiles import (
     ContractionKinds,
     K,
@@ -52,6 +50,7 @@ from .attention_tiles import (
     contractions_of,
     only_attention,
 )
+from .enlarged_attention import EnlargedAttention
 from .scalar_attention import scalar_operation
 from .tiled_operation import Circumstances
 
@@ -132,14 +131,12 @@ class MatrixAttention:
 
     Attributes:
         tiled: the attention with sizes that its tile divides.
-        shapes: the shapes that follow for the tensors of the function.
-        keys: how many rows of K there are.
+        enlarged: what follows from these sizes for the function.
         replaced: the instructions that IREE would take.
     """
 
     tiled: WarpTiledAttention
-    shapes: EnlargedShapes
-    keys: int
+    enlarged: EnlargedAttention
     replaced: str
 
     @staticmethod
@@ -149,25 +146,16 @@ class MatrixAttention:
         Raises:
             Refusal: something uses the attention or its operands that cannot have other sizes.
         """
-        tiled, operation = attention.enlarged(tile), attention.operation
-        maps, loops = loops_of(operation), attention.loops
-        shapes = enlarged_shapes(operation, maps, dict(enumerate(tiled.extents)))
-        changed = {
-            loop
-            for loop in (*loops.head, loops.keys)
-            if attention.extents[loop] != tiled.extents[loop]
-        }
-        for number in (Q, K, V):
-            if changed.intersection(maps[number]):
-                check_zeros(operation.operands[number], shapes)
-        return MatrixAttention(tiled, shapes, attention.keys, replaced)
+        tiled = attention.enlarged(tile)
+        enlarged = EnlargedAttention.of(
+            tiled.operation, tiled.loops, attention.extents, tiled.extents
+        )
+        return MatrixAttention(tiled, enlarged, replaced)
 
     def configure(self, function: ir.Operation) -> None:
         """Gives the attention its tile, and the tensors of its function their shapes."""
         self.tiled.configure(function, self.tiled.tile)
-        if self.shapes.shapes:
-            self.shapes.apply(function)
-            note_keys(function, self.keys, self.tiled.keys)
+        self.enlarged.apply(function)
 
 
 def matrix_attention(

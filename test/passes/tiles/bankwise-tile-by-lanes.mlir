@@ -22,11 +22,11 @@ func.func @head_64(%q: tensor<16x2048x64xf32>, %k: tensor<16x2048x64xf32>, %v: t
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
-// Nothing divides the 77 keys but 7 and 11.
+// No tile divides the 77 keys, and the caller's tensors cannot be larger.
 
 // CHECK-LABEL: func.func @keys_77
 // CHECK:         partial_reduction = [0, 0, 0, 128, 0]
-// expected-remark @+1 {{the attention is computed one row at a time: no tile of lanes divides its sizes}}
+// expected-remark @+1 {{the attention is computed one row at a time: 'tensor<16x77x64xf32>' is no buffer's, and cannot have another size}}
 func.func @keys_77(%q: tensor<16x2048x64xf32>, %k: tensor<16x77x64xf32>, %v: tensor<16x77x64xf32>, %s: f32, %o: tensor<16x2048x64xf32>, %m: tensor<16x2048xf32>) -> tensor<16x2048x64xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32, {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>} {
   %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>], decomposition_config = {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 1, 16, 2], [1, 0, 3, 4]], subgroup_basis = [[1, 1, 1, 8, 1], [0, 1, 3, 4]], thread = [0, 0, 0, 4]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 2, 16, 1], [1, 0, 2, 3]], subgroup_basis = [[1, 1, 1, 8, 1], [0, 1, 2, 3]], thread = [0, 0, 4, 0]}>}}> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 16]}>} ins(%q, %k, %v, %s : tensor<16x2048x64xf32>, tensor<16x77x64xf32>, tensor<16x77x64xf32>, f32) outs(%o, %m, %m : tensor<16x2048x64xf32>, tensor<16x2048xf32>, tensor<16x2048xf32>) {
   ^bb0(%score: f32):
