@@ -50,6 +50,8 @@ class GlobalMemory:
 
     Attributes:
         origins: the origins of the undefined values of all kernels that use this memory.
+        out_of_range: how many accesses of lanes have reached beyond the end that a descriptor of a
+            buffer gives, where loads give zeros and stores do nothing.
         nulls: the pointers that kernels were given as null, for the message about an access.
     """
 
@@ -59,6 +61,7 @@ class GlobalMemory:
         self._starts: list[int] = []
         self._next = _FIRST_ADDRESS
         self._images: dict[DataImage, int] = {}
+        self.out_of_range = 0
         self.nulls: list[str] = []
 
     def place(self, image: DataImage) -> int:

@@ -138,6 +138,17 @@ class _LaneAccess:
         size = min(width, 4)
         return [active & (self.space >= 4 * k + size) for k in range(max(1, width // 4))]
 
+    def words_accessed(self, group: WaveGroup, width: int) -> list[LaneMask] | None:
+        """Returns what `words_allowed` does, for an access that is carried out.
+
+        The memory counts the lanes some of whose words are out of range.
+        """
+        allowed = self.words_allowed(width)
+        if allowed is not None:
+            lanes = allowed[0].size if self.active is None else int(self.active.sum())
+            group.machine.memory.out_of_range += lanes - int(allowed[-1].sum())
+        return allowed
+
 
 _Place = Callable[[WaveGroup], _LaneAccess]
 
@@ -375,7 +386,7 @@ _REMEMBERED_PATTERNS = 4096
 def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> tuple[Words, Undefined | None]:
     """Loads words [words, n, 64], with zeros where the descriptor says out of range."""
     memory, waves = group.machine.memory, group.waves
-    allowed = target.words_allowed(width)
+    allowed = target.words_accessed(group, width)
     if allowed is None:
         place = (target.addresses, width, target.active, waves)
         return memory.load(*place), memory.undefined(*place)
@@ -412,7 +423,7 @@ def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traff
         target = place(group)
         words, undefined = shifted_down(*values(group), shift)
         memory, waves = group.machine.memory, group.waves
-        allowed = target.words_allowed(width)
+        allowed = target.words_accessed(group, width)
         if allowed is None:
             memory.store(target.addresses, words, width, target.active, waves, undefined)
         else:
@@ -492,7 +503,7 @@ def _atomic(
 
     def step(group: WaveGroup) -> None:
         target = place(group)
-        allowed = target.words_allowed(op.width)
+        allowed = target.words_accessed(group, op.width)
         active = target.active
         if allowed is not None:
             active = np.logical_and.reduce(allowed)

@@ -112,6 +112,7 @@ def test_stores_out_of_range_are_dropped(buffers: Buffers):
     code = "buffer_store_dwordx2 v[2:3], v1, s[4:7], 0 offen"
     buffers.run(code, {1: 8 * LANES, 2: LANES, 3: 7}, 28, buffer=1)
     assert buffers.stored(64).tolist() == [0, 7, 1, 7, 2, 7, 3, *[0] * 9]
+    assert buffers.memory.out_of_range == 61
 
 
 def test_narrow_stores(buffers: Buffers):
