@@ -13,7 +13,7 @@ elements of 32 rows at once, and 3 x 2 such batches are the tile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, prod
 
 from .coalescing import transactions_of_runs
@@ -39,6 +39,14 @@ def copy_layouts(
             runs = (*shape[:-1], shape[-1] // elements)
             for tile in _thread_tiles(runs, threads):
                 yield _layout(runs, tile, elements)
+
+
+def share_evenly(shapes: Iterable[Sequence[int]], threads: int) -> bool:
+    """Returns whether there are layouts in which all threads share copies of these shapes evenly.
+
+    Accesses may be as narrow as an element.
+    """
+    return all(any(_thread_tiles(shape, threads)) for shape in shapes)
 
 
 def best_copy_layout(

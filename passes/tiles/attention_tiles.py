@@ -41,6 +41,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.copy_layouts import share_evenly
 from ...bank_model.tile_cost import AttentionShape, AttentionTile, TileWork, attention_work
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
@@ -370,6 +371,11 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     def staged_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of Q, K and V that a workgroup holds in the LDS."""
         return tile.rows * self.head * self.element_bytes + self.copied_bytes(tile)
+
+    def is_copied_evenly(self, tile: AttentionTile) -> bool:
+        """Returns whether the lanes of a workgroup can share the copies of Q, K and V evenly."""
+        copied = ((tile.rows, self.head), (tile.keys, self.head), (tile.keys, tile.columns))
+        return share_evenly(copied, tile.warps * self.launch.warp_size)
 
     def _spread(self, contraction: LoweringConfig, warps: Mapping[int, int]) -> LoweringConfig:
         counts, order = basis_of(contraction)

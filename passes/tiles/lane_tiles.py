@@ -25,9 +25,8 @@ from itertools import product
 
 from iree.compiler import ir
 
-from ...bank_model.copy_layouts import copy_layouts
+from ...bank_model.copy_layouts import share_evenly
 from ...bank_model.scalar_cost import LaneTile, lane_attention_work, lane_slots, vector_elements
-from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -188,18 +187,9 @@ def _tiles(attention: ScalarAttention) -> Iterator[tuple[ScalarAttention, LaneTi
         multiples |= {loops.keys: keys, columns: across, head: _VECTOR}
         enlarged = replace(attention, extents=rounded_up(attention.extents, multiples))
         tile = LaneTile(warps * along * rows, enlarged.extents[columns], keys, warps, along, lanes)
-        if tile.multiplications(enlarged.shape.head) > _MOST_MULTIPLICATIONS:
+        summed = enlarged.shape.head
+        if tile.multiplications(summed) > _MOST_MULTIPLICATIONS:
             continue
-        if _is_copied_evenly(tile, attention.shape, enlarged.shape):
+        copied = ((tile.rows, summed), (keys, summed), (keys, tile.columns))
+        if share_evenly(copied, warps * lanes):
             yield enlarged, tile
-
-
-def _is_copied_evenly(tile: LaneTile, true: AttentionShape, enlarged: AttentionShape) -> bool:
-    """Returns whether the lanes of a workgroup can share the copies of Q, K and V evenly."""
-    threads, bits = tile.warps * tile.lanes, 8 * enlarged.element_bytes
-    head, columns = (true.head, enlarged.head), (true.columns, enlarged.columns)
-    copied = ((tile.rows, *head), (tile.keys, *head), (tile.keys, *columns))
-    return all(
-        any(copy_layouts((rows, width), bits, threads, math.gcd(run, width)))
-        for rows, run, width in copied
-    )

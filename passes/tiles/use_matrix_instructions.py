@@ -78,7 +78,7 @@ class UseMatrixInstructions(FunctionPass):
     name: ClassVar[str] = "bankwise-use-matrix-instructions"
     summary: ClassVar[str] = "let attentions of all heads and sizes use matrix instructions"
     later_passes_may_refuse: ClassVar[bool] = True
-    kept: ClassVar[str] = "IREE's instructions"
+    kept: ClassVar[str] = "configuration"
 
     overlap: bool = True
     reloads: bool = True
@@ -184,11 +184,12 @@ def matrix_attention(
             each
             for tile in _tiles(attention)
             if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
+            and each.is_copied_evenly(tile)
         ]
         if tiled:
             best = min(tiled, key=lambda each: _cost(each, circumstances))
             return MatrixAttention.of(attention, best.tile, replaced)
-    raise Refusal("no tile of matrix instructions fits in the LDS")
+    raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
 def _operation_of_few_rows(function: ir.Operation) -> ir.Operation | None:

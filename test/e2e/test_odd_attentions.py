@@ -92,6 +92,8 @@ def test_any_multiple_of_16_uses_matrix_instructions(
         ("gfx942", (33, 20, 75, 75), "bf16", False),
         ("gfx942", (16, 100, 100, 7), "f16", True),
         ("gfx950", (5, 3, 1, 1), "f16", False),
+        # 256 lanes cannot share 16 rows of 76 elements.
+        ("gfx942", (33, 20, 75, 41), "f32", False),
         # IREE takes instructions of 8 rows, and fails to compile them.
         ("gfx942", (24, 64, 64, 32), "f16", True),
         ("gfx950", (8, 64, 64, 64), "bf16", False),
