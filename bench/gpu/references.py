@@ -28,9 +28,11 @@ SERIES = {
     "cublas": "cuBLAS",
 }
 """The libraries, by the names that the records have for them."""
-FLASH, CUBLAS = "flash", "cublas"
+FLASH, EFFICIENT, CUDNN, CUBLAS = SERIES
 
-_ATTENTIONS = ("flash", "efficient", "cudnn")
+_ATTENTIONS = (FLASH, EFFICIENT, CUDNN)
+_MARK = "FillFunctor<double>"
+"""What the name of the kernel contains that `torch_runs.py` launches behind each run."""
 _SCRIPT = Path(__file__).with_name("torch_runs.py")
 
 
@@ -48,7 +50,7 @@ class ReferenceCase:
         return {
             "series": self.series,
             "shapes": kernel.shapes,
-            "dtype": kernel.dtype,
+            "types": kernel.types,
             "transposed": kernel.transposed,
         }
 
@@ -94,26 +96,24 @@ def measure_references(
     return found, told["versions"]
 
 
-def case_times(launches: Sequence[Launch], cases: int, repeats: int) -> list[float]:
+def case_times(launches: Sequence[Launch], cases: int, repeats: int) -> list[float | None]:
     """Returns the milliseconds of each case: the median of its runs, with a mark behind each run.
 
     A run's time is that of all its kernels: where a grid is too small for the GPU, FlashAttention-2
-    splits the keys among workgroups, and a second kernel combines what they give.
+    splits the keys among workgroups, and a second kernel combines what they give. A case has no
+    time if one of its runs launched no kernel.
 
     Raises:
-        ValueError: there are not as many marks, or none but marks.
+        ValueError: there are not as many marks.
     """
-    runs: list[float] = []
-    time, kernels = 0.0, 0
+    runs: list[list[float]] = [[]]
     for launch in launches:
-        if "Fill" not in launch.kernel:
-            time, kernels = time + launch.metrics[TIME], kernels + 1
-            continue
-        if not kernels:
-            raise ValueError(f"run {len(runs)} launched no kernel")
-        runs.append(time)
-        time, kernels = 0.0, 0
-    if len(runs) != cases * repeats or kernels:
-        raise ValueError(f"ncu saw {len(runs)} marks and {kernels} kernels behind the last one")
+        if _MARK in launch.kernel:
+            runs.append([])
+        else:
+            runs[-1].append(launch.metrics[TIME])
+    behind = runs.pop()
+    if len(runs) != cases * repeats or behind:
+        raise ValueError(f"ncu saw {len(runs)} marks and {len(behind)} kernels behind the last one")
     parts = (runs[start : start + repeats] for start in range(0, len(runs), repeats))
-    return [statistics.median(part) / 1e6 for part in parts]
+    return [statistics.median(map(sum, part)) / 1e6 if all(part) else None for part in parts]

@@ -3,9 +3,10 @@
 
     python torch_runs.py CASES.json REPORT.json REPEATS
 
-CASES.json is a list of objects with `series`, `shapes`, `dtype` and `transposed`. Each case runs
+CASES.json is a list of objects with `series`, `shapes`, `types` and `transposed`. Each case runs
 REPEATS times in the profiler's sight, and behind each run a kernel is launched whose name contains
-`Fill`. Cases that PyTorch refuses are left out; REPORT.json says which they are, and why.
+`FillFunctor<double>`; PyTorch itself fills what it pads, but with other types. Cases that PyTorch
+refuses are left out; REPORT.json says which they are, and why.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from torch.nn.attention import SDPBackend, sdpa_kernel  # pyright: ignore[reportMissingImports]
 
 _DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
-_INTEGER, _WIDE = "i8", "f32"
+_INTEGER, _BOOLEAN, _WIDE = "i8", "i1", "f32"
 _BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
@@ -31,31 +32,40 @@ _BACKENDS = {
 
 
 @cache
-def _operands(shapes: tuple[tuple[int, ...], ...], dtype: str) -> list[Any]:
+def _operand(number: int, shape: tuple[int, ...], dtype: str) -> Any:
+    """Returns the input with this number, the same for all libraries."""
     if dtype == _INTEGER:
-        make = torch.randint
-        return [make(-128, 128, shape, device="cuda", dtype=torch.int8) for shape in shapes]
-    return [torch.randn(shape, device="cuda", dtype=_DTYPES[dtype]) for shape in shapes]
+        return torch.randint(-128, 128, shape, device="cuda", dtype=torch.int8)
+    if dtype == _BOOLEAN:
+        return torch.rand(shape, device="cuda") < 0.5
+    return torch.randn(shape, device="cuda", dtype=_DTYPES[dtype])
 
 
 def call_of(case: dict[str, Any]) -> Callable[[], Any]:
     """Returns what runs a case once: an attention, or for `cublas` a matmul with wide sums."""
-    operands = _operands(tuple(map(tuple, case["shapes"])), case["dtype"])
+    types = case["types"]
+    operands = [
+        _operand(number, tuple(shape), dtype)
+        for number, (shape, dtype) in enumerate(zip(case["shapes"], types, strict=True))
+    ]
     if case["series"] == "cublas":
         a, b = operands
         b = b.t() if case["transposed"] else b
-        if case["dtype"] == _INTEGER:
+        if types[0] == _INTEGER:
             return lambda: torch._int_mm(a, b)
-        if case["dtype"] == _WIDE:
+        if types[0] == _WIDE:
             return lambda: torch.mm(a, b)
         return lambda: torch.mm(a, b, out_dtype=torch.float32)
     backend = _BACKENDS[case["series"]]
     # The kernels take a batch of heads: here one of them.
-    q, k, v = (each.unsqueeze(0) for each in operands)
+    q, k, v, *mask = (each.reshape(1, -1, *each.shape[-2:]) for each in operands)
+    options = {"attn_mask": mask[0]} if mask else {}
+    if q.shape[1] != k.shape[1]:
+        options["enable_gqa"] = True
 
     def attention() -> None:
         with sdpa_kernel(backend):
-            torch.nn.functional.scaled_dot_product_attention(q, k, v)
+            torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
 
     return attention
 
@@ -63,20 +73,22 @@ def call_of(case: dict[str, Any]) -> Callable[[], Any]:
 def main(cases_path: str, report_path: str, repeats: int) -> None:
     """Warms up every case, then runs each `repeats` times in the profiler's sight."""
     cases = json.loads(Path(cases_path).read_text())
-    mark = torch.zeros(1, device="cuda")
+    mark = torch.zeros(1, device="cuda", dtype=torch.float64)
     refused: dict[int, str] = {}
-    calls = [call_of(case) for case in cases]
-    for number, call in enumerate(calls):
+    calls: dict[int, Callable[[], Any]] = {}
+    for number, case in enumerate(cases):
         try:
+            call = call_of(case)
             call()
             torch.cuda.synchronize()
+            calls[number] = call
         except (RuntimeError, TypeError) as error:
             refused[number] = str(error)
     mark.fill_(1.0)
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()
-    for number, call in enumerate(calls):
-        for _ in range(repeats if number not in refused else 0):
+    for call in calls.values():
+        for _ in range(repeats):
             call()
             mark.fill_(1.0)
     torch.cuda.synchronize()

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bankwise.bench.gpu.kernels import TimedKernel
-from bankwise.bench.gpu.profiler import read_launches
+from bankwise.bench.gpu.profiler import Launch, read_launches
 from bankwise.bench.gpu.references import (
+    ReferenceCase,
     case_times,
     measure_references,
     reference_cases,
@@ -28,15 +30,38 @@ MATMUL = TimedKernel(
 )
 
 
+def recorded(name: str) -> list[Launch]:
+    """Returns launches of a run whose marks were of another type."""
+    text = (HERE / f"{name}.csv").read_text()
+    return read_launches(text.replace("FillFunctor<float>", "FillFunctor<double>"))
+
+
+def test_a_case_without_kernels_leaves_the_others_their_times():
+    launches = recorded("attentions")
+    del launches[0]
+    assert case_times(launches, 2, 3) == [None, pytest.approx(0.093312)]
+
+
+def test_what_pytorch_fills_is_part_of_a_run():
+    padded = read_launches((HERE / "attentions.csv").read_text())[1]
+    launches = recorded("attentions")
+    whole = [
+        each
+        for launch in launches[:6]
+        for each in ([padded, launch] if "flash" in launch.kernel else [launch])
+    ]
+    assert case_times(whole, 1, 3) == pytest.approx([0.517408 + 0.00176], rel=1e-3)
+
+
 def test_the_kernels_of_a_run_are_summed_and_the_runs_median_is_taken():
     """Recorded on an H200: 16x4096x128, and 4x2048x256, which takes two kernels a run."""
-    launches = read_launches((HERE / "attentions.csv").read_text())
+    launches = recorded("attentions")
     assert case_times(launches, 2, 3) == pytest.approx([0.517408, 0.093312])
 
 
 def test_matmuls_of_cublas_are_told_apart():
     """Recorded on an H200: 4096x4096x4096, and 1000x1000x1000."""
-    launches = read_launches((HERE / "matmuls.csv").read_text())
+    launches = recorded("matmuls")
     assert case_times(launches, 2, 3) == pytest.approx([0.230816, 0.011008])
 
 
@@ -45,11 +70,10 @@ def test_matmuls_of_cublas_are_told_apart():
     [
         (slice(0, 0), 3, "6 marks and 0 kernels"),
         (slice(-1, None), 2, "5 marks and 2 kernels"),
-        (slice(0, 1), 2, "run 0 launched no kernel"),
     ],
 )
 def test_a_run_that_does_not_fit_the_cases_is_refused(dropped: slice, cases: int, message: str):
-    launches = read_launches((HERE / "attentions.csv").read_text())
+    launches = recorded("attentions")
     del launches[dropped]
     with pytest.raises(ValueError, match=message):
         case_times(launches, cases, 3)
@@ -62,10 +86,10 @@ def test_attentions_have_three_libraries_and_matmuls_one():
 
 
 FAKE_TORCH = """
-import json, sys
+import json, math, sys
 from contextlib import contextmanager
 from types import SimpleNamespace
-float16, bfloat16, float32 = "float16", "bfloat16", "float32"
+float16, bfloat16, float32, float64 = "float16", "bfloat16", "float32", "float64"
 __version__ = "2.0"
 version = SimpleNamespace(cuda="13.0")
 profiled = False
@@ -74,10 +98,15 @@ def launch(name):
     if profiled: launches.append(name)
 class Tensor:
     def __init__(self, shape, dtype): self.shape, self.dtype = tuple(shape), dtype
-    def unsqueeze(self, where): return Tensor((1, *self.shape), self.dtype)
+    def reshape(self, *shape):
+        known = -math.prod(shape)
+        shape = [math.prod(self.shape) // known if size < 0 else size for size in shape]
+        return Tensor(shape, self.dtype)
+    def __lt__(self, limit): return Tensor(self.shape, "bool")
     def t(self): return Tensor(self.shape[::-1], self.dtype)
-    def fill_(self, value): launch("FillFunctor")
-def zeros(count, device): return Tensor((count,), float32)
+    def fill_(self, value): launch({float64: "FillFunctor<double>"}[self.dtype])
+def zeros(count, device, dtype): return Tensor((count,), dtype)
+def rand(shape, device): return Tensor(shape, float32)
 def randn(shape, device, dtype): return Tensor(shape, dtype)
 def mm(a, b, out_dtype): launch(f"mm {a.shape} {b.shape} {a.dtype} {out_dtype}")
 class Profiler:
@@ -92,9 +121,10 @@ def sdpa_kernel(which):
     backend.append(which)
     yield
     backend.pop()
-def scaled_dot_product_attention(q, k, v):
+def scaled_dot_product_attention(q, k, v, attn_mask=None, enable_gqa=False):
     if backend[-1] == "c": raise RuntimeError("No available kernel")
-    launch(f"{backend[-1]} {q.shape} {q.dtype}")
+    mask = f" {attn_mask.shape} {attn_mask.dtype}" if attn_mask else ""
+    launch(f"{backend[-1]} {q.shape} {q.dtype}" + mask + f" {k.shape} grouped" * enable_gqa)
 """
 
 
@@ -144,7 +174,7 @@ def test_one_process_runs_all_cases_and_leaves_out_what_is_refused(
     launched = json.loads(torch.read_text())
     kernels = ["f (1, 1, 8, 4) float16", "e (1, 1, 8, 4) float16"]
     kernels.append("mm (8, 4) (4, 8) bfloat16 float32")
-    assert launched == [name for kernel in kernels for name in [kernel, "FillFunctor"] * 5]
+    assert launched == [name for kernel in kernels for name in [kernel, "FillFunctor<double>"] * 5]
     # The third run of each case is the median: its kernel is the fifth launch of the case.
     times = [(each.kernel, each.series, each.milliseconds) for each in found]
     assert times == [
@@ -157,6 +187,18 @@ def test_one_process_runs_all_cases_and_leaves_out_what_is_refused(
     command = json.loads(ncu.read_text())
     assert command[1] == "--clock-control=none" and "--profile-from-start=off" in command
     assert command[command.index(sys.executable) + 1] == "-P"
+
+
+def test_masks_and_groups_of_queries_are_passed_on(ncu: Path, torch: Path, tmp_path: Path):
+    q, k, mask = "1x2x7x8x4xf16", "1x2x8x4xf16", "2x8x8xi1"
+    grouped = replace(ATTENTION, operands=(q, k, k))
+    masked = replace(ATTENTION, operands=("2x8x4xf16",) * 3 + (mask,))
+    cases = [ReferenceCase(kernel, "flash") for kernel in (grouped, masked)]
+    measure_references(cases, tmp_path, "base")
+    assert json.loads(torch.read_text())[::10] == [
+        "f (1, 14, 8, 4) float16 (1, 2, 8, 4) grouped",
+        "f (1, 2, 8, 4) float16 (1, 2, 8, 8) bool",
+    ]
 
 
 def test_a_pytorch_that_fails_says_why(ncu: Path, torch: Path, tmp_path: Path):
