@@ -33,6 +33,8 @@ METRICS = {
 }
 """The metrics of `ncu`, by the names that they have here."""
 
+_OF_LONGEST = (METRICS["registers"], METRICS["occupancy"])
+
 CLOCKS = {
     "base": "ncu holds the GPU's clocks at their base frequency, as it does by default",
     "none": "ncu leaves the clocks alone",
@@ -102,6 +104,33 @@ def _value(metric: str, cell: Cell) -> float:
     if cell.unit not in _NANOSECONDS:
         raise ValueError(f"ncu gives {metric} in an unknown unit, {cell.unit!r}")
     return value * _NANOSECONDS[cell.unit]
+
+
+def calls_of(launches: Sequence[Launch]) -> list[Launch]:
+    """Returns each call of a module that launches several kernels as one launch.
+
+    The first call is left out, since it warms the others up. Which launches are a call is told from
+    the names of the kernels, which repeat. Metrics are summed, but registers and occupancy are, as
+    workgroups, those of the kernel that takes longest.
+    """
+    names = [launch.kernel for launch in launches]
+    kernels = next(
+        (n for n in range(1, len(names)) if names[n:] == names[:-n]),
+        len(names) or 1,
+    )
+    starts = range(kernels, len(launches) - kernels + 1, kernels)
+    return [_joined(launches[start : start + kernels]) for start in starts]
+
+
+def _joined(launches: Sequence[Launch]) -> Launch:
+    longest = max(launches, key=lambda launch: launch.metrics.get(TIME, 0))
+    sums = {
+        metric: sum(launch.metrics[metric] for launch in launches)
+        for metric in longest.metrics
+        if metric not in _OF_LONGEST
+    }
+    names = " + ".join(launch.kernel for launch in launches)
+    return Launch(names, longest.workgroups, longest.metrics | sums)
 
 
 def figures_of(launches: Sequence[Launch]) -> Figures:

@@ -176,6 +176,19 @@ def test_what_ncu_says_is_part_of_the_failure(
     assert "ERR_NVGPUCTRPERM" in failure.message
 
 
+def test_a_call_may_launch_several_kernels(
+    measure: Callable[..., tuple], machine: Machine, tmp_path: Path
+):
+    write_modules(tmp_path, ["a"] * len(MODES))
+    launches = 2 * (LAUNCHES + 3)
+    table = ncu_table(launches=launches, times=["10"] * launches, kernels=("split", "merge"))
+    (tmp_path / "table.csv").write_text(table)
+    _, record, _ = measure("stock")
+    (row,) = record.rows
+    assert row.figures.milliseconds == pytest.approx(0.02)
+    assert not record.failures
+
+
 def test_a_record_of_another_gpu_is_not_mixed_in(
     measure: Callable[..., tuple], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -5,13 +5,34 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.bench.gpu.profiler import METRICS, figures_of, ncu_command, read_launches
+from bankwise.bench.gpu.profiler import (
+    LAUNCHES,
+    METRICS,
+    TIME,
+    calls_of,
+    figures_of,
+    ncu_command,
+    read_launches,
+)
 
 from .ncu_tables import FIGURES, ncu_table
 
 
 def test_figures_are_the_medians_of_the_launches():
     assert figures_of(read_launches(ncu_table())) == FIGURES
+
+
+def test_the_kernels_of_a_call_are_joined():
+    """The first call of `copy`, `copy` and `merge` takes longer than the others."""
+    times = ["9", "9", "9", *["1", "2", "30"] * LAUNCHES, "1", "2"]
+    kernels = ("copy", "copy", "merge")
+    launches = read_launches(ncu_table(launches=len(times), times=times, kernels=kernels))
+    for launch in launches:
+        launch.metrics[METRICS["registers"]] = 200 if launch.metrics[TIME] > 20_000 else 60
+    found = figures_of(calls_of(launches))
+    assert found.milliseconds == pytest.approx(0.033)
+    assert found.ldmatrix == 3 * FIGURES.ldmatrix
+    assert found.registers == 200 and found.occupancy == FIGURES.occupancy
 
 
 @pytest.mark.parametrize(
