@@ -99,7 +99,7 @@ def compile_all(directory: Path) -> None:
     # A machine with a GPU need not have the compiler.
     from ..sweep.kernels import Attention
     from .gpu import observed
-    from .gpu.compiling import timed
+    from .gpu.timed_sets import timed
 
     attentions = [Attention(*shape, dtype) for shape in SHAPES for dtype in DTYPES]
     sources = {timed(each, MITIGATIONS, ()): each.source() for each in attentions}

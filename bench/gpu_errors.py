@@ -28,9 +28,10 @@ from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, modules, only, output, rec
 
 
 def _compile(arguments: Namespace) -> None:
-    from .gpu.error_kernels import compile_all
+    from .gpu.compiling import compile_sources
+    from .gpu.error_kernels import sources
 
-    compile_all(arguments.directory, arguments.only, arguments.jobs)
+    compile_sources(arguments.directory, sources(), arguments.only, arguments.jobs)
 
 
 def _measure(arguments: Namespace) -> bool:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernel times of attentions and matmuls on a GPU, for each mode and for PyTorch's kernels.
 
-    python -m bankwise.bench.gpu_times compile DIR                # where the compiler is
+    python -m bankwise.bench.gpu_times compile DIR [--set SET]    # where the compiler is
     python -m bench.gpu_times measure DIR -o times.json           # where the GPU is
     python -m bankwise.bench.gpu_times table times.json           # where the compiler is
     python -m bankwise.bench.gpu_times plot times.json -o times.svg
 
+The set `kernels` has round attentions and matmuls in every mode; `attentions` has 40 f16 attentions
+as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
 `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
 will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against float64 are
@@ -20,7 +22,7 @@ their base frequency and flushes the caches before each launch. They are medians
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
@@ -30,9 +32,15 @@ from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
 
 
 def _compile(arguments: Namespace) -> None:
-    from .gpu.compiling import compile_all
+    from .gpu.compiling import compile_sources
+    from .gpu.timed_sets import SETS
 
-    compile_all(arguments.directory, arguments.only, arguments.jobs)
+    compile_sources(arguments.directory, SETS[arguments.set](), arguments.only, arguments.jobs)
+
+
+def _add_set(parser: ArgumentParser) -> None:
+    about = "what is compiled: round kernels in every mode, or attentions as models have them"
+    parser.add_argument("--set", choices=("kernels", "attentions"), default="kernels", help=about)
 
 
 def _print_table(arguments: Namespace) -> None:
@@ -51,7 +59,7 @@ STEPS = {
     "compile": Step(
         "compile every kernel in every mode",
         _compile,
-        COMPILE_ARGUMENTS,
+        (*COMPILE_ARGUMENTS, _add_set),
     ),
     "measure": Step(
         "time them on the GPU of this machine",

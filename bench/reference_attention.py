@@ -19,16 +19,22 @@ def softmax(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def attention(q: F64, k: F64, v: F64, scale: float, mask: F64 | None = None) -> F64:
+def added_scores(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns what a mask adds to scores: minus infinity where one of booleans is false."""
+    return np.where(mask, 0.0, -np.inf) if mask.dtype == np.bool_ else mask
+
+
+def attention(q: F64, k: F64, v: F64, scale: float, mask: npt.NDArray[Any] | None = None) -> F64:
     """Returns softmax(q k^T scale + mask) v.
 
     Args:
         q: [..., rows, head_dim].
         k, v: [..., keys, head_dim].
-        mask: [..., rows, keys]. A row whose keys it all hides, by minus infinity, becomes NaN.
+        mask: [..., rows, keys], added to the scores, or booleans that say which keys a row sees.
+            A row whose keys it all hides becomes NaN.
     """
     scores = q @ k.swapaxes(-1, -2) * scale
-    return softmax(scores if mask is None else scores + mask) @ v
+    return softmax(scores if mask is None else scores + added_scores(mask)) @ v
 
 
 def attention_rows(

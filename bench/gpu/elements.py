@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The elements of f16, bf16 and f32 tensors in NumPy.
+"""The elements of tensors in NumPy.
 
 NumPy has no bf16: arrays of uint16 hold the bits of its numbers.
 """
@@ -12,10 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 Elements = npt.NDArray[Any]
-"""float16, float32, or uint16 that are words of bf16."""
+"""Floats, booleans, or uint16 that are words of bf16."""
 F64 = npt.NDArray[np.float64]
 
-STORAGE: dict[str, type[np.generic]] = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32}
+STORAGE: dict[str, type[np.generic]] = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "f32": np.float32,
+    "i1": np.bool_,
+}
 """What NumPy holds the elements of a type in."""
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7}
 """The distance from 1 to the next number of a type."""

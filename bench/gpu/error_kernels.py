@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 from ...sweep.kernels import Attention
 from ..program_families.attention import Attention as ModelAttention
 from ..program_families.attention import plain_sizes
-from .compiling import compile_kernels, in_modes, timed
 from .kernels import TimedKernel
 from .modes import EXACT, FAST, STOCK
+from .timed_sets import timed, timed_model
 
 MODES = (STOCK, EXACT, FAST)
 _SHAPES = (
@@ -38,15 +35,7 @@ def sources() -> dict[TimedKernel, str]:
             known = timed(plain, MODES)
             found[known] = plain.source()
             name = f"{known.name}_masked"
-            mask = f"{batch}x{seq}x{seq}x{dtype}"
-            masked = replace(known, name=name, operands=(*known.operands, mask))
             sizes = plain_sizes(batch, seq, head_dim)
-            model = ModelAttention(name, dtype, sizes, mask="b m k2", mask_dtype=dtype)
-            found[masked] = model.program().source
+            masked = ModelAttention(name, dtype, sizes, mask="b m k2", mask_dtype=dtype)
+            found[timed_model(masked, MODES)] = masked.program().source
     return found
-
-
-def compile_all(directory: Path, only: str = "", jobs: int = 1) -> None:
-    """Compiles the kernels in every mode, as `compile_kernels` does."""
-    kernels = {each: in_modes(text) for each, text in sources().items()}
-    compile_kernels(directory, kernels, only, jobs)

@@ -21,7 +21,8 @@ INPUTS = {
     EQUAL: "the same, with keys that are all equal, so that all scores of a row are",
     BOUNDED: "random signs, and magnitudes from 0.125 to 2",
 }
-"""What the inputs of attentions can be. Matmuls always get bounded ones, whose sums of products
+"""What the inputs of attentions can be; additive masks are always normal, and those of i1
+random. Matmuls always get bounded ones, whose sums of products
 are exact so often that a wrong element shows in the digest of the output."""
 
 _LARGE_FACTOR = 4.0
@@ -29,7 +30,7 @@ _DRAWN = 1 << 20
 """The most numbers that are drawn for one tensor."""
 _SHIFT = 7919
 """How many elements further the next repetition of these begins."""
-_KEYS, _VALUES = 1, 2
+_QUERIES, _KEYS = 0, 1
 """The numbers of those operands of an attention."""
 
 
@@ -43,9 +44,11 @@ def input_bytes(kernel: TimedKernel, number: int, inputs: str) -> bytes:
     operand = kernel.operands[number]
     shape, _, dtype = operand.rpartition("x")
     seed = f"{shape}{dtype}{number}"
+    if dtype == "i1":
+        return bits(math.prod(kernel.shapes[number]), seed)
     if kernel.function != ATTENTION or inputs == BOUNDED:
         return bounded_bytes(operand, seed)
-    factor = _LARGE_FACTOR if inputs == LARGE and number != _VALUES else 1.0
+    factor = _LARGE_FACTOR if inputs == LARGE and number in (_QUERIES, _KEYS) else 1.0
     if inputs == EQUAL and number == _KEYS:
         rows, columns = math.prod(kernel.shapes[number][:-1]), kernel.shapes[number][-1]
         return normal_bytes(f"{columns}x{dtype}", seed, factor) * rows
@@ -79,6 +82,11 @@ def bounded_bytes(operand: str, seed: str) -> bytes:
     high = slice(size - 1, None, size)
     data[high] = data[high].translate(bytes((byte & kept) | exponent for byte in range(256)))
     return bytes(data)
+
+
+def bits(count: int, seed: str) -> bytes:
+    """Returns bytes that are 0 or 1, as IREE takes elements of i1."""
+    return _random_bytes(count, seed).translate(bytes(byte & 1 for byte in range(256)))
 
 
 def normal_bytes(operand: str, seed: str, factor: float = 1.0, mean: float = 0.0) -> bytes:

@@ -44,7 +44,17 @@ class TimedKernel:
     @property
     def dtype(self) -> str:
         """Returns the element type of the inputs, such as `f16`."""
-        return self.operands[0].rpartition("x")[2]
+        return self.types[0]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Returns the element types of the inputs, of which a mask may have another than q."""
+        return tuple(each.rpartition("x")[2] for each in self.operands)
+
+    @property
+    def attention_shape(self) -> tuple[int, ...]:
+        """Returns the shape of an attention's output: the rows of q, and the columns of v."""
+        return (*self.shapes[0][:-1], self.shapes[2][-1])
 
     @property
     def label(self) -> str:

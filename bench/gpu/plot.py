@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from ...sweep.plot_page import Mark
 from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, FAST, LAYOUT, NONE, PAD, STOCK
-from .ratios import Ratios, library_of
+from .ratios import Ratios, libraries_of
 from .record import Record
 from .table import shown
 
@@ -38,7 +38,7 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
 
 
 def svg(record: Record) -> bytes:
@@ -48,7 +48,11 @@ def svg(record: Record) -> bytes:
         RuntimeError: no kernel has a time of the library that it is compared with.
     """
     ratios = Ratios.of(record)
-    panels = [_Panel.of(ratios, function) for function in (ATTENTION, MATMUL)]
+    panels = [
+        _Panel.of(ratios, function, base)
+        for function in (ATTENTION, MATMUL)
+        for base in libraries_of(function)
+    ]
     panels = [panel for panel in panels if panel.kernels]
     if not panels:
         raise RuntimeError("the record has no times of FlashAttention-2 or cuBLAS to compare with")
@@ -79,22 +83,22 @@ def svg(record: Record) -> bytes:
 
 @dataclass(frozen=True)
 class _Panel:
-    """The kernels of a family that have a time of the library that they are compared with."""
+    """The kernels of a family that are compared with one library."""
 
     ratios: Ratios
     function: str
+    base: str
     kernels: list[TimedKernel]
 
     @staticmethod
-    def of(ratios: Ratios, function: str) -> _Panel:
-        """Returns the panel of a family."""
-        base = library_of(function)
-        known = [k for k in ratios.family(function) if ratios.ratio(k, base, base)]
-        return _Panel(ratios, function, known)
+    def of(ratios: Ratios, function: str, base: str) -> _Panel:
+        """Returns the panel of a family and a library."""
+        known = [k for k in ratios.family(function) if ratios.library(k) == base]
+        return _Panel(ratios, function, base, known)
 
     def draw(self, axis: Axes) -> None:
         """Draws a point for each kernel and series, on a logarithmic axis."""
-        base = library_of(self.function)
+        base = self.base
         axis.axhline(1, color="#CC79A7", linewidth=1.4, label=shown(base), zorder=1)
         heights: list[float] = [1.0]
         drawn = [each for each in self.ratios.series(self.function) if each != base]
@@ -103,6 +107,8 @@ class _Panel:
             beside = 0.6 * ((number + 0.5) / len(drawn) - 0.5)
             points = [(x, self.ratios.ratio(k, series, base)) for x, k in enumerate(self.kernels)]
             known = [(x + beside, y) for x, y in points if y is not None]
+            if not known:
+                continue
             heights += [y for _, y in known]
             mark = _MARKS[series]
             axis.plot(

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from .kernels import ATTENTION, TimedKernel
 from .modes import MODES, NOT_SLOWER, STOCK
 from .record import Record, Row, wrong_rows
-from .references import CUBLAS, FLASH, SERIES
+from .references import CUBLAS, EFFICIENT, FLASH, SERIES
 
 NOISE = 1.01
 """How many times another time a time may be without being slower.
 
 Two runs of the same 0.05 ms kernel differ by 1 %, and of longer ones by a tenth of that.
 """
+LIBRARY = "library"
+"""What a kernel's time is compared with that is compared with its library's, whichever that is."""
 MOST_ERROR = 1.1
 """How many times stock's an error of the mode `auto/fast` may be."""
 
@@ -43,13 +45,25 @@ class Ratios:
         known = {series for kernel, series in self.times if kernel in names}
         return [series for series in (*MODES, *SERIES) if series in known]
 
+    def library(self, kernel: TimedKernel) -> str | None:
+        """Returns the first of the libraries of its family that has a time of a kernel."""
+        known = (
+            name for name in libraries_of(kernel.function) if (kernel.name, name) in self.times
+        )
+        return next(known, None)
+
     def ratio(self, kernel: TimedKernel, series: str, base: str) -> float | None:
-        """Returns a time over another of the same kernel, where both are known."""
+        """Returns a time over another of the same kernel, where both are known.
+
+        Args:
+            base: a mode, a library, or `LIBRARY` for the kernel's own.
+        """
+        base = (self.library(kernel) or "") if base == LIBRARY else base
         time, other = (self.times.get((kernel.name, each)) for each in (series, base))
         return None if time is None or other is None else time / other
 
     def mean(self, kernels: Iterable[TimedKernel], series: str, base: str) -> Mean | None:
-        """Returns the geometric mean of the known ratios; None if none is known."""
+        """Returns the geometric mean of the ratios that `ratio` knows; None if it knows none."""
         ratios = [self.ratio(kernel, series, base) for kernel in kernels]
         logarithms = [math.log(ratio) for ratio in ratios if ratio is not None]
         if not logarithms:
@@ -73,9 +87,12 @@ class Mean:
     kernels: int
 
 
-def library_of(function: str) -> str:
-    """Returns the library that kernels are compared with, a key of `SERIES`."""
-    return FLASH if function == ATTENTION else CUBLAS
+def libraries_of(function: str) -> tuple[str, ...]:
+    """Returns the libraries that kernels are compared with, keys of `SERIES`.
+
+    A later one takes attentions that those before it refuse, such as masked ones.
+    """
+    return (FLASH, EFFICIENT) if function == ATTENTION else (CUBLAS,)
 
 
 @dataclass(frozen=True)

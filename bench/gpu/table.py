@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...sweep.tables import markdown_lines
 from .kernels import ATTENTION, MATMUL, TimedKernel
-from .modes import MODES, STOCK
-from .ratios import Finding, Mean, Ratios, failing, library_of, rms_ratio
+from .modes import EXACT, MODES, STOCK
+from .ratios import LIBRARY, Finding, Mean, Ratios, failing, libraries_of, rms_ratio
 from .record import Record, differing_rows
 from .references import SERIES
 
@@ -27,7 +27,7 @@ def markdown(record: Record) -> str:
         if ratios.series(function):
             parts += [
                 part
-                for base in (STOCK, library_of(function))
+                for base in (STOCK, *libraries_of(function))
                 for part in _family(ratios, function, base)
             ]
     if any(row.errors for row in record.rows):
@@ -39,7 +39,7 @@ def markdown(record: Record) -> str:
 
 def shown(series: str) -> str:
     """Returns what a mode or a library is called in tables and plots."""
-    return SERIES.get(series, series.removeprefix("auto/"))
+    return {**SERIES, LIBRARY: "the library"}.get(series, series.removeprefix("auto/"))
 
 
 def _cell(ratio: float | None) -> str:
@@ -53,6 +53,8 @@ def _family(ratios: Ratios, function: str, base: str) -> Iterator[str]:
         series = [each for each in series if each in MODES]
     lines = [[function, "outputs that differ from stock's", *map(shown, series)]]
     for kernel in ratios.family(function):
+        if base not in (STOCK, ratios.library(kernel)):
+            continue
         cells = [_cell(ratios.ratio(kernel, each, base)) for each in series]
         if any(cells):
             lines.append([kernel.label, _differing(ratios.record, kernel), *cells])
@@ -83,7 +85,13 @@ def _groups(ratios: Ratios) -> Iterator[tuple[str, Sequence[TimedKernel], str]]:
         yield f"{function}s", kernels, STOCK
         filling = [kernel for kernel in kernels if ratios.fills_the_gpu(kernel)]
         yield f"{function}s whose stock grids fill the GPU", filling, STOCK
-        yield f"{function}s", kernels, library_of(function)
+        first, *others = libraries_of(function)
+        yield f"{function}s", kernels, first
+        if any(ratios.library(kernel) in others for kernel in kernels):
+            yield f"{function}s", kernels, LIBRARY
+        # Attentions are not compiled at `exact` if stock has no matrix instructions for them.
+        odd = [kernel for kernel in kernels if EXACT not in kernel.modes]
+        yield f"{function}s without matrix instructions in stock", odd, LIBRARY
 
 
 def _mean_cell(mean: Mean | None) -> str:

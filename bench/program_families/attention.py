@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..reference_attention import softmax
+from ..reference_attention import added_scores, softmax
 from .program import (
     EMULATED_CHIPS,
     TOLERANCE,
@@ -21,6 +21,7 @@ from .program import (
     Input,
     Program,
     indexing_map,
+    integers,
     normal,
     sum_of_products,
     tensor,
@@ -34,7 +35,8 @@ class Attention:
     Attributes:
         sizes: the extent of each dimension, in the order of the iteration space.
         query, key, value, output: the dimensions of each operand.
-        mask: the dimensions of a mask that is added to the scores, or nothing.
+        mask: the dimensions of a mask, or nothing. It is added to the scores, or hides the keys
+            where it is false if its type is i1.
         scale: the factor of the scores; by default the inverse root of the head.
         causal: whether the program itself makes the mask: a row sees only the rows up to its own.
     """
@@ -73,17 +75,22 @@ class Attention:
         return tuple(self.sizes[dim] for dim in operand.split())
 
     @property
-    def _operands(self) -> list[tuple[str, str]]:
-        """Returns the dimensions and the type of q, k, v, and of a mask that is an input."""
-        found = [(dims, self.dtype) for dims in (self.query, self.key, self.value)]
-        return [*found, (self.mask, self.mask_dtype)] if self.mask and not self.causal else found
+    def operands(self) -> list[tuple[tuple[int, ...], str]]:
+        """Returns the shape and the type of q, k, v, and of a mask that is an input."""
+        found = [(self._shape(dims), self.dtype) for dims in (self.query, self.key, self.value)]
+        if not self.mask or self.causal:
+            return found
+        return [*found, (self._shape(self.mask), self.mask_dtype)]
 
     def inputs(self) -> tuple[Input, ...]:
-        """Returns normal values for each operand."""
-        return tuple(normal(dtype, *self._shape(dims)) for dims, dtype in self._operands)
+        """Returns normal values for each operand, and random bits for a mask of i1."""
+        return tuple(
+            integers(dtype, *shape, low=0, high=2) if dtype == "i1" else normal(dtype, *shape)
+            for shape, dtype in self.operands
+        )
 
     def _source(self) -> str:
-        types = [tensor(dtype, *self._shape(dims)) for dims, dtype in self._operands]
+        types = [tensor(dtype, *shape) for shape, dtype in self.operands]
         names = ["%q", "%k", "%v", "%mask"][: len(types)]
         arguments = ", ".join(f"{name}: {kind}" for name, kind in zip(names, types, strict=True))
         result = tensor(self.output_dtype or self.dtype, *self._shape(self.output))
@@ -121,7 +128,9 @@ class Attention:
             scores = np.where(columns <= rows, scores, -np.inf)
         elif mask is not None:
             ones = np.ones_like(scores)
-            scores = scores + sum_of_products(scored, (mask, self.mask), (ones, scored))
+            scores = scores + sum_of_products(
+                scored, (added_scores(mask), self.mask), (ones, scored)
+            )
         return sum_of_products(self.output, (softmax(scores), scored), (v, self.value))
 
 

@@ -12,22 +12,20 @@ import pytest
 
 from bankwise.bench import gpu_times
 from bankwise.bench.gpu import compiling, error_kernels
-from bankwise.bench.gpu.compiling import compile_all, kernels, timed
+from bankwise.bench.gpu.compiling import compile_sources
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
+from bankwise.bench.gpu.timed_sets import kernels, model_attentions
 from bankwise.iree_plugin.compile import CompileError
 
 ROOT = Path(gpu_times.__file__).parents[1]
 RECORDED = Record.read(ROOT / "bench" / "results" / "gpu_times.json")
 
 
-TIMES, ERRORS = "gpu_times", "gpu_errors"
-BENCHES = {
-    TIMES: (compile_all, {timed(each): each.source() for each in kernels()}),
-    ERRORS: (error_kernels.compile_all, error_kernels.sources()),
-}
-"""What compiles the kernels of each bench, and what these are."""
+TIMES, ERRORS, MODELS = "gpu_times", "gpu_errors", "attentions"
+BENCHES = {TIMES: kernels(), ERRORS: error_kernels.sources(), MODELS: model_attentions()}
+"""The kernels of each bench, with their MLIR."""
 
 
 @pytest.mark.parametrize("bench", BENCHES)
@@ -42,8 +40,8 @@ def test_each_kernel_is_compiled_in_each_mode(
         return f"{mode} {source}".encode()
 
     monkeypatch.setattr(compiling, "compile", compile_mlir)
-    compile_every, sources = BENCHES[bench]
-    compile_every(tmp_path)
+    sources = BENCHES[bench]
+    compile_sources(tmp_path, sources)
     assert compiled == [(source, mode) for each, source in sources.items() for mode in each.modes]
     listed = CompiledKernels.of_directory(tmp_path)
     assert listed.target == "sm_80" and listed.versions["compiler"]
@@ -55,14 +53,29 @@ def test_each_kernel_is_compiled_in_each_mode(
 
 
 def test_times_are_of_all_modes_and_errors_of_masks_too():
-    assert all(each.modes == MODES for each in BENCHES[TIMES][1])
-    sources = BENCHES[ERRORS][1]
+    assert all(each.modes == MODES for each in BENCHES[TIMES])
+    sources = BENCHES[ERRORS]
     assert len(sources) == 2 * 2 * 10
     for each, source in sources.items():
         assert each.modes == ("stock", "auto/exact", "auto/fast")
         assert each.inexact == ("auto/fast",)
         types = ", ".join(f"tensor<{operand}>" for operand in each.operands[3:])
         assert f"%scale{', %mask' * bool(types)} : " in source and types in source
+
+
+def test_forty_attentions_are_of_the_shapes_that_models_have():
+    listed = BENCHES[MODELS]
+    assert len({kernel.name for kernel in listed}) == len(listed)
+    halves = [kernel for kernel in listed if kernel.dtype == "f16"]
+    odd = [kernel for kernel in halves if kernel.modes == ("stock", "auto/fast")]
+    assert len(halves) == 40 and len(odd) >= 20
+    assert {kernel.types[3] for kernel in halves if len(kernel.types) == 4} == {"f16", "i1"}
+    shapes = {kernel.label: kernel.shapes for kernel in halves}
+    q, k = (1, 2, 7, 512, 64), (1, 2, 512, 64)
+    assert shapes["14x512x64_f16_group7"] == (q, k, k)
+    q, k = (16, 2048, 192), (16, 2048, 128)
+    assert shapes["16x2048x192_f16_columns128"] == (q, q, k)
+    assert shapes["8x4096x40_f16_keys77"] == ((8, 4096, 40), (8, 77, 40), (8, 77, 40))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +89,7 @@ def test_a_part_of_the_kernels_can_be_compiled(
     bench: str, only: str, names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(compiling, "compile", lambda *_: b"")
-    BENCHES[bench][0](tmp_path, only=only)
+    compile_sources(tmp_path, BENCHES[bench], only=only)
     listed = CompiledKernels.of_directory(tmp_path).kernels
     assert [kernel.name for kernel in listed] == [f"attention_{name}" for name in names]
     assert len([*tmp_path.glob("*.vmfb")]) == sum(len(kernel.modes) for kernel in listed)
@@ -88,11 +101,11 @@ def test_what_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(compiling, "compile", fails)
     with pytest.raises(RuntimeError, match=r"attention_2x1024x128_f16.stock: no such op"):
-        compile_all(tmp_path, only="2x1024x128_f16")
+        compile_sources(tmp_path, kernels(), only="2x1024x128_f16")
 
 
 def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
-    by_name = {kernel.name: timed(kernel) for kernel in kernels()}
+    by_name = {kernel.name: kernel for kernel in kernels()}
     assert len(by_name) == len(kernels())
     # The roots of 1 / 128 in f16 and in bf16.
     assert by_name["attention_2x1024x128_f16"].scale == 0.08837890625
@@ -106,7 +119,7 @@ def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
 
 
 def test_the_recorded_run_has_kernels_of_today_in_every_mode():
-    today = {kernel.name: timed(kernel) for kernel in kernels()}
+    today = {kernel.name: kernel for kernel in kernels()}
     assert all(today[kernel.name] == kernel for kernel in RECORDED.kernels)
     cases = [(row.kernel, row.mode) for row in RECORDED.rows]
     assert cases == [(kernel.name, mode) for kernel in RECORDED.kernels for mode in MODES]

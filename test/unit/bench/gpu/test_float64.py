@@ -12,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bankwise.bench.gpu.elements import STORAGE, values
 from bankwise.bench.gpu.float64 import SampledAttention, attention, errors_of
 from bankwise.bench.gpu.inputs import input_bytes
 from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.record import Errors
+from bankwise.bench.gpu.timed_sets import model_attention, timed_model
+from bankwise.bench.program_families.attention import Attention
 
 KINDS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 SHAPE = (9, 96, 16)
@@ -32,6 +35,30 @@ def sampled(tmp_path: Path, dtype: str) -> tuple[SampledAttention, npt.NDArray[A
     q, k, v = (np.fromfile(p, KINDS[dtype]).astype(np.float64).reshape(SHAPE) for p in paths)
     weights = np.exp(q @ k.transpose(0, 2, 1) * SCALE)
     return SampledAttention.of(kernel, paths), weights / weights.sum(-1, keepdims=True) @ v
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        model_attention(6, 20, 16, group=3, mask="f16"),
+        model_attention(3, 7, 16, "f32", keys=12, columns=8),
+        model_attention(3, 20, 16, mask="i1"),
+    ],
+    ids=lambda model: model.name,
+)
+def test_heads_may_share_keys_and_have_masks(tmp_path: Path, model: Attention):
+    kernel = timed_model(model, ("stock",))
+    paths = [tmp_path / f"{number}.bin" for number in range(len(kernel.operands))]
+    operands: list[npt.NDArray[Any]] = []
+    for number, (path, shape) in enumerate(zip(paths, kernel.shapes, strict=True)):
+        path.write_bytes(input_bytes(kernel, number, "normal"))
+        operands.append(np.fromfile(path, STORAGE[kernel.types[number]]).reshape(shape))
+    sample = SampledAttention.of(kernel, paths)
+    output = tmp_path / "output.bin"
+    exact = model.reference(*(each if each.dtype == bool else values(each) for each in operands))
+    assert exact.shape == kernel.attention_shape
+    exact.astype(STORAGE[kernel.dtype]).tofile(output)
+    assert sample.errors(output).largest < 1e-3
 
 
 def errors_of_file(tmp_path: Path, sample: SampledAttention, out: npt.NDArray[Any], dtype: str):

@@ -39,6 +39,18 @@ def test_bounded_inputs_are_numbers_of_like_magnitude(dtype: str, kind: type):
     assert bounded_bytes(f"64x64x{dtype}", "seed") != bounded_bytes(f"64x64x{dtype}", "other")
 
 
+def test_masks_are_normal_or_of_both_booleans():
+    operands = ("2x64x32xf16",) * 3
+    added, hiding = (
+        TimedKernel("a", "attention", (*operands, f"2x64x64x{dtype}"), ("stock",), scale=1.0)
+        for dtype in ("f16", "i1")
+    )
+    mask = np.frombuffer(input_bytes(added, 3, "large"), np.float16).astype(np.float64)
+    assert mask.size == 2 * 64 * 64 and abs(mask.std() - 1) < 0.05
+    seen = np.frombuffer(input_bytes(hiding, 3, "normal"), np.uint8)
+    assert seen.size == 2 * 64 * 64 and {*seen} == {0, 1} and 0.45 < seen.mean() < 0.55
+
+
 def test_bounded_integers_are_all_of_their_type():
     values = np.frombuffer(bounded_bytes("64x64xi8", "seed"), np.int8)
     assert values.size == 64 * 64

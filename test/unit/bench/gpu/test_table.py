@@ -169,6 +169,32 @@ def test_without_libraries_there_are_ratios_to_stock_alone():
     assert "Matmuls: times over those of stock" in text
 
 
+def mixed() -> Record:
+    """Returns a record of a masked attention too, which FlashAttention-2 does not take."""
+    operands = (*BIG.operands, "8x64x64xf16")
+    modes = ("stock", "auto/fast")
+    masked = replace(BIG, name="attention_8x64x4_f16_mask_f16", operands=operands, modes=modes)
+    times = {(masked.name, "flash"): None, (masked.name, "efficient"): 0.5}
+    known = record({**TIMES, (masked.name, "stock"): 8.0, (masked.name, "auto/fast"): 0.125})
+    more = tuple(Reference(*case, time) for case, time in times.items())
+    kernels = (*known.kernels, masked)
+    return replace(known, kernels=kernels, references=known.references + more)
+
+
+def test_a_kernel_is_compared_with_the_first_library_that_takes_it():
+    text = markdown(mixed())
+    _, _, *lines = section(text, "Attentions: times over those of CUTLASS")
+    assert lines == [["8x64x4_f16_mask_f16", "none", "16.00x", "", "", "0.25x", "", ""]]
+    assert "mask" not in text.split("times over those of FlashAttention-2\n")[1].split("##")[0]
+    head, _, *lines = section(text, "Geometric means")
+    fast = {(line[0], line[1]): line[head.index("fast")] for line in lines}
+    assert fast["attentions", "FlashAttention-2"] == "2.828x (2)"
+    assert fast["attentions", "the library"] == "1.260x (3)"
+    assert fast["attentions without matrix instructions in stock", "the library"] == "0.250x (1)"
+    drawn = "".join(ElementTree.fromstring(svg(mixed())).itertext())
+    assert "8x64x4 f16 mask f16" in drawn and "time over that of CUTLASS" in drawn
+
+
 def test_the_plot_names_every_kernel_and_series():
     picture = svg(record())
     assert picture == svg(record())

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels that are timed: in every mode, and attentions of the shapes that models have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...runtime.dtypes import dtype_of
+from ...sweep.kernels import Attention, Kernel, Matmul
+from ..program_families.attention import Attention as ModelAttention
+from ..program_families.attention import plain_sizes
+from .kernels import ATTENTION, MATMUL, TimedKernel
+from .modes import EXACT, FAST, INEXACT_MODES, MODES, STOCK
+
+_ATTENTIONS = (
+    (16, 4096, 128),
+    (64, 2048, 64),
+    (4, 2048, 256),
+    (2, 1024, 128),
+    (8, 1024, 64),
+    (32, 1024, 128),
+    (128, 512, 64),
+    (1, 16384, 128),
+    (1, 1024, 128),
+)
+_SCALAR_ATTENTIONS = ((16, 2048, 64), (8, 1024, 128), (12, 512, 32), (4, 1024, 96))
+"""Those in f32, for which an NVIDIA GPU has no matrix instructions that IREE knows."""
+_MATMULS = (
+    Matmul(4096, 4096, 4096, "f16"),
+    Matmul(4096, 4096, 4096, "f16", transposed=True),
+    Matmul(2048, 2048, 2048, "f16"),
+    Matmul(2048, 2048, 2048, "f16", transposed=True),
+    Matmul(8192, 1024, 4096, "f16", transposed=True),
+    Matmul(4096, 4096, 64, "f16", transposed=True),
+    Matmul(1000, 1000, 1000, "f16"),
+    Matmul(1000, 1000, 1000, "f16", transposed=True),
+    Matmul(3000, 3000, 3000, "f16"),
+    Matmul(3000, 3000, 3000, "f16", transposed=True),
+    Matmul(1001, 777, 503, "bf16"),
+    Matmul(2048, 2048, 2048, "bf16"),
+    Matmul(4096, 4096, 4096, "i8", transposed=True),
+    Matmul(4096, 4096, 4096, "i8"),
+    Matmul(2048, 2048, 2048, "f32"),
+    Matmul(2048, 2048, 2048, "f32", transposed=True),
+)
+
+
+_ODD_ATTENTIONS = (
+    (24, 2048, 96),
+    (40, 2048, 80),
+    (32, 1000, 128),
+    (2, 512, 160),
+    (64, 4096, 40),
+    (20, 1500, 64),
+    (12, 197, 64),
+    (16, 77, 64),
+    (16, 577, 64),
+    (16, 1024, 72),
+    (40, 1024, 88),
+    (16, 1024, 100),
+    (16, 1024, 75),
+    (16, 333, 100),
+    (4, 50, 320),
+    (16, 2048, 192),
+)
+"""Batch, sequence and head of attentions for which stock has no matrix instructions: those of
+Phi, Stable Diffusion, Whisper, ViT, CLIP and others."""
+_ODD_BF16_ATTENTIONS = ((24, 2048, 96), (32, 1000, 128), (12, 197, 64))
+_ODD_F32_ATTENTIONS = ((16, 2048, 64), (8, 1024, 128))
+
+
+def model_attention(
+    batch: int,
+    rows: int,
+    head: int,
+    dtype: str = "f16",
+    *,
+    keys: int = 0,
+    columns: int = 0,
+    group: int = 1,
+    mask: str = "",
+) -> ModelAttention:
+    """Returns an attention whose name says what it has beside its queries.
+
+    Args:
+        batch: how many heads Q has.
+        keys: the rows of K and V, which are those of Q by default.
+        columns: the size of a row of V, which is that of K by default.
+        group: how many heads of Q share a head of K and V.
+        mask: the type of a mask [batch, rows, keys], or nothing.
+    """
+    sizes = plain_sizes(batch, rows, head, keys) | ({"n": columns} if columns else {})
+    parts = {"keys": keys, "columns": columns, "group": group if group > 1 else 0, "mask_": mask}
+    added = "".join(f"_{part}{value}" for part, value in parts.items() if value)
+    name = f"attention_{batch}x{rows}x{head}_{dtype}{added}"
+    model = ModelAttention(
+        name, dtype, sizes, mask="b m k2" if mask else "", mask_dtype=mask or dtype
+    )
+    if group == 1:
+        return model
+    # Exporters write grouped queries as two loops over the heads.
+    return replace(
+        model,
+        sizes={"b": 1, "h": batch // group, "g": group} | {**sizes, "b": 1},
+        query="b h g m k1",
+        key="b h k2 k1",
+        value="b h k2 n",
+        output="b h g m n",
+        mask="b h g m k2" if mask else "",
+    )
+
+
+def kernels() -> dict[TimedKernel, str]:
+    """Returns attentions and matmuls of round sizes, in every mode, with their MLIR."""
+    attentions = [Attention(*shape, dtype) for dtype in ("f16", "bf16") for shape in _ATTENTIONS]
+    scalar = [Attention(*shape, "f32") for shape in _SCALAR_ATTENTIONS]
+    return {timed(each): each.source() for each in (*attentions, *scalar, *_MATMULS)}
+
+
+def model_attentions() -> dict[TimedKernel, str]:
+    """Returns 40 f16 attentions as models have them and some in other types, with their MLIR.
+
+    Sizes are odd or round, V has other columns than K, other rows than Q or fewer heads, and scores
+    have masks. At `exact` those are compiled for which stock has matrix instructions: others keep
+    stock's code there, which takes up to 500 times as long.
+    """
+    modes = (STOCK, EXACT, FAST)
+    made = [
+        *(model_attention(*shape) for shape in _ATTENTIONS),
+        model_attention(32, 2048, 128, group=4),
+        model_attention(16, 1024, 128, group=2),
+        model_attention(14, 512, 64, group=7),
+        model_attention(8, 128, 128, keys=8192),
+        model_attention(32, 16, 128, keys=4096),
+        *(
+            model_attention(*shape, mask=mask)
+            for shape in ((12, 512, 64), (32, 1024, 128))
+            for mask in ("f16", "i1")
+        ),
+    ]
+    found = {timed_model(each, modes): each for each in made}
+    odd = [
+        *(model_attention(*shape) for shape in _ODD_ATTENTIONS),
+        model_attention(16, 2048, 192, columns=128),
+        model_attention(32, 1, 128, keys=4096),
+        model_attention(8, 4096, 40, keys=77),
+        model_attention(20, 1024, 64, keys=77),
+        *(model_attention(16, 577, 64, mask=mask) for mask in ("f16", "i1")),
+        *(model_attention(*shape, "bf16") for shape in _ODD_BF16_ATTENTIONS),
+        *(model_attention(*shape, "f32") for shape in _ODD_F32_ATTENTIONS),
+    ]
+    found |= {timed_model(each, (STOCK, FAST)): each for each in odd}
+    return {kernel: each.program().source for kernel, each in found.items()}
+
+
+SETS = {"kernels": kernels, "attentions": model_attentions}
+"""What can be compiled for a run: round kernels in every mode, or the attentions of models."""
+
+
+def timed(
+    kernel: Kernel, modes: tuple[str, ...] = MODES, inexact: tuple[str, ...] = INEXACT_MODES
+) -> TimedKernel:
+    """Returns what the machine with the GPU has to know of a kernel.
+
+    Args:
+        modes: what it is compiled with.
+        inexact: those whose outputs may differ from the first one's in their rounding.
+    """
+    function = ATTENTION if isinstance(kernel, Attention) else MATMUL
+    operands = tuple(_operand(shape, kernel.dtype) for shape in kernel.operands)
+    known = TimedKernel(kernel.name, function, operands, modes, inexact)
+    if isinstance(kernel, Matmul):
+        return replace(known, transposed=kernel.transposed)
+    return replace(known, scale=_scale(kernel.head_dim**-0.5, kernel.dtype))
+
+
+def timed_model(
+    model: ModelAttention, modes: tuple[str, ...], inexact: tuple[str, ...] = INEXACT_MODES
+) -> TimedKernel:
+    """Returns what the machine with the GPU has to know of an attention, as `timed` does."""
+    operands = tuple(_operand(*operand) for operand in model.operands)
+    scale = _scale(model.score_factor, model.dtype)
+    return TimedKernel(model.name, ATTENTION, operands, modes, inexact, scale)
+
+
+def _operand(shape: tuple[int, ...], dtype: str) -> str:
+    return "x".join([*map(str, shape), dtype])
+
+
+def _scale(factor: float, dtype: str) -> float:
+    return float(dtype_of(dtype).type(factor))
