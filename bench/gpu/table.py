@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...sweep.tables import markdown_lines
 from .kernels import ATTENTION, MATMUL, TimedKernel
-from .modes import EXACT, MODES, STOCK
-from .ratios import LIBRARY, Finding, Mean, Ratios, failing, libraries_of, rms_ratio
+from .modes import MODES, STOCK
+from .ratios import (
+    LIBRARY,
+    Finding,
+    Mean,
+    Ratios,
+    failing,
+    is_scalar_in_stock,
+    libraries_of,
+    rms_ratio,
+)
 from .record import Record, differing_rows
 from .references import SERIES
 
@@ -89,9 +98,8 @@ def _groups(ratios: Ratios) -> Iterator[tuple[str, Sequence[TimedKernel], str]]:
         yield f"{function}s", kernels, first
         if any(ratios.library(kernel) in others for kernel in kernels):
             yield f"{function}s", kernels, LIBRARY
-        # Attentions are not compiled at `exact` if stock has no matrix instructions for them.
-        odd = [kernel for kernel in kernels if EXACT not in kernel.modes]
-        yield f"{function}s without matrix instructions in stock", odd, LIBRARY
+        scalar = [kernel for kernel in kernels if is_scalar_in_stock(kernel)]
+        yield f"{function}s without matrix instructions in stock", scalar, LIBRARY
 
 
 def _mean_cell(mean: Mean | None) -> str:

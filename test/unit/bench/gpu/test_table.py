@@ -155,6 +155,18 @@ def test_errors_must_be_near_stocks():
         assert {finding.mode for finding in failing(far)} == {"auto/fast"}
 
 
+@pytest.mark.parametrize(("ratio", "fails"), [(1.4, False), (1.6, True)])
+def test_weights_of_matrix_instructions_may_be_rounded(ratio: float, fails: bool):
+    known = mixed()
+    errors = {"stock": Errors(1e-4, 1e-3), "auto/fast": Errors(ratio * 1e-4, 1e-3)}
+    masked = known.kernels[-1].name
+    rows = (
+        replace(each, errors=errors[each.mode]) if each.kernel == masked else each
+        for each in known.rows
+    )
+    assert bool(failing(replace(known, rows=tuple(rows)))) == fails
+
+
 def test_what_did_not_run_fails():
     failure = Failure(BIG.name, "pad", "cannot run\nat all")
     broken = replace(record(), failures=(failure,))
