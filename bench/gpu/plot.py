@@ -19,7 +19,7 @@ from .ratios import Ratios, libraries_of
 from .record import Record
 from .table import shown
 
-_MARKS = {
+MARKS = {
     STOCK: Mark("#D55E00", "s"),
     NONE: Mark("#CC79A7", "d"),
     PAD: Mark("#E69F00", "D"),
@@ -29,8 +29,9 @@ _MARKS = {
     "efficient": Mark("#6E6E6E", "x"),
     "cudnn": Mark("#000000", "+"),
 }
+"""The mark of each mode and library."""
 _SIZES = {ATTENTION: "batch x sequence x head size, type", MATMUL: "M x N x K, type"}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bankwise",
     "font.family": "DejaVu Sans",
@@ -38,6 +39,7 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+"""How all plots look, as `rc_context` takes it."""
 _TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
 
 
@@ -56,7 +58,7 @@ def svg(record: Record) -> bytes:
     panels = [panel for panel in panels if panel.kernels]
     if not panels:
         raise RuntimeError("the record has no times of FlashAttention-2 or cuBLAS to compare with")
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         widths = [len(panel.kernels) + 1 for panel in panels]
         figure = Figure(figsize=(2.5 + 0.45 * sum(widths), 5.2))
         figure.set_layout_engine("constrained")
@@ -110,7 +112,7 @@ class _Panel:
             if not known:
                 continue
             heights += [y for _, y in known]
-            mark = _MARKS[series]
+            mark = MARKS[series]
             axis.plot(
                 *zip(*known, strict=True),
                 linestyle="none",
