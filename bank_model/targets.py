@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 
 from .errors import InvalidParameterError, require_positive, require_power_of_two
@@ -257,6 +258,7 @@ def _required_alignment(width_bytes: int) -> int:
     return 1 << (width_bytes - 1).bit_length()
 
 
+@cache
 def coset_phases(wave_size: int, basis: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Returns the phases whose lanes differ by a XOR combination of `basis`.
 

@@ -83,7 +83,7 @@ class _Timed(FunctionPass):
 def times_of(case: Case) -> Times:
     """Compiles a case; returns how long each pass took."""
     flags = target_flags(case.target)
-    load_passes(flags)
+    load_passes()
     times: Times = defaultdict(list)
     edits = [
         replace(

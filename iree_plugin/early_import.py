@@ -4,8 +4,8 @@
 `import iree.compiler` loads MLIR's bindings and NumPy before anything else, and our passes come on
 top: together as long as the compiler's first phases. These phases need the C library alone, and it
 works without the interpreter's lock. So `iree.compiler.api` is imported without its package's own
-body, and the body, the dialects and our passes load in a thread meanwhile. Whoever imports one of
-these modules in the main thread waits until it is complete.
+body, and the body and our passes load in a thread meanwhile. Whoever imports one of these modules
+in the main thread waits until it is complete.
 """
 
 from __future__ import annotations
@@ -17,28 +17,23 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _PACKAGE = "iree.compiler"
-_DIALECTS_IN_KERNELS = (
-    *("affine", "arith", "gpu", "iree_codegen", "iree_gpu", "math", "memref", "scf", "tensor"),
-    "vector",
+_DIALECTS = f"{_PACKAGE}.dialects"
+_DEFERRED = (
+    *("affine", "amdgpu", "arith", "cf", "gpu", "linalg", "llvm", "math", "memref", "nvgpu"),
+    *("nvvm", "rocdl", "scf", "tensor", "vector"),
 )
-_DIALECT_FOR_AMD = "amdgpu"
-"""In kernels for AMD GPUs alone; its module takes 6 ms."""
-_AMD_FLAGS = ("hip", "rocm")
-"""What a flag has in it that names such a GPU."""
+"""Dialects in kernels of whose Python modules our passes use nothing; of IREE's they use
+attributes."""
 
 
-def import_beside_compiler(flags: Sequence[str] = ()) -> None:
+def import_beside_compiler() -> None:
     """Makes `iree.compiler.api` importable at once; starts to load the rest in a thread.
 
     Does nothing where `iree.compiler` is loaded already.
-
-    Args:
-        flags: those of the compile, which tell the GPUs that it is for.
     """
     if _PACKAGE in sys.modules:
         return
@@ -56,33 +51,52 @@ def import_beside_compiler(flags: Sequence[str] = ()) -> None:
         return
     # Modules stay. The collector would go over their classes again and again, for 50 ms.
     gc.disable()
-    threading.Thread(target=_load, args=(spec, package, flags), daemon=True).start()
+    threading.Thread(target=_load, args=(spec, package), daemon=True).start()
 
 
-def _load(spec: ModuleSpec, package: ModuleType, flags: Sequence[str]) -> None:
+def _load(spec: ModuleSpec, package: ModuleType) -> None:
     try:
         # Whoever needs what cannot be imported will see why.
         with contextlib.suppress(ImportError):
             assert spec.loader is not None
             spec.loader.exec_module(package)
-        load_passes(flags)
+        load_passes()
     finally:
         gc.freeze()
         gc.enable()
 
 
-def load_passes(flags: Sequence[str] = ()) -> None:
-    """Imports our passes and the dialects of the kernels that they see.
+def load_passes() -> None:
+    """Imports our passes, without the Python modules of most dialects of the kernels.
 
-    Args:
-        flags: those of the compile, which tell the GPUs that it is for.
+    MLIR's bindings import a dialect's module when they first make a view of an op of it: 3 to 9 ms
+    each. Our passes need no such views. So these modules wait until somebody asks for a name in
+    them, which an installed plugin may do.
     """
-    is_for_amd = any(name in flag for flag in flags for name in _AMD_FLAGS)
-    dialects = (*_DIALECTS_IN_KERNELS, *([_DIALECT_FOR_AMD] if is_for_amd else ()))
-    # MLIR's bindings import a dialect's module when they first make a view of an op of it.
-    for module in (
-        f"{__package__}.codegen_replay",
-        *(f"{_PACKAGE}.dialects.{name}" for name in dialects),
-    ):
+    for name in _DEFERRED:
         with contextlib.suppress(ImportError):
-            importlib.import_module(module)
+            _defer(f"{_DIALECTS}.{name}")
+    with contextlib.suppress(ImportError):
+        importlib.import_module(f"{__package__}.codegen_replay")
+
+
+class _Deferred(ModuleType):
+    """A module whose body runs when a name is asked for that it does not have yet."""
+
+    def __getattr__(self, name: str) -> object:
+        spec = self.__spec__
+        assert spec is not None and spec.loader is not None
+        self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def _defer(name: str) -> None:
+    """Puts a module in its place without running it, unless it is there or does not exist."""
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    module.__class__ = _Deferred
+    sys.modules[name] = module
+    setattr(sys.modules[_DIALECTS], name.rpartition(".")[2], module)

@@ -225,7 +225,7 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
     """Runs in a process of its own, which loads the compiler."""
     from ..iree_plugin.early_import import import_beside_compiler
 
-    import_beside_compiler(settings.process_flags)
+    import_beside_compiler()
     from ..iree_plugin import embedding
     from ..iree_plugin.executable import check_version, compile_executable
 
