@@ -234,5 +234,5 @@ def _chunks(tile: LdsTile, row: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
             if is_power_of_two(size) and not (start % size).any():
                 best = last + 1
         joint = sum(access.count for access in row[first:best])
-        yield replace(row[first], count=joint)
+        yield row[first] if best == first + 1 else replace(row[first], count=joint)
         first = best
