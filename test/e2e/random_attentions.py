@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random attentions, each run in a process of its own, which the compiler may end.
+
+Such a process imports this module, so that tests import it by its full name.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+
+from bankwise.bench.program_families.attention import Attention
+from bankwise.bench.program_families.program import largest_error
+from bankwise.emulator.assembly import Kernel
+from bankwise.emulator.chips import EMULATED_CHIPS
+from bankwise.emulator.counters import Counted
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.tiles.tile_by_lanes import TileByLanes
+from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
+from bankwise.runtime.dtypes import dtype_of
+from bankwise.runtime.emulated_device import EmulatedDevice
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
+
+from .test_lane_tiled_attentions import EDITS
+
+Array = npt.NDArray[Any]
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
+SECONDS = 200
+"""The longest that a case may take."""
+EPILOGUE = """  %wide = tensor.empty() : {wide}
+  %twice = linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({dims})>,
+      affine_map<({dims}) -> ({dims})>], iterator_types = [{parallel}]}}
+      ins(%out : {narrow}) outs(%wide : {wide}) {{
+    ^bb0(%x: {dtype}, %unused: f32):
+      %y = arith.extf %x : {dtype} to f32
+      %z = arith.addf %y, %y : f32
+      linalg.yield %z : f32
+  }} -> {wide}
+  return %twice : {wide}"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random attention.
+
+    Attributes:
+        doubled: whether the kernel doubles the result, in f32.
+        by_lanes: whether lanes multiply in the place of matrix instructions, as on CUDA.
+    """
+
+    chip: str
+    attention: Attention
+    doubled: bool
+    by_lanes: bool
+
+    @property
+    def text(self) -> str:
+        text = self.attention.program().source
+        if not self.doubled:
+            return text
+        sizes, dims = self.attention.sizes, self.attention.output.split()
+        shape, dtype = "x".join(str(sizes[dim]) for dim in dims), self.attention.dtype
+        narrow, wide = f"tensor<{shape}x{dtype}>", f"tensor<{shape}xf32>"
+        tail = EPILOGUE.format(narrow=narrow, wide=wide, dtype=dtype, dims=", ".join(dims),
+                               parallel=", ".join(['"parallel"'] * len(dims)))  # fmt: skip
+        head, _, end = text.rpartition(f"  return %out : {narrow}")
+        return head.replace(f" -> {narrow} {{\n", f" -> {wide} {{\n", 1) + tail + end
+
+    def inputs(self) -> list[Array]:
+        """Returns normal values, and masks that show each row a key."""
+        random, attention = np.random.default_rng(7), self.attention
+        operands = [(each, attention.dtype) for each in self.operands]
+        if attention.mask:
+            operands.append((attention.mask, attention.mask_dtype))
+        drawn = [self._draw(random, *each) for each in operands]
+        if attention.mask_dtype == "i1" and attention.mask:
+            drawn[-1][..., 0] = True
+        return drawn
+
+    @property
+    def operands(self) -> tuple[str, str, str]:
+        return self.attention.query, self.attention.key, self.attention.value
+
+    def _draw(self, random: np.random.Generator, dims: str, dtype: str) -> Array:
+        shape = tuple(self.attention.sizes[dim] for dim in dims.split())
+        if dtype == "i1":
+            return random.random(shape) < 0.7
+        return random.standard_normal(shape).astype(dtype_of(dtype))
+
+    def expected(self, inputs: list[Array]) -> Array:
+        wide = [
+            np.where(each, 0.0, -np.inf) if each.dtype.kind == "b" else each.astype(np.float64)
+            for each in inputs
+        ]
+        return self.attention.reference(*wide) * (2.0 if self.doubled else 1.0)
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int) -> Case:
+    """Draws attentions of at most so many multiplications."""
+    size = st.one_of(
+        st.integers(1, 300),
+        st.integers(1, 16),
+        st.sampled_from([8, 16, 32, 48, 64, 72, 80, 96, 128, 160, 192, 256]),
+    )
+    batch = draw(st.sampled_from([{"b": 1}, {"b": 3}, {"b": 2, "h": 2}, {"h": 2, "g": 3}]))
+    if "g" in batch:
+        batch["g"] = draw(st.integers(1, 8))
+    rows, keys, head = (draw(size) for _ in range(3))
+    # iree-compile crashes on attentions with one key.
+    keys = max(keys, 2)
+    columns = head if draw(st.booleans()) else draw(size)
+    left = max(1, most // (int(np.prod([*batch.values()])) * rows * keys))
+    sizes = {**batch, "m": rows, "n": min(columns, left), "k1": min(head, left), "k2": keys}
+    shared = [dim for dim in batch if dim != "g"]
+    outer = [*batch]
+    beside = draw(st.booleans())
+    key_dims, value_dims = ("k2", "k1"), ("k2", "n")
+    if draw(st.sampled_from([False, False, True])):
+        value_dims = ("n", "k2")
+    dtype = draw(st.sampled_from(["f16", "bf16", "f32"]))
+    mask = draw(st.sampled_from(["", *[" ".join([*outer, "m k2"]), "m k2"]]))
+    attention = Attention(
+        "",
+        dtype,
+        sizes,
+        query=_joined(outer, ("m", "k1"), beside),
+        key=_joined(shared, key_dims, beside),
+        value=_joined(shared, value_dims, beside and value_dims[0] == "k2"),
+        output=_joined(outer, ("m", "n"), beside),
+        mask=mask,
+        mask_dtype=draw(st.sampled_from(["i1", dtype])),
+    )
+    chip, doubled = draw(st.sampled_from(EMULATED_CHIPS)), draw(st.integers(0, 3)) == 0
+    return Case(chip, attention, doubled, dtype == "f32" and draw(st.booleans()))
+
+
+def _joined(batch: list[str], dims: tuple[str, str], beside: bool) -> str:
+    """Returns the dimensions of an operand; heads lie beside columns, or before rows."""
+    if beside and len(batch) > 1:
+        first = [] if "g" in batch or batch == ["h"] else batch[:1]
+        return " ".join([*first, dims[0], *batch[len(first) :], dims[1]])
+    return " ".join([*batch, *dims])
+
+
+def outcome_elsewhere(case: Case) -> dict[str, float] | None:
+    """Returns what a run in another process shows; None if it ends that.
+
+    The process is no copy of this one, whose compiler may have threads that hold locks.
+    """
+    receiver, sender = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=_send_outcome, args=(case, sender))
+    process.start()
+    sender.close()
+    try:
+        assert receiver.poll(SECONDS), "the case does not end"
+        return receiver.recv()
+    except EOFError:
+        return None
+    finally:
+        process.kill()
+        process.join()
+
+
+def _send_outcome(case: Case, sender: Connection) -> None:
+    sender.send(_outcome(case))
+
+
+def _outcome(case: Case) -> dict[str, float]:
+    """Returns what a run of a case shows."""
+    devices: list[EmulatedDevice] = []
+
+    def device(kernels: Mapping[str, Kernel]) -> EmulatedDevice:
+        devices.append(EmulatedDevice(kernels))
+        return devices[-1]
+
+    inputs, log = case.inputs(), DecisionLog()
+    done = run_emulated(
+        case.text,
+        target_flags(case.chip),
+        "auto/fast",
+        inputs,
+        edits=EDITS if case.by_lanes else (),
+        decisions=log,
+        device=device,
+    )
+    tiling = {TileByLanes.name, UseMatrixInstructions.name}
+    return {
+        "error": largest_error(done.outputs[0], case.expected(inputs)),
+        "matrix": done.counters[Counted.MFMA],
+        "tiled": sum(each.pass_name in tiling for each in log if each.action is Action.RETILE),
+        "out of range": devices[0].memory.out_of_range,
+    }
