@@ -96,7 +96,7 @@ def test_random_attentions() -> None:
 @pytest.mark.parametrize("seeded", range(1, 41))
 def test_many_random_attentions(seeded: int) -> None:
     tally = check_many(50, seeded, MANY)
-    assert tally.counts["failed"] <= 5
+    assert tally.counts["tiled"] >= 40
 
 
 @pytest.mark.parametrize("what", ["hidden rows", "large scores", "negative zeros"])
