@@ -150,13 +150,7 @@ def measure_models(directory: Path, output: Path, only: str = "", clocks: str = 
     compiled = CompiledKernels.of_directory(directory)
     found, versions = conditions(compiled.target, "", clocks)
     modules = module_digests(directory, compiled.kernels)
-    rows: dict[tuple[str, str], ModelRow] = {}
-    if output.exists():
-        old = ModelRecord.read(output)
-        if (old.device, old.target, old.clocks) != (found.device, found.target, clocks):
-            raise RuntimeError(f"{output} was measured under other conditions")
-        same = (row for row in old.rows if modules.get((row.kernel, row.mode)) == row.module)
-        rows = {(row.kernel, row.mode): row for row in same}
+    rows = _kept_rows(output, (found.device, found.target, clocks), modules)
     record = ModelRecord(
         found.device,
         found.target,
@@ -180,6 +174,23 @@ def measure_models(directory: Path, output: Path, only: str = "", clocks: str = 
     for finding in findings:
         print(f"{finding.kernel} {finding.mode}: {finding.what}", flush=True)
     return not findings
+
+
+def _kept_rows(
+    output: Path, measured: tuple[str, str, str], modules: dict[tuple[str, str], str]
+) -> dict[tuple[str, str], ModelRow]:
+    """Returns the rows of an older record, by kernel and mode, whose modules are still the same.
+
+    Raises:
+        RuntimeError: the record was measured under other conditions.
+    """
+    if not output.exists():
+        return {}
+    old = ModelRecord.read(output)
+    if (old.device, old.target, old.clocks) != measured:
+        raise RuntimeError(f"{output} was measured under other conditions")
+    same = (row for row in old.rows if modules.get((row.kernel, row.mode)) == row.module)
+    return {(row.kernel, row.mode): row for row in same}
 
 
 def _with_row(

@@ -52,7 +52,7 @@ def replies(tool: str, words: Sequence[str]) -> list[str]:
 
 def test_flags_and_passes_are_offered() -> None:
     assert replies("tile", ["--tar"]) == ["--target="]
-    assert replies("opt", ["--bankwise-res"]) == ["--bankwise-resolve-swizzle-hints"]
+    assert replies("opt", ["--bankwise-reso"]) == ["--bankwise-resolve-swizzle-hints"]
     assert replies("compile", ["--bankwise-l"]) == ["--bankwise-level="]
     assert {"--bankwise-remarks", "--bankwise-retile"} <= {*replies("run", ["--bankwise-re"])}
 
@@ -101,7 +101,7 @@ def test_every_program_has_a_script(tool: str, shell: str, tmp_path: Path) -> No
             "--no": "--no-bank-maps ",
         }),
         ("opt", {
-            "--bankwise-res": "--bankwise-resolve-swizzle-hints ",
+            "--bankwise-reso": "--bankwise-resolve-swizzle-hints ",
             "--canoni": "--canonicalize ",
             "--cse so": "--cse some\\ file.mlir ",
             "-o so": "-o some\\ file.mlir ",
