@@ -97,6 +97,20 @@ class FunctionPass(ABC):
         decision = Decision(self.name, symbol_of(function), kind, place, action, reason, **more)
         context.log.add(decision, self.layout_round)
 
+    def record_tile(
+        self,
+        context: PassContext,
+        function: ir.Operation,
+        operation: ir.Operation,
+        tile: str,
+        reason: str,
+    ) -> None:
+        """Records that an operation gets another tile of a workgroup, and says it in a remark."""
+        place = str(SourceLocation.of(operation.location) or "")
+        named = (self.name, symbol_of(function), operation.name, place)
+        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
+        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
     @classmethod
     def from_options(cls, options: str) -> Self:
         """Makes the pass from text such as `only-own=true one-layout=true`.

@@ -34,7 +34,7 @@ from ...bank_model.matrix_operands import matrix_instructions
 from ...bank_model.tile_cost import MatmulTile
 from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
+from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.lowering_config import CONFIG, MMA_KIND, LoweringConfig, WarpLaunch
@@ -44,10 +44,8 @@ from ...dialect_utils.operations import (
     operations_in,
     redirect,
     segments_of,
-    symbol_of,
 )
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision
 from .matmul_tiles import PROMOTED, WarpTiledMatmul
 from .scalar_contractions import ScalarContraction, scalar_contraction, scalar_root
 
@@ -86,10 +84,7 @@ class CarryIntegers(FunctionPass):
         matmul = _carry(function, contraction)
         context.assumptions.append((self, _check_multiplied))
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
-        place = str(SourceLocation.of(matmul.operation.location) or "")
-        named = (self.name, symbol_of(function), matmul.operation.name, place)
-        context.log.add(Decision(*named, Action.RETILE, reason, detail=str(matmul.tile)))
-        context.sink.remark(matmul.operation.location, f"tile of a workgroup: {reason}")
+        self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
 
 
 def _check_multiplied(function: ir.Operation) -> None:

@@ -23,11 +23,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import loops_of
-from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from .matmul_tiles import WarpTiledMatmul, padded_matmul
 from .tiled_operation import Circumstances
@@ -76,10 +74,7 @@ class EnlargeMatmuls(FunctionPass):
         operation, tile = matmul.operation, str(best.tile)
         sizes = "x".join(str(each) for each in (best.rows, best.columns, best.summed))
         reason = f"{tile}, of {sizes} with zeros behind the end"
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
-        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+        self.record_tile(context, function, operation, tile, reason)
 
     def _best(
         self, matmul: WarpTiledMatmul, function: ir.Operation, context: PassContext

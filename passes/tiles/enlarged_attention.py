@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An attention whose loops become longer, so that tiles divide them."""
+"""The shapes of a function whose attention gets longer loops, so that tiles divide them."""
 
 from __future__ import annotations
 

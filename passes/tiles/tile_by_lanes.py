@@ -26,11 +26,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of
-from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision
 from .attention_tiles import K, Q, V
 from .enlarged_attention import EnlargedAttention
 from .lane_tiles import LaneTiledAttention, lane_tiled_attentions
@@ -82,10 +80,7 @@ class TileByLanes(FunctionPass):
         enlarged.apply(function)
         operation, tile = attention.operation, str(tiled.tile)
         reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
-        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+        self.record_tile(context, function, operation, tile, reason)
 
     def circumstances(
         self, function: ir.Operation, test_target: str | None = None

@@ -35,11 +35,9 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.tile_cost import AttentionTile
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
-from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision
 from .attention_tiles import (
     ContractionKinds,
     K,
@@ -108,10 +106,7 @@ class UseMatrixInstructions(FunctionPass):
         attention.configure(function)
         operation, tile = attention.tiled.operation, str(attention.tiled.tile)
         reason = f"{tile}, by matrix instructions in the place of {attention.replaced}"
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
-        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+        self.record_tile(context, function, operation, tile, reason)
 
 
 def configures_mma_sync(function: ir.Operation) -> bool:
@@ -140,13 +135,14 @@ class MatrixAttention:
     replaced: str
 
     @staticmethod
-    def of(attention: WarpTiledAttention, tile: AttentionTile, replaced: str) -> MatrixAttention:
-        """Cuts an attention into tiles, with larger sizes if they do not divide its own.
+    def of(
+        attention: WarpTiledAttention, tiled: WarpTiledAttention, replaced: str
+    ) -> MatrixAttention:
+        """Finds what follows for the function from the sizes that a tile divides.
 
         Raises:
             Refusal: something uses the attention or its operands that cannot have other sizes.
         """
-        tiled = attention.enlarged(tile)
         enlarged = EnlargedAttention.of(
             tiled.operation, tiled.loops, attention.extents, tiled.extents
         )
@@ -188,7 +184,7 @@ def matrix_attention(
         ]
         if tiled:
             best = min(tiled, key=lambda each: _cost(each, circumstances))
-            return MatrixAttention.of(attention, best.tile, replaced)
+            return MatrixAttention.of(attention, best, replaced)
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
