@@ -185,6 +185,7 @@ class Builder:
     shli, shrui = _binary("arith.shli"), _binary("arith.shrui")
     andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
     minui = _binary("arith.minui")
+    maxsi = _binary("arith.maxsi")
     addf, mulf = _binary("arith.addf"), _binary("arith.mulf")
     minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
 

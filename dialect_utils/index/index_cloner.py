@@ -35,7 +35,11 @@ SAME_IN_A_WAVE = frozenset(
 """Operations whose results are the same in all lanes of a wave, whatever their operands."""
 
 _ARITHMETIC = ("affine.", "arith.", "index.")
-_PASSED_ON = ("iree_codegen.index_hint", "util.assume.int")
+_PASSED_ON = (
+    "iree_codegen.index_hint",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+    "util.assume.int",
+)
 """Operations that return their operands, and promise something of them."""
 
 

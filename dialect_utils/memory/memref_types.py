@@ -53,8 +53,12 @@ def shown_type(kind: ir.Type) -> str:
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Returns the strides, in elements, of rows that lie one behind the other: (8, 1) for 4x8."""
-    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+    """Returns the strides, in elements, of rows that lie one behind the other: (8, 1) for 4x8.
+
+    A stride that follows from a size that is `DYNAMIC` is so, too.
+    """
+    inner = [shape[d + 1 :] for d in range(len(shape))]
+    return tuple(DYNAMIC if DYNAMIC in sizes else prod(sizes) for sizes in inner)
 
 
 def strides_and_offset(kind: ir.MemRefType) -> tuple[tuple[int, ...] | None, int | None]:

@@ -37,6 +37,7 @@ from ...dialect_utils.index.lane_values import (
     existing_lanes,
 )
 from ...dialect_utils.memory.flow import is_lds_allocation
+from ...dialect_utils.memory.lane_dependence import LaneDependence
 from ...dialect_utils.memory.lds_ops import LDMATRIX, Misaligned, in_elements, view_row
 from ...dialect_utils.memory.memref_types import tile_of, type_of
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS, Registers
@@ -288,7 +289,10 @@ class FragmentProver:
             raise Refusal("the lanes of a warp are not neighbours along x")
         around = surroundings_of(load, self.function, self.evaluator)
         if around.assumptions:
-            raise Refusal(f"not all lanes may take part: {around.assumptions[0]}")
+            try:
+                LaneDependence(self.evaluator).check_surroundings(load, self.function)
+            except Refusal as refusal:
+                raise Refusal(f"not all lanes may take part: {refusal.reason}") from refusal
         for mask in around.masks:
             if (mask.values != mask.values[..., :1]).any():
                 raise Refusal("not all lanes take part")

@@ -34,6 +34,7 @@ from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import FOR, IF, body_of, bounds_of
 from ...dialect_utils.memory.buffer_starts import start_alignment
@@ -46,7 +47,7 @@ from ...dialect_utils.memory.lds_ops import (
 from ...dialect_utils.memory.memref_types import (
     has_identity_layout,
     is_workgroup_memref,
-    static_strides,
+    strides_and_offset,
     type_of,
     whole_element_bits,
 )
@@ -298,11 +299,12 @@ class _Body:
     def _alignment(self, access: ir.Operation, number: int, most: int) -> int:
         """Returns bytes of which the address of a load or store is a multiple, up to `most`."""
         buffer = access.operands[number]
-        strides = static_strides(type_of(buffer))
+        strides, _ = strides_and_offset(type_of(buffer))
         width = whole_element_bits(type_of(buffer).element_type)
         if strides is None or width is None:
             return 1
-        multiple = self.bits.multiple(list(access.operands)[number + 1 :], strides)
+        known_strides = [1 if each == DYNAMIC else each for each in strides]
+        multiple = self.bits.multiple(list(access.operands)[number + 1 :], known_strides)
         begin = most if is_workgroup_memref(buffer.type) else start_alignment(buffer)
         known = gcd(multiple * width // 8, begin, most)
         return gcd(max(known, promised_alignment(access)), most)

@@ -14,6 +14,13 @@ lanes, and makes each access do exactly that. Until then a binding remembers its
     %q = hal.interface.binding.subspan ... {bankwise.shape = array<i64: 8, 1000, 100>}
         : memref<8x1024x112xf16>
 
+A size that the program computes is rounded up by the program, and the shape holds the negative of
+what it is a multiple of then:
+
+    %rounded = affine.apply affine_map<()[s0] -> ((s0 ceildiv 64) * 64)>()[%rows]
+    %q = hal.interface.binding.subspan ... {bankwise.shape = array<i64: 8, -64, 100>}
+        : memref<8x?x112xf16>{%rounded}
+
 Zeros in the rows of K and V and in the columns of Q and K change no sum, as long as the scores of
 rows of K beyond the end do not count; `bankwise-exclude-absent-keys` sees to that. So it matters
 that what lies beyond an end is zero when it reaches the attention: an elementwise operation between
@@ -28,8 +35,10 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.lowering_config import loops_of
 from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
 from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
@@ -40,6 +49,7 @@ WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, "amdgpu.fat_raw_buffer_cast", "memref
 SUBSPAN = "hal.interface.binding.subspan"
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _GENERIC, _YIELD = "linalg.generic", "linalg.yield"
+_EMPTY = "tensor.empty"
 _SHAPE = "bankwise.shape"
 _ENLARGED = "bankwise.enlarged_bindings"
 _KEYS = "bankwise.keys"
@@ -49,6 +59,43 @@ _NUMBER = "arith.constant"
 _UNDEFINED_FOR_ZEROS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
 
 Shape = tuple[int, ...]
+"""The size of each dimension: `DYNAMIC` for one that the program computes."""
+
+
+def rounded_size(multiple: int) -> int:
+    """Returns what stands in a shape for a computed size that is rounded up to a multiple."""
+    return -multiple
+
+
+def is_rounded(size: int) -> bool:
+    """Returns whether a size of a shape is a computed one that is rounded up."""
+    return DYNAMIC < size < 0
+
+
+def unrounded(value: ir.Value, size: int, bits: IndexBits) -> ir.Value:
+    """Returns the computed size that a value is, rounded up.
+
+    Args:
+        size: what `rounded_size` gives for the multiple.
+
+    Raises:
+        Refusal: the value is something else.
+    """
+    definition = defining_operation(value)
+    if definition is not None and definition.name == "affine.apply":
+        computed = ir.AffineMapAttr(definition.attributes["map"])
+        if computed.value == _rounding(-size, value.context):
+            return definition.operands[0]
+    if bits.multiple([value], [1]) % -size == 0:
+        # The compiler has found out that there is nothing to round.
+        return value
+    raise Refusal(f"a size is not known to be a multiple of {-size}")
+
+
+def _rounding(multiple: int, context: ir.Context) -> ir.AffineMap:
+    with context:
+        size = ir.AffineSymbolExpr.get(0)
+        return ir.AffineMap.get(0, 1, [ir.AffineExpr.get_ceil_div(size, multiple) * multiple])
 
 
 @dataclass(frozen=True)
@@ -65,11 +112,16 @@ class EnlargedShapes:
         """Gives the values their shapes; bindings remember the true ones."""
         enlarged: set[str] = set()
         for value, shape in self.shapes.items():
-            true, binding = ir.ShapedType(value.type).shape, defining_operation(value)
-            value.set_type(_with_shape(value.type, shape))
-            if binding is not None and binding.name == SUBSPAN:
-                binding.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(true, function.context)
-                enlarged.add(_key(binding))
+            true, definition = ir.ShapedType(value.type).shape, defining_operation(value)
+            if definition is not None and definition.name in (SUBSPAN, _EMPTY):
+                _round_up(definition, shape)
+            static = [DYNAMIC if is_rounded(each) else each for each in shape]
+            value.set_type(_with_shape(value.type, static))
+            if definition is not None and definition.name == SUBSPAN:
+                sizes = zip(true, shape, strict=True)
+                kept = [new if is_rounded(new) else old for old, new in sizes]
+                definition.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(kept, function.context)
+                enlarged.add(_key(definition))
         names = [ir.StringAttr.get(each, function.context) for each in sorted(enlarged)]
         function.attributes[_ENLARGED] = ir.ArrayAttr.get(names, function.context)
 
@@ -81,7 +133,8 @@ def enlarged_shapes(
 
     Args:
         maps: the loops of the dimensions of each operand.
-        extents: how long each loop becomes.
+        extents: how long each loop becomes, or its `rounded_size`, or `DYNAMIC` if it stays one
+            whose length the program computes.
 
     Raises:
         Refusal: something uses the tensors that cannot have other shapes.
@@ -159,7 +212,7 @@ def has_enlarged_bindings(function: ir.Operation) -> bool:
 
 
 def note_keys(function: ir.Operation, keys: int, enlarged: int) -> None:
-    """Notes that only the first `keys` of the rows of K are there."""
+    """Notes that only the first `keys` of the rows of K are there; sizes are those of a shape."""
     if keys != enlarged:
         function.attributes[_KEYS] = ir.DenseI64ArrayAttr.get([keys, enlarged], function.context)
 
@@ -176,7 +229,8 @@ def noted_keys(function: ir.Operation) -> tuple[int, int] | None:
 def true_row(tensor: ir.Value) -> int | None:
     """Returns the true size of the last dimension of an enlarged buffer that a tensor is part of.
 
-    None stands for a tensor that is not known to lie in such a buffer.
+    None stands for a tensor that is not known to lie in such a buffer; 1 for a size that the
+    program computes, of which no more is known.
     """
     definition = defining_operation(tensor)
     while definition is not None and definition.name == "tensor.extract_slice":
@@ -189,7 +243,7 @@ def true_row(tensor: ir.Value) -> int | None:
         binding = defining_operation(binding.operands[0])
     if binding is None or binding.name != SUBSPAN or _SHAPE not in binding.attributes:
         return None
-    return list(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))[-1]
+    return max(list(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))[-1], 1)
 
 
 @dataclass(eq=False)
@@ -214,8 +268,6 @@ class _Shapes:
         if not isinstance(value.type, ir.RankedTensorType | ir.MemRefType):
             return
         old = tuple(ir.ShapedType(value.type).shape)
-        if DYNAMIC in old:
-            raise Refusal(f"{value.type} has a size that is not known")
         known = self.shapes.get(value, old)
         if shape not in (known, old) and known != old:
             raise Refusal(f"{value.type} would need two shapes")
@@ -240,7 +292,7 @@ class _Shapes:
             self._spread_generic(touching)
         elif touching.name == SUBSPAN:
             _check_binding(value)
-        elif touching.name != "tensor.empty":
+        elif touching.name != _EMPTY:
             raise Refusal(f"{touching.name} uses what would be enlarged", touching.location)
 
     def _spread_generic(self, generic: ir.Operation) -> None:
@@ -324,7 +376,18 @@ def _is_finite(value: ir.Value) -> bool:
     return isinstance(number, ir.FloatAttr) and math.isfinite(number.value)
 
 
-def _with_shape(kind: ir.Type, shape: Shape) -> ir.Type:
+def _round_up(operation: ir.Operation, shape: Shape) -> None:
+    """Rounds the computed sizes up that an operation takes for the shape of its result."""
+    dims = [d for d, each in enumerate(operation.results[0].type.shape) if each == DYNAMIC]
+    first = len(operation.operands) - len(dims)
+    for number, dim in enumerate(dims, first):
+        if is_rounded(shape[dim]):
+            at = Builder.before(operation)
+            rounding = _rounding(-shape[dim], operation.context)
+            operation.operands[number] = at.apply(rounding, operation.operands[number])
+
+
+def _with_shape(kind: ir.Type, shape: Sequence[int]) -> ir.Type:
     if isinstance(kind, ir.RankedTensorType):
         with kind.context, ir.Location.unknown():
             return ir.RankedTensorType.get(list(shape), kind.element_type, kind.encoding)

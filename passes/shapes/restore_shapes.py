@@ -34,6 +34,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.buffer_starts import start_alignment
@@ -47,7 +48,14 @@ from ...dialect_utils.memory.memref_types import contiguous_type, row_major_stri
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.operations import mixed_operands, operands_with, redirect, segments_of
 from ..base import FunctionPass, PassContext
-from .enlarged_shapes import WHOLE_VIEWS, Shape, has_enlarged_bindings, restored_bindings
+from .enlarged_shapes import (
+    WHOLE_VIEWS,
+    Shape,
+    has_enlarged_bindings,
+    is_rounded,
+    restored_bindings,
+    unrounded,
+)
 
 _TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 _HALF_WORD = 16
@@ -188,16 +196,19 @@ class _Restoration:
 
     Attributes:
         shape, enlarged: the true shape and the one that the buffer has had.
+        computed: the sizes that the program computes and that were rounded up, by their dimension.
     """
 
     bits: IndexBits
     shape: Shape
     enlarged: Shape
+    computed: dict[int, ir.Value] = field(default_factory=dict)
     accesses: list[tuple[_View, _Access]] = field(default_factory=list)
     views: list[ir.Operation] = field(default_factory=list)
 
     def carry_out(self, binding: ir.Operation) -> None:
         """Restores the shape of the buffer, and guards what accesses it."""
+        self._restore_computed_sizes(binding)
         self._restore(binding.results[0])
         for view, access in self.accesses:
             if access.moved is None:
@@ -206,6 +217,19 @@ class _Restoration:
                 self._write(view, access, access.moved)
         for view in reversed(self.views):
             view.erase()
+
+    def _restore_computed_sizes(self, binding: ir.Operation) -> None:
+        """Gives a binding the sizes that the program computes, where they were rounded up."""
+        dims = [dim for dim, size in enumerate(self.enlarged) if size == DYNAMIC]
+        first = len(binding.operands) - len(dims)
+        for number, dim in enumerate(dims, first):
+            if is_rounded(self.shape[dim]):
+                rounded = binding.operands[number]
+                true = unrounded(rounded, self.shape[dim], self.bits)
+                if true != rounded:
+                    self.computed[dim] = true
+                    binding.operands[number] = true
+        self.shape = tuple(DYNAMIC if is_rounded(each) else each for each in self.shape)
 
     def _restore(self, buffer: ir.Value) -> None:
         """Restores the type of a whole buffer, and finds the accesses to it."""
@@ -278,9 +302,9 @@ class _Restoration:
         begin = view.indices(at, access.indices)
         if not is_row:
             width = 1
-        elif self.shape[-1] != self.enlarged[-1]:
+        elif self._is_enlarged(len(self.shape) - 1):
             multiple = self.bits.multiple(begin[-1:], [1])
-            width = gcd(width, self.shape[-1], multiple)
+            width = gcd(width, self._divisors()[-1], multiple)
         outer = [range(size) for size in access.vector[:-1]]
         inner = range(0, access.vector[-1] if access.vector else 1, width)
         for *place, column in product(*outer, inner):
@@ -291,6 +315,19 @@ class _Restoration:
             root = view.indices(at, indices) if any(moved.values()) else begin
             yield self._guarded(at, view.buffer, root, width if access.vector else 0)
 
+    def _is_enlarged(self, dim: int) -> bool:
+        return dim in self.computed or self.shape[dim] != self.enlarged[dim]
+
+    def _divisors(self) -> list[int]:
+        """Returns a number that divides each size: the size itself where it is known."""
+        return [
+            size if size != DYNAMIC else self._known_divisor(dim)
+            for dim, size in enumerate(self.shape)
+        ]
+
+    def _known_divisor(self, dim: int) -> int:
+        return self.bits.multiple([self.computed[dim]], [1]) if dim in self.computed else 1
+
     def _guarded(
         self, at: Builder, buffer: ir.Value, indices: Sequence[ir.Value], elements: int
     ) -> _Piece:
@@ -298,16 +335,24 @@ class _Restoration:
         inside: list[ir.Value] = []
         clamped = list(indices)
         width = max(elements, 1)
-        for dim, (true, enlarged) in enumerate(zip(self.shape, self.enlarged, strict=True)):
-            last = true - (width if dim == len(self.shape) - 1 else 1)
-            if true != enlarged and self.bits.of(indices[dim]).upper > last:
-                inside.append(at.cmpi("ule", indices[dim], at.index(last)))
-                clamped[dim] = at.minui(indices[dim], at.index(last))
+        for dim, index in enumerate(indices):
+            reach = width if dim == len(self.shape) - 1 else 1
+            if not self._is_enlarged(dim):
+                continue
+            if dim in self.computed:
+                last = at.subi(self.computed[dim], at.index(reach))
+                inside.append(at.cmpi("sle", index, last))
+                # Nothing is inside of a buffer without elements.
+                clamped[dim] = at.minui(index, at.maxsi(last, at.index(0)))
+            elif self.bits.of(index).upper > self.shape[dim] - reach:
+                last = at.index(self.shape[dim] - reach)
+                inside.append(at.cmpi("ule", index, last))
+                clamped[dim] = at.minui(index, last)
         kind = type_of(buffer)
         bits = element_bits(kind.element_type)
         if bits is None or bits % 8:
             raise Refusal(f"its elements are {kind.element_type}")
-        multiple = self.bits.multiple(clamped, row_major_strides(self.shape))
+        multiple = self.bits.multiple(clamped, row_major_strides(self._divisors()))
         start = start_alignment(buffer)
         alignment = gcd(multiple * bits // 8, start, _power_of_two(width * bits // 8))
         there = reduce(at.andi, inside) if inside else None

@@ -34,7 +34,7 @@ An attention of another form than this is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import gcd, prod
 from typing import ClassVar
@@ -44,6 +44,7 @@ from iree.compiler import ir
 from ...bank_model.copy_layouts import share_evenly
 from ...bank_model.tile_cost import AttentionShape, AttentionTile, TileWork, attention_work
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.lowering_config import (
     CONFIG,
     MMA_KIND,
@@ -57,7 +58,8 @@ from ...dialect_utils.lowering_config import (
     numbers_attribute,
     roots_in,
 )
-from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents
+from ..shapes.enlarged_shapes import rounded_size
+from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, loop_sizes
 
 _ATTENTION = "iree_linalg_ext.online_attention"
 DECOMPOSITION = "decomposition_config"
@@ -75,6 +77,9 @@ _WARPS = (2, 4, 8)
 _INSTRUCTIONS_HIGH = (1, 2)
 """How many matrix instructions below each other a warp computes."""
 _KEY_STEPS = (16, 32, 64, 128)
+_TYPICAL_SIZE = 2048
+"""What a size counts as that the program computes: the best tiles of long sequences change little
+with their lengths."""
 _REPEATED = 1.25
 """What the time of a tile counts that holds a part of the head, so that every part computes the
 scores again. The model lets that hide behind the latency of a step, and times do not: of 2x1024x128
@@ -212,6 +217,8 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
         kinds: the instructions, where the operation has no configuration with them yet.
         true_rows: the columns of K and of V in memory, where their loops are longer; otherwise 0.
+        computed: the loops whose lengths the program computes; `extents` has typical ones for them.
+        multiples: what the lengths of loops are rounded up to, where they are.
     """
 
     loops: AttentionLoops
@@ -219,6 +226,8 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
     true_rows: tuple[int, int] = (0, 0)
+    computed: frozenset[int] = frozenset()
+    multiples: Mapping[int, int] = field(default_factory=dict)
 
     multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -275,7 +284,25 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
         extents = rounded_up(self.of_whole_instructions().extents, multiples)
-        return replace(self, extents=extents, tile=tile, true_rows=(self.head, self.columns))
+        return replace(
+            self,
+            extents=extents,
+            tile=tile,
+            true_rows=(self.head, self.columns),
+            multiples=multiples,
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
+        return tuple(
+            extent if loop not in self.computed else self._computed_size(loop)
+            for loop, extent in enumerate(self.extents)
+        )
+
+    def _computed_size(self, loop: int) -> int:
+        multiple = self.multiples.get(loop, 1)
+        return DYNAMIC if multiple == 1 else rounded_size(multiple)
 
     def _extents(self, loops: Sequence[int]) -> list[int]:
         return [self.extents[loop] for loop in loops]
@@ -410,16 +437,29 @@ def configured_attention(
     """Returns an attention as these instructions compute it, with no tile yet.
 
     Raises:
-        Refusal: its loops or sizes are not known.
+        Refusal: its loops are not known, or the size of its head.
     """
     maps = loops_of(operation)
-    extents = loop_extents(operation, maps, (Q, K, V))
-    loops = AttentionLoops.of(maps, len(extents))
+    sizes = loop_sizes(operation, maps, (Q, K, V))
+    loops = AttentionLoops.of(maps, len(sizes))
+    computed = frozenset(loop for loop, size in enumerate(sizes) if size == DYNAMIC)
+    if computed.intersection((*loops.head, *loops.columns)):
+        raise Refusal("the size of its head is not known")
+    extents = tuple(_TYPICAL_SIZE if size == DYNAMIC else size for size in sizes)
     scores, outputs = (
         LoweringConfig({MMA_KIND: each}).instruction for each in (kinds.scores, kinds.outputs)
     )
-    launch, tile = WarpLaunch.of(function), AttentionTile(0, 0, 0, 0)
-    return WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs, kinds)
+    return WarpTiledAttention(
+        operation,
+        extents,
+        WarpLaunch.of(function),
+        AttentionTile(0, 0, 0, 0),
+        loops,
+        scores,
+        outputs,
+        kinds,
+        computed=computed,
+    )
 
 
 def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:

@@ -19,8 +19,8 @@ class EnlargedAttention:
 
     Attributes:
         shapes: the shapes of its tensors.
-        keys: how many rows of K there are.
-        enlarged_keys: how many rows the loop goes over.
+        keys: how many rows of K there are, as the size of a shape.
+        enlarged_keys: how many rows the loop goes over, likewise.
     """
 
     shapes: EnlargedShapes
@@ -31,13 +31,13 @@ class EnlargedAttention:
     def of(
         operation: ir.Operation,
         loops: AttentionLoops,
-        extents: Sequence[int],
+        sizes: Sequence[int],
         enlarged: Sequence[int],
     ) -> EnlargedAttention:
         """Finds the shapes that tensors have with longer loops.
 
         Args:
-            extents: how long each loop is.
+            sizes: how long each loop is, as `enlarged_shapes` takes it.
             enlarged: how long each becomes.
 
         Raises:
@@ -45,11 +45,11 @@ class EnlargedAttention:
         """
         maps = loops_of(operation)
         shapes = enlarged_shapes(operation, maps, dict(enumerate(enlarged)))
-        changed = {loop for loop in (*loops.head, loops.keys) if extents[loop] != enlarged[loop]}
+        changed = {loop for loop in (*loops.head, loops.keys) if sizes[loop] != enlarged[loop]}
         for number in (Q, K, V):
             if changed.intersection(maps[number]):
                 check_zeros(operation.operands[number], shapes)
-        return EnlargedAttention(shapes, extents[loops.keys], enlarged[loops.keys])
+        return EnlargedAttention(shapes, sizes[loops.keys], enlarged[loops.keys])
 
     def apply(self, function: ir.Operation) -> None:
         """Gives the tensors of a function their shapes."""

@@ -181,19 +181,30 @@ class TiledOperation(ABC, Generic[Tile]):
             self.operation.attributes[name] = attribute
 
 
-def loop_extents(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> tuple[int, ...]:
-    """Returns how long each loop is by the sizes of some operands; 0 for one that none of them has.
+def loop_sizes(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> tuple[int, ...]:
+    """Returns how long each loop is by the sizes of some operands.
 
-    Raises:
-        Refusal: a size is not known.
+    It is 0 for a loop that none of them has, and `DYNAMIC` for one whose length the program
+    computes.
     """
     sizes = dict.fromkeys(chain.from_iterable(maps), 0)
     for number in operands:
         shape = ir.ShapedType(operation.operands[number].type).shape
-        sizes.update(zip(maps[number], shape, strict=True))
-    if DYNAMIC in sizes.values():
-        raise Refusal("its sizes are not all known")
+        known = zip(maps[number], shape, strict=True)
+        sizes.update((loop, size) for loop, size in known if sizes[loop] in (0, DYNAMIC))
     return tuple(sizes[loop] for loop in sorted(sizes))
+
+
+def loop_extents(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> tuple[int, ...]:
+    """Returns what `loop_sizes` does, of an operation whose sizes are known.
+
+    Raises:
+        Refusal: a size is not known.
+    """
+    sizes = loop_sizes(operation, maps, operands)
+    if DYNAMIC in sizes:
+        raise Refusal("its sizes are not all known")
+    return sizes
 
 
 def single_loops(

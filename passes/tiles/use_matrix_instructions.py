@@ -11,7 +11,9 @@ computes row by row, with a reduction that the lanes share:
 That takes up to a hundred times as long. This pass gives such an attention the configuration that
 IREE gives to others, with the tile that is predicted to take the least time, and
 `bankwise-stage-operands` makes the copies for which IREE derives no layout. Where the tile or the
-instructions do not divide the sizes, these are enlarged (`passes/shapes/enlarged_shapes.py`).
+instructions do not divide the sizes, these are enlarged (`passes/shapes/enlarged_shapes.py`), and
+so are numbers of rows and keys that only the program knows. Of these IREE 3.13 compiles no
+attention without a mask ("Padding OnlineAttention without existing mask is not yet supported").
 
 Where the rows are an odd multiple of 8, IREE 3.13 takes AMD's instructions with 8 rows for heads of
 64, and then fails to compile them ("'iree_codegen.inner_tiled' op operand #0 inner tile
@@ -143,9 +145,7 @@ class MatrixAttention:
         Raises:
             Refusal: something uses the attention or its operands that cannot have other sizes.
         """
-        enlarged = EnlargedAttention.of(
-            tiled.operation, tiled.loops, attention.extents, tiled.extents
-        )
+        enlarged = EnlargedAttention.of(tiled.operation, tiled.loops, attention.sizes, tiled.sizes)
         return MatrixAttention(tiled, enlarged, replaced)
 
     def configure(self, function: ir.Operation) -> None:
