@@ -46,6 +46,7 @@ from ..passes.tiles.carry_integers import CarryIntegers, configures_carried_inte
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.tile_by_lanes import TileByLanes, configures_lanes
+from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls, configures_dynamic_matmul
 from ..passes.tiles.transpose_contractions import TransposeContractions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, configures_mma_sync
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
@@ -176,6 +177,7 @@ class Step:
 _CONFIGURING: Mapping[type[FunctionPass], Callable[[ir.Operation], bool]] = {
     UseMatrixInstructions: configures_mma_sync,
     CarryIntegers: configures_carried_integers,
+    TileDynamicMatmuls: configures_dynamic_matmul,
 }
 """The passes that let functions multiply by `mma.sync`, and what tells for which they do."""
 
@@ -221,8 +223,12 @@ def _retile(setting: Setting) -> dict[str, Any] | None:
     return {"mode": mode, "other_order": fast, **_tiles(setting)}
 
 
+def _overlapping(setting: Setting) -> dict[str, Any]:
+    return {"overlap": setting.runs(OverlapCopies)}
+
+
 def _enlarging(setting: Setting) -> dict[str, Any]:
-    return {"other_tiles": setting.mode.retile != "off", "overlap": setting.runs(OverlapCopies)}
+    return {"other_tiles": setting.mode.retile != "off", **_overlapping(setting)}
 
 
 def _reductions(setting: Setting) -> dict[str, Any]:
@@ -282,6 +288,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.

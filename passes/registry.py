@@ -36,12 +36,14 @@ from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.retile import Retile
 from .tiles.tile_by_lanes import TileByLanes
+from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
     TileByLanes,
+    TileDynamicMatmuls,
     CarryIntegers,
     EnlargeMatmuls,
     Retile,

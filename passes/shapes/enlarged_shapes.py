@@ -62,9 +62,9 @@ Shape = tuple[int, ...]
 """The size of each dimension: `DYNAMIC` for one that the program computes."""
 
 
-def rounded_size(multiple: int) -> int:
+def computed_size(multiple: int) -> int:
     """Returns what stands in a shape for a computed size that is rounded up to a multiple."""
-    return -multiple
+    return DYNAMIC if multiple == 1 else -multiple
 
 
 def is_rounded(size: int) -> bool:
@@ -76,7 +76,7 @@ def unrounded(value: ir.Value, size: int, bits: IndexBits) -> ir.Value:
     """Returns the computed size that a value is, rounded up.
 
     Args:
-        size: what `rounded_size` gives for the multiple.
+        size: what `computed_size` gives for the multiple.
 
     Raises:
         Refusal: the value is something else.
@@ -133,8 +133,7 @@ def enlarged_shapes(
 
     Args:
         maps: the loops of the dimensions of each operand.
-        extents: how long each loop becomes, or its `rounded_size`, or `DYNAMIC` if it stays one
-            whose length the program computes.
+        extents: how long each loop becomes, or its `computed_size`.
 
     Raises:
         Refusal: something uses the tensors that cannot have other shapes.

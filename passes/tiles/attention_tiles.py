@@ -34,7 +34,7 @@ An attention of another form than this is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 from typing import ClassVar
@@ -58,7 +58,6 @@ from ...dialect_utils.lowering_config import (
     numbers_attribute,
     roots_in,
 )
-from ..shapes.enlarged_shapes import rounded_size
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, loop_sizes
 
 _ATTENTION = "iree_linalg_ext.online_attention"
@@ -217,8 +216,6 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
         kinds: the instructions, where the operation has no configuration with them yet.
         true_rows: the columns of K and of V in memory, where their loops are longer; otherwise 0.
-        computed: the loops whose lengths the program computes; `extents` has typical ones for them.
-        multiples: what the lengths of loops are rounded up to, where they are.
     """
 
     loops: AttentionLoops
@@ -226,8 +223,6 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
     true_rows: tuple[int, int] = (0, 0)
-    computed: frozenset[int] = frozenset()
-    multiples: Mapping[int, int] = field(default_factory=dict)
 
     multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -291,18 +286,6 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             true_rows=(self.head, self.columns),
             multiples=multiples,
         )
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
-        return tuple(
-            extent if loop not in self.computed else self._computed_size(loop)
-            for loop, extent in enumerate(self.extents)
-        )
-
-    def _computed_size(self, loop: int) -> int:
-        multiple = self.multiples.get(loop, 1)
-        return DYNAMIC if multiple == 1 else rounded_size(multiple)
 
     def _extents(self, loops: Sequence[int]) -> list[int]:
         return [self.extents[loop] for loop in loops]

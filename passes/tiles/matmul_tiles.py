@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from iree.compiler import ir
 
@@ -108,14 +108,14 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             or tile.summed % k
         )
 
-    def enlarged(self, tile: MatmulTile) -> WarpTiledMatmul:
+    def enlarged(self, tile: MatmulTile) -> Self:
         """Returns the matmul with sizes that such tiles divide."""
         multiples = dict(zip(self.loops, (tile.rows, tile.columns, tile.summed), strict=True))
         sizes = (
             -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
             for loop, extent in enumerate(self.extents)
         )
-        return replace(self, extents=tuple(sizes), tile=tile)
+        return replace(self, extents=tuple(sizes), tile=tile, multiples=multiples)
 
     def candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
         """Yields tiles of many sizes.

@@ -85,14 +85,14 @@ def scalar_contraction(
     Raises:
         Refusal: it computes something else, or its sizes are not known.
     """
-    if not _multiplies_and_adds(root, multiply, add, widen):
+    if not multiplies_and_adds(root, multiply, add, widen):
         raise Refusal("it does more than to multiply and to add")
     maps = loops_of(root)
     extents = loop_extents(root, maps, range(_OPERANDS))
     return ScalarContraction(root, extents, matmul_loops(maps, len(extents)))
 
 
-def _multiplies_and_adds(root: ir.Operation, multiply: str, add: str, widen: str) -> bool:
+def multiplies_and_adds(root: ir.Operation, multiply: str, add: str, widen: str) -> bool:
     """Returns whether the body is c + a * b, with a and b widened."""
     block = root.regions[0].blocks[0]
     a, b, c = block.arguments

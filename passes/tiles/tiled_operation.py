@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Generic, TypeVar
@@ -33,6 +33,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
+from ..shapes.enlarged_shapes import computed_size
 
 AnyTile = AttentionTile | MatmulTile | ScalarTile
 Tile = TypeVar("Tile", bound=AnyTile)
@@ -117,12 +118,16 @@ class TiledOperation(ABC, Generic[Tile]):
     Attributes:
         extents: how long each loop is.
         tile: the tile that it has.
+        computed: the loops whose lengths the program computes; `extents` has typical ones for them.
+        multiples: what the lengths of loops are rounded up to, where they are.
     """
 
     operation: ir.Operation
     extents: tuple[int, ...]
     launch: WarpLaunch
     tile: Tile
+    computed: frozenset[int] = field(default=frozenset(), kw_only=True)
+    multiples: Mapping[int, int] = field(default_factory=dict, kw_only=True)
 
     multiplied: ClassVar[tuple[int, ...]]
     """The numbers of the operands that are multiplied."""
@@ -143,6 +148,14 @@ class TiledOperation(ABC, Generic[Tile]):
         if len(bits) != 1 or 0 in bits:
             raise Refusal(self.sizes_differ)
         return bits.pop() // 8
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
+        return tuple(
+            extent if loop not in self.computed else computed_size(self.multiples.get(loop, 1))
+            for loop, extent in enumerate(self.extents)
+        )
 
     @property
     def handicap(self) -> float:
