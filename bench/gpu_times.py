@@ -7,7 +7,8 @@
     python -m bankwise.bench.gpu_times plot times.json -o times.svg
 
 The set `kernels` has round attentions and matmuls in every mode; `attentions` has 40 f16 attentions
-as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types.
+as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
+`dynamic` has attentions and matmuls whose number of rows only the program knows.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
 `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
 will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against float64 are
@@ -39,8 +40,12 @@ def _compile(arguments: Namespace) -> None:
 
 
 def _add_set(parser: ArgumentParser) -> None:
-    about = "what is compiled: round kernels in every mode, or attentions as models have them"
-    parser.add_argument("--set", choices=("kernels", "attentions"), default="kernels", help=about)
+    about = (
+        "what is compiled: round kernels in every mode, attentions as models have them, or kernels "
+        "with numbers of rows that only the program knows"
+    )
+    sets = ("kernels", "attentions", "dynamic")
+    parser.add_argument("--set", choices=sets, default="kernels", help=about)
 
 
 def _print_table(arguments: Namespace) -> None:

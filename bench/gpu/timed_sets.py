@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ...runtime.dtypes import dtype_of
@@ -153,8 +154,41 @@ def model_attentions() -> dict[TimedKernel, str]:
     return {kernel: each.program().source for kernel, each in found.items()}
 
 
-SETS = {"kernels": kernels, "attentions": model_attentions}
-"""What can be compiled for a run: round kernels in every mode, or the attentions of models."""
+_DYNAMIC_ATTENTIONS = (Attention(16, 2048, 128, "f16"), Attention(32, 1000, 64, "f16"))
+_DYNAMIC_MATMULS = tuple(
+    Matmul(rows, 4096, 4096, "f16", transposed)
+    for rows in (1, 16, 100, 512, 2048)
+    for transposed in (False, True)
+)
+
+
+def dynamic_kernels() -> dict[TimedKernel, str]:
+    """Returns attentions and matmuls whose numbers of rows only the program knows, with their MLIR.
+
+    Stock compiles no such attention.
+    """
+    made = {timed(each, (FAST,)): with_dynamic_rows(each, 1) for each in _DYNAMIC_ATTENTIONS}
+    made |= {timed(each, (STOCK, FAST)): with_dynamic_rows(each, 0) for each in _DYNAMIC_MATMULS}
+    return {replace(kernel, name=f"{kernel.name}_dynamic"): text for kernel, text in made.items()}
+
+
+def with_dynamic_rows(kernel: Kernel, dim: int) -> str:
+    """Returns the MLIR of a kernel to which the size of one dimension is told when it runs.
+
+    Args:
+        dim: the dimension, of all tensors that have the size of the first operand's there.
+    """
+    size, source = kernel.operands[0][dim], kernel.source()
+    source = re.sub(rf"tensor<((?:\d+x){{{dim}}}){size}x", r"tensor<\1?x", source)
+    signature, rest = source.split("\n", 1)
+    name, kind = re.findall(r"(%\w+): (tensor<[^>]*>)", signature)[0]
+    asked = f"  %dim = arith.constant {dim} : index\n  %size = tensor.dim {name}, %dim : {kind}\n"
+    return f"{signature}\n{asked}{rest.replace('tensor.empty()', 'tensor.empty(%size)')}"
+
+
+SETS = {"kernels": kernels, "attentions": model_attentions, "dynamic": dynamic_kernels}
+"""What can be compiled for a run: round kernels in every mode, the attentions of models, or kernels
+with dynamic sizes."""
 
 
 def timed(

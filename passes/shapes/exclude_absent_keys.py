@@ -93,11 +93,11 @@ def _exclude(reduction: ir.Operation, keys: int, enlarged: int) -> None:
     (dim,) = dims
     step = kind.shape[dim]
     uses = operands_with(scores)
-    at = Builder.behind(scores).at(reduction.location)
     loop = next((each for each in parents_of(reduction) if each.name == FOR), None)
-    if loop is not None and _goes_over(loop, enlarged, step):
-        if is_rounded(enlarged):
-            _hoist_invariants(loop)
+    if loop is not None and is_rounded(enlarged):
+        _hoist_invariants(loop)
+    at = Builder.behind(scores).at(reduction.location)
+    if loop is not None and _goes_over(loop, enlarged, step) and _is_computed_in(scores, loop):
         left = at.subi(_count(at, loop, keys, enlarged), body_of(loop).arguments[0])
     elif loop is None and step == enlarged:
         left = at.index(keys)

@@ -78,3 +78,50 @@ func.func @other_loop(%s: vector<4x32xf32>, %m: vector<4xf32>) -> vector<4xf32> 
 func.func @no_scores() attributes {bankwise.keys = array<i64: 70, 96>} {
   return
 }
+
+// -----
+
+// How many keys there are is known when the program runs, and what does not depend on the iteration
+// is computed before the loop.
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: tensor<4x8xf16>, {{.*}}, %[[KEYS:[a-z0-9]+]]: index
+// CHECK:         %[[READ:.+]] = vector.transfer_read %[[Q]]
+// CHECK:         arith.extf %[[READ]]
+// CHECK:         scf.for %[[FIRST:[a-z0-9]+]] =
+// CHECK:           arith.subi %[[KEYS]], %[[FIRST]]
+func.func @dynamic(%q: tensor<4x8xf16>, %s: vector<4x32xf32>, %m: vector<4xf32>, %keys: index) -> vector<4x8xf32> attributes {bankwise.keys = array<i64: -9223372036854775808, -32>} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %p = ub.poison : f16
+  %z = arith.constant dense<0.0> : vector<4x8xf32>
+  %end = affine.apply affine_map<()[s0] -> ((s0 ceildiv 32) * 32)>()[%keys]
+  %r:2 = scf.for %i = %c0 to %end step %c32 iter_args(%old = %m, %sum = %z) -> (vector<4xf32>, vector<4x8xf32>) {
+    %x = vector.transfer_read %q[%c0, %c0], %p {in_bounds = [true, true]} : tensor<4x8xf16>, vector<4x8xf16>
+    %w = arith.extf %x : vector<4x8xf16> to vector<4x8xf32>
+    %b = vector.broadcast %old : vector<4xf32> to vector<32x4xf32>
+    %c = vector.transpose %b, [1, 0] : vector<32x4xf32> to vector<4x32xf32>
+    %scores = arith.addf %s, %c : vector<4x32xf32>
+    %new = vector.multi_reduction <maximumf>, %scores, %old [1] : vector<4x32xf32> to vector<4xf32>
+    %t = arith.addf %sum, %w : vector<4x8xf32>
+    scf.yield %new, %t : vector<4xf32>, vector<4x8xf32>
+  }
+  return %r#1 : vector<4x8xf32>
+}
+
+// -----
+
+// A bound that is not a number of keys, rounded up, may be anything.
+
+func.func @another_bound(%s: vector<4x32xf32>, %m: vector<4xf32>, %end: index) -> vector<4xf32> attributes {bankwise.keys = array<i64: -9223372036854775808, -32>} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  // expected-error @+1 {{a size is not known to be a multiple of 32}}
+  %r = scf.for %i = %c0 to %end step %c32 iter_args(%old = %m) -> (vector<4xf32>) {
+    %b = vector.broadcast %old : vector<4xf32> to vector<32x4xf32>
+    %c = vector.transpose %b, [1, 0] : vector<32x4xf32> to vector<4x32xf32>
+    %new = vector.multi_reduction <maximumf>, %c, %old [1] : vector<4x32xf32> to vector<4xf32>
+    scf.yield %new : vector<4xf32>
+  }
+  return %r : vector<4xf32>
+}

@@ -107,3 +107,60 @@ func.func @forgotten() attributes {bankwise.enlarged_bindings = ["0 : index memr
 func.func @missing() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
   return
 }
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// The program knows how many rows there are. None may be there.
+
+// CHECK-LABEL: func.func @dynamic_rows(
+// CHECK-SAME:    %[[ROWS:.+]]: index, %[[ROW:.+]]: index
+// CHECK:         %[[MEMORY:.+]] = hal.interface.binding.subspan {{.*}} : memref<?x64xf16>{%[[ROWS]]}
+// CHECK:         %[[LAST:.+]] = arith.subi %[[ROWS]], %c1
+// CHECK:         %[[THERE:.+]] = arith.cmpi sle, %[[ROW]], %[[LAST]]
+// CHECK:         %[[FIRST:.+]] = arith.maxsi %[[LAST]], %c0
+// CHECK:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %[[FIRST]]
+// CHECK:         %[[LOADED:.+]] = vector.load %[[MEMORY]][%[[IN_ROWS]], %c0] {{.*}} : memref<?x64xf16>, vector<8xf16>
+// CHECK:         arith.select %[[THERE]], %[[LOADED]], %{{.+}} : vector<8xf16>
+func.func @dynamic_rows(%rows: index, %row: index) -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<?x64xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %rounded = affine.apply affine_map<()[s0] -> ((s0 ceildiv 128) * 128)>()[%rows]
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: -128, 64>} : memref<?x64xf16>{%rounded}
+  %v = vector.transfer_read %b[%row, %c0], %p {in_bounds = [true]} : memref<?x64xf16>, vector<8xf16>
+  return %v : vector<8xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// A row of unknown length may end anywhere: its elements are read one by one.
+
+// CHECK-LABEL: func.func @dynamic_columns(
+// CHECK-COUNT-4: memref<8x?xf16>, vector<1xf16>
+// CHECK-NOT:     vector.load
+func.func @dynamic_columns(%columns: index, %row: index) -> vector<4xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<8x?xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %rounded = affine.apply affine_map<()[s0] -> ((s0 ceildiv 16) * 16)>()[%columns]
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 8, -16>} : memref<8x?xf16>{%rounded}
+  %v = vector.transfer_read %b[%row, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
+  return %v : vector<4xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// What the size was before it was rounded up cannot be told any more.
+
+// expected-error @+1 {{an access to an enlarged buffer stays unguarded: a size is not known to be a multiple of 16}}
+func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<8x?xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 8, -16>} : memref<8x?xf16>{%columns}
+  %v = vector.transfer_read %b[%c0, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
+  return %v : vector<4xf16>
+}
