@@ -414,10 +414,12 @@ class ContractionKinds:
         return ContractionKinds(*(ir.Attribute.parse(each, operation.context) for each in texts))
 
 
-def configured_attention(
-    function: ir.Operation, operation: ir.Operation, kinds: ContractionKinds
-) -> WarpTiledAttention:
-    """Returns an attention as these instructions compute it, with no tile yet.
+def attention_loops(
+    operation: ir.Operation,
+) -> tuple[AttentionLoops, tuple[int, ...], frozenset[int]]:
+    """Returns the loops of an attention, how long they are, and those that the program computes.
+
+    The latter have a typical length.
 
     Raises:
         Refusal: its loops are not known, or the size of its head.
@@ -429,6 +431,18 @@ def configured_attention(
     if computed.intersection((*loops.head, *loops.columns)):
         raise Refusal("the size of its head is not known")
     extents = tuple(_TYPICAL_SIZE if size == DYNAMIC else size for size in sizes)
+    return loops, extents, computed
+
+
+def configured_attention(
+    function: ir.Operation, operation: ir.Operation, kinds: ContractionKinds
+) -> WarpTiledAttention:
+    """Returns an attention as these instructions compute it, with no tile yet.
+
+    Raises:
+        Refusal: its loops are not known, or the size of its head.
+    """
+    loops, extents, computed = attention_loops(operation)
     scores, outputs = (
         LoweringConfig({MMA_KIND: each}).instruction for each in (kinds.scores, kinds.outputs)
     )

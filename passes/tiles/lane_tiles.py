@@ -185,7 +185,8 @@ def _tiles(attention: ScalarAttention) -> Iterator[tuple[ScalarAttention, LaneTi
             continue
         multiples = loops.row_tiles(attention.extents, warps * along * rows)
         multiples |= {loops.keys: keys, columns: across, head: _VECTOR}
-        enlarged = replace(attention, extents=rounded_up(attention.extents, multiples))
+        extents = rounded_up(attention.extents, multiples)
+        enlarged = replace(attention, extents=extents, multiples=multiples)
         tile = LaneTile(warps * along * rows, enlarged.extents[columns], keys, warps, along, lanes)
         summed = enlarged.shape.head
         if tile.multiplications(summed) > _MOST_MULTIPLICATIONS:

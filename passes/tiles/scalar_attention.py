@@ -13,7 +13,8 @@ along each loop, and by `thread` how many elements one of them loads at once:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
 
 from iree.compiler import ir
@@ -23,7 +24,7 @@ from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig, WarpLaunch, loops_of
+from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig, WarpLaunch
 from .attention_tiles import (
     OUTPUTS,
     SCORES,
@@ -31,11 +32,12 @@ from .attention_tiles import (
     K,
     Q,
     V,
+    attention_loops,
     basis_of,
     contractions_of,
     only_attention,
 )
-from .tiled_operation import loop_extents
+from .tiled_operation import written_sizes
 
 LANE_BASIS = "lane_basis"
 THREAD = "thread"
@@ -50,6 +52,8 @@ class ScalarAttention:
     Attributes:
         extents: how long each loop is.
         element: the type of the elements of Q, K and V.
+        computed: the loops whose lengths the program computes; `extents` has typical ones for them.
+        multiples: what the lengths of loops are rounded up to, where they are.
     """
 
     operation: ir.Operation
@@ -57,6 +61,13 @@ class ScalarAttention:
     loops: AttentionLoops
     launch: WarpLaunch
     element: ir.Type
+    computed: frozenset[int] = frozenset()
+    multiples: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
+        return written_sizes(self.extents, self.computed, self.multiples)
 
     @property
     def shape(self) -> AttentionShape:
@@ -127,7 +138,6 @@ def scalar_attention(function: ir.Operation) -> ScalarAttention | None:
     kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (Q, K, V)}
     if len(kinds) != 1:
         raise Refusal("the elements of Q, K and V differ")
-    maps = loops_of(operation)
-    extents = loop_extents(operation, maps, (Q, K, V))
-    loops = AttentionLoops.of(maps, len(extents))
-    return ScalarAttention(operation, extents, loops, WarpLaunch.of(function), kinds.pop())
+    loops, extents, computed = attention_loops(operation)
+    launch = WarpLaunch.of(function)
+    return ScalarAttention(operation, extents, loops, launch, kinds.pop(), computed)

@@ -140,7 +140,7 @@ def lane_attention(
     try:
         tiled, enlarged = tiles[0], _enlarged(attention, tiles[0])
     except Refusal:
-        whole = [each for each in tiles if each.attention.extents == attention.extents]
+        whole = [each for each in tiles if each.attention.sizes == attention.sizes]
         if not whole:
             raise
         tiled, enlarged = whole[0], _enlarged(attention, whole[0])
@@ -152,5 +152,5 @@ def lane_attention(
 
 def _enlarged(attention: ScalarAttention, tiled: LaneTiledAttention) -> EnlargedAttention:
     """Returns what follows for the function from the sizes of a tiled attention."""
-    longer = tiled.attention.extents
-    return EnlargedAttention.of(attention.operation, attention.loops, attention.extents, longer)
+    longer = tiled.attention.sizes
+    return EnlargedAttention.of(attention.operation, attention.loops, attention.sizes, longer)

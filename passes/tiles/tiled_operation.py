@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -152,10 +152,7 @@ class TiledOperation(ABC, Generic[Tile]):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
-        return tuple(
-            extent if loop not in self.computed else computed_size(self.multiples.get(loop, 1))
-            for loop, extent in enumerate(self.extents)
-        )
+        return written_sizes(self.extents, self.computed, self.multiples)
 
     @property
     def handicap(self) -> float:
@@ -206,6 +203,22 @@ def loop_sizes(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> 
         known = zip(maps[number], shape, strict=True)
         sizes.update((loop, size) for loop, size in known if sizes[loop] in (0, DYNAMIC))
     return tuple(sizes[loop] for loop in sorted(sizes))
+
+
+def written_sizes(
+    extents: Sequence[int], computed: Collection[int], multiples: Mapping[int, int]
+) -> tuple[int, ...]:
+    """Returns how long loops are, as `passes/shapes/enlarged_shapes.py` writes sizes.
+
+    Args:
+        extents: the lengths that are known.
+        computed: the loops whose lengths the program computes.
+        multiples: what these are rounded up to, where they are.
+    """
+    return tuple(
+        extent if loop not in computed else computed_size(multiples.get(loop, 1))
+        for loop, extent in enumerate(extents)
+    )
 
 
 def loop_extents(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
+from .test_dynamic_sizes import BATCHED, attention_source
 from .test_grouped_attentions import grouped
 from .test_odd_attentions import source
 
@@ -70,6 +71,23 @@ def test_lanes_have_rows_of_several_loops() -> None:
     done = run_emulated(program.source, flags, "auto/fast", inputs, edits=EDITS, decisions=log)
     (expected,) = program.expected(inputs)
     assert largest_error(done.outputs[0], expected) < program.tolerance
+    retiled = [each for each in log if each.action is Action.RETILE]
+    assert [each.pass_name for each in retiled] == [TileByLanes.name]
+    assert done.counters[Counted.CONFLICTS] == 0
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(1, 5), (70, 33)])
+def test_lanes_compute_numbers_of_rows_and_keys_that_only_the_program_knows(
+    rows: int, keys: int
+) -> None:
+    maps = [each for each in BATCHED if each != "(b, m, k)"]
+    text = attention_source(["?x?x40xf32"] * 4, maps, 1, "(b, m, n, d, k)", "f32")
+    random, log = np.random.default_rng(3), DecisionLog()
+    inputs = [random.standard_normal((2, n, 40)).astype(np.float32) for n in (rows, keys, keys)]
+    flags = target_flags("gfx942")
+    done = run_emulated(text, flags, "auto/fast", inputs, edits=EDITS, decisions=log)
+    expected = attention(*(each.astype(np.float64) for each in inputs), 0.125)
+    assert np.abs(done.outputs[0] - expected).max() < 2e-6
     retiled = [each for each in log if each.action is Action.RETILE]
     assert [each.pass_name for each in retiled] == [TileByLanes.name]
     assert done.counters[Counted.CONFLICTS] == 0
