@@ -3,6 +3,9 @@
 
 Each GPU function's own pipeline, recorded from the installed compiler, runs with our passes spliced
 in, and the function is marked `#iree_codegen.no_pipeline`, so that stock does not run it again.
+
+Passes of ours before the function is tiled may give it another configuration, even one for another
+pipeline. Which passes come behind them is asked of the function as it is configured then.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions
 from .mitigation import mitigation_edits, verifying_edits
-from .pipeline_edit import PipelineEdit, PipelineStep, splice
+from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
@@ -31,11 +34,13 @@ class _Spliced:
     """The pipeline of one function, with edits made.
 
     Attributes:
-        codegen: what stock runs on the function before it lowers it to LLVM.
+        configuring: the passes before the function is tiled, which may change its configuration.
+        codegen: what stock runs on the function then, before it lowers it to LLVM.
         lowering: the first part of that.
         optional: the passes that the function can do without.
     """
 
+    configuring: Sequence[PipelineStep]
     codegen: Sequence[PipelineStep]
     lowering: Sequence[PipelineStep]
     optional: Sequence[FunctionPass]
@@ -53,7 +58,10 @@ class _Spliced:
         made = [edit for edit in edits if edit.only is None or holds[edit.only]]
         codegen, lowering = splice(recording.stages, made, function.pipeline)
         steps = (step for edit in made if edit.optional for step in edit.passes)
-        return _Spliced(codegen, lowering, [s for s in steps if isinstance(s, FunctionPass)])
+        optional = [each for each in steps if isinstance(each, FunctionPass)]
+        names = [step.name for step in codegen]
+        first = names.index(TILING) if TILING in names else 0
+        return _Spliced(codegen[:first], codegen[first:], lowering, optional)
 
     def lowers_early(self, function: ir.Operation) -> bool:
         """Returns whether the first part of the LLVM lowering runs here rather than in stock.
@@ -92,12 +100,11 @@ class CodegenReplay:
             ReplayError: a pass failed; its diagnostics have been emitted.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        flags = codegen_flags(self.settings.process_flags)
         functions = list(device_functions(module))
         edits = self._edits() if functions else []
         text = ""
         for function in functions:
-            key = function.recording_key(flags)
+            key = function.recording_key(self._flags)
             recording = self.recordings.find(key)
             if recording is None:
                 text = text or module.get_asm(use_local_scope=True)
@@ -112,6 +119,10 @@ class CodegenReplay:
             self._replay(function, recording, edits)
             function.mark_done()
             self.replayed.add(function.name)
+
+    @property
+    def _flags(self) -> tuple[str, ...]:
+        return codegen_flags(self.settings.process_flags)
 
     def _edits(self) -> list[PipelineEdit]:
         return [
@@ -129,14 +140,13 @@ class CodegenReplay:
         The second pipeline is the same for the function without its swizzle hints, if it came with
         any; else it is stock's with the edits that are not optional.
         """
-        pipeline = _Spliced.of(function, recording, edits)
-        if not pipeline.optional:
-            self._run(function, pipeline)
+        if not any(edit.optional for edit in edits):
+            self._run(function, recording, edits)
             return
         before = FunctionCopy.of(function.op)
         try:
             with taken_back_on_failure(self.runner.context):
-                self._run(function, pipeline)
+                self._run(function, recording, edits)
         except RecoverableFailure as failed:
             before.restore(function.op)
             self._given_up.append(before)
@@ -172,14 +182,27 @@ class CodegenReplay:
             raise ReplayError(str(failed)) from None
         return f"the swizzle hints of function @{function.name} are dropped", edits
 
-    def _run(self, function: DeviceFunction, pipeline: _Spliced) -> None:
-        """Runs a pipeline, and checks what its passes have assumed of later ones.
+    def _run(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Runs an edited pipeline, and checks what its passes have assumed of later ones.
 
         Raises:
             RecoverableFailure: a pass that the function can do without has failed, or has assumed
                 what does not hold.
         """
-        self.runner.run(function.op, pipeline.codegen, pipeline.optional)
+        pipeline = _Spliced.of(function, recording, edits)
+        blamed = self.runner.run(function.op, pipeline.configuring, pipeline.optional)
+        function = function.as_configured()
+        key = function.recording_key(self._flags)
+        if key != recording.key:
+            found = self.recordings.find(key)
+            if found is None or blamed is None:
+                failure = PassFailure(function.op.location, f"{key} is not recorded")
+                raise failure if blamed is None else RecoverableFailure(blamed, failure)
+            recording = found
+        pipeline = _Spliced.of(function, recording, edits)
+        self.runner.run(function.op, pipeline.codegen, pipeline.optional, blamed)
         if pipeline.lowers_early(function.op):
             self.runner.run(function.op, pipeline.lowering, pipeline.optional)
         assumptions = self.runner.context.assumptions

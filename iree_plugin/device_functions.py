@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -40,6 +40,10 @@ class DeviceFunction:
         info = self.op.attributes[TRANSLATION_INFO]
         options = () if self.pipeline == LOWERED else pipeline_options(str(info))
         return RecordingKey(self.backend, self.pipeline, options, flags)
+
+    def as_configured(self) -> DeviceFunction:
+        """Returns the function with the pipeline that its configuration names now."""
+        return replace(self, pipeline=_pipeline_kind(self.op) or self.pipeline)
 
     def mark_done(self) -> None:
         """Tells the stock compiler that the function's pipeline has run."""

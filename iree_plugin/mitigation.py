@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from iree.compiler import ir
@@ -42,19 +41,19 @@ from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from ..passes.tiles.carry_integers import CarryIntegers, configures_carried_integers
+from ..passes.tiles.carry_integers import CarryIntegers
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
+from ..passes.tiles.lane_tiles import is_tiled_by_lanes
 from ..passes.tiles.retile import Retile, RetileMode
-from ..passes.tiles.tile_by_lanes import TileByLanes, configures_lanes
-from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls, configures_dynamic_matmul
+from ..passes.tiles.tile_by_lanes import TileByLanes
+from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from ..passes.tiles.transpose_contractions import TransposeContractions
-from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, configures_mma_sync
+from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
-from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit, Position
+from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, TILING, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
-_FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _VECTORIZE_COPIES = "iree-codegen-vectorize-memref-copy"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
@@ -146,7 +145,7 @@ class Step:
         """
         only = self.only
         if tells_apart and only is None:
-            only = _multiplying(self.by_mma_sync, mode)
+            only = _multiplying(self.by_mma_sync)
         settings = [
             Setting(mode, pads) for pads in (True, False) if self.stock_pads in (None, pads)
         ]
@@ -174,38 +173,20 @@ class Step:
         return None if options is None else (self.kind(**options),)
 
 
-_CONFIGURING: Mapping[type[FunctionPass], Callable[[ir.Operation], bool]] = {
-    UseMatrixInstructions: configures_mma_sync,
-    CarryIntegers: configures_carried_integers,
-    TileDynamicMatmuls: configures_dynamic_matmul,
-}
-"""The passes that let functions multiply by `mma.sync`, and what tells for which they do."""
-
-
-def _multiplying(by_mma_sync: bool | None, mode: Mode) -> Callable[[ir.Operation], bool] | None:
-    """Returns what tells the functions that will multiply by `mma.sync`, or those that will not.
+def _multiplying(by_mma_sync: bool | None) -> Callable[[ir.Operation], bool] | None:
+    """Returns what tells the functions that multiply by `mma.sync`, or those that do not.
 
     Args:
         by_mma_sync: which of them; None for all functions, about which nothing is to be told.
     """
-    if by_mma_sync is None:
-        return None
-    setting = Setting(mode, True)
-    return _telling(by_mma_sync, tuple(kind for kind in _CONFIGURING if setting.runs(kind)))
+    return None if by_mma_sync is None else _MULTIPLYING[by_mma_sync]
 
 
-@cache
-def _telling(
-    by_mma_sync: bool, configuring: tuple[type[FunctionPass], ...]
-) -> Callable[[ir.Operation], bool]:
-    """Returns the one function of these arguments, so that each kernel is asked once."""
+def _multiplies_otherwise(function: ir.Operation) -> bool:
+    return not multiplies_by_mma_sync(function)
 
-    def tells(function: ir.Operation) -> bool:
-        multiplies = multiplies_by_mma_sync(function)
-        multiplies = multiplies or any(_CONFIGURING[kind](function) for kind in configuring)
-        return multiplies == by_mma_sync
 
-    return tells
+_MULTIPLYING = {True: multiplies_by_mma_sync, False: _multiplies_otherwise}
 
 
 def _tiles(setting: Setting) -> dict[str, Any]:
@@ -263,10 +244,10 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
 
 _BY_LANES = {"by_lanes": True}
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
-_START = Place(_BEFORE, _FIRST)
-_DISTRIBUTED_START = Place(_BEFORE, _FIRST, _VECTOR_DISTRIBUTE)
-_FUSED_START = Place(_BEFORE, _FIRST, _TILE_AND_FUSE)
-_FUSED_START = Place(_BEFORE, _FIRST, _TILE_AND_FUSE)
+_START = Place(_BEFORE, TILING)
+_DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
+_FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
+_FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
@@ -288,7 +269,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
-    Step(_DISTRIBUTED_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
+    Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
@@ -341,8 +322,8 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),
     # The same for lanes that multiply, where they do so by tiles of ours.
-    Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=configures_lanes),
-    Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=configures_lanes),
+    Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=is_tiled_by_lanes),
+    Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=is_tiled_by_lanes),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, NativeExp2, since="fast"),

@@ -51,6 +51,8 @@ class PipelineEditError(ValueError):
 
 
 CODEGEN_PIPELINES = frozenset({"VectorDistribute", "TileAndFuse"})
+TILING = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
+"""The first pass of these that reads how a function is configured."""
 LOWERED = "Lowered"
 """The kind of functions that come without a pipeline, lowered to memrefs and vectors already: from
 Wave, or written by hand. Of these only the first part of the LLVM lowering is replayed."""

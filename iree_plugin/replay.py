@@ -103,15 +103,21 @@ class PassRunner:
         function: ir.Operation,
         steps: Sequence[PipelineStep],
         optional: Collection[FunctionPass] = (),
-    ) -> None:
+        blamed: FunctionPass | None = None,
+    ) -> FunctionPass | None:
         """Runs `steps` on `function`, in order.
+
+        Args:
+            blamed: the pass without which the caller tries again where one of the compiler's fails.
+
+        Returns:
+            the pass that is blamed for what fails behind these steps.
 
         Raises:
             ReplayError: a pass failed; the compiler or the pass has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
                 compiler cannot go on with what it made.
         """
-        blamed: FunctionPass | None = None
         for step in _segments(steps):
             if isinstance(step, FunctionPass):
                 self.run_python_pass(function, step, recoverable=step in optional)
@@ -121,6 +127,7 @@ class PassRunner:
                 _apply_patterns(function, step[0].name)
             else:
                 self.run_native_passes(function, step, blamed)
+        return blamed
 
     def run_native_passes(
         self,

@@ -110,14 +110,6 @@ class CarriedContraction:
     fill: ir.Operation
 
 
-def configures_carried_integers(function: ir.Operation) -> bool:
-    """Returns whether the pass lets a contraction of `function` multiply by `mma.sync`."""
-    try:
-        return carried_contraction(function) is not None
-    except Refusal:
-        return False
-
-
 def carried_contraction(
     function: ir.Operation, test_target: str | None = None
 ) -> CarriedContraction | None:

@@ -47,6 +47,8 @@ from .attention_tiles import (
     Q,
     V,
     basis_attribute,
+    contractions_of,
+    only_attention,
     promoting,
     rounded_up,
 )
@@ -144,6 +146,19 @@ class LaneTiledAttention:
     def _basis(self, along: Mapping[int, int], own: list[int]) -> ir.Attribute:
         counts = [along.get(loop, 1) for loop in range(len(self.attention.extents))]
         return basis_attribute(counts, own, self.attention.operation.context)
+
+
+def is_tiled_by_lanes(function: ir.Operation) -> bool:
+    """Returns whether an attention of a function is configured for tiles of lanes."""
+    operation = only_attention(function)
+    if operation is None:
+        return False
+    try:
+        config = LoweringConfig.of(operation.attributes[CONFIG])
+        scores = contractions_of(operation)[SCORES]
+    except Refusal:
+        return False
+    return REDUCTION in config.entries and LANE_BASIS in scores.entries
 
 
 def lane_tiled_attentions(

@@ -96,18 +96,6 @@ class TileByLanes(FunctionPass):
         )
 
 
-def configures_lanes(function: ir.Operation) -> bool:
-    """Returns whether the pass lets the lanes of a function multiply by tiles."""
-    try:
-        attention = scalar_attention(function)
-        if attention is None or has_instruction(function, attention):
-            return False
-        lane_attention(attention, TileByLanes().circumstances(function))
-    except Refusal:
-        return False
-    return True
-
-
 def has_instruction(
     function: ir.Operation, attention: ScalarAttention, test_target: str | None = None
 ) -> bool:

@@ -8,9 +8,10 @@ sum:
         {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]],
             partial_reduction = [0, 0, 1024], ..., workgroup = [1, 1, 0]}>}
 
-This pass gives it a tile of matrix instructions. The sizes are rounded up to whole tiles
-(`passes/shapes/enlarged_shapes.py`), and what lies beyond the true end is read as zero and not
-written.
+or, where the lanes do not divide the sum, each lane computes an element in IREE's pipeline
+TileAndFuse. This pass gives the matmul a tile of matrix instructions in VectorDistribute. The sizes
+are rounded up to whole tiles (`passes/shapes/enlarged_shapes.py`), and what lies beyond the true
+end is read as zero and not written.
 
 A tile that is best for many rows wastes most of its work on few, and the program may come with any
 number. So the tile is chosen that is best in the geometric mean over several sizes.
@@ -41,6 +42,7 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
+    changed_info,
     loops_of,
     roots_in,
 )
@@ -53,7 +55,6 @@ from .tiled_operation import Circumstances, Maps, loop_sizes
 
 _GENERIC = "linalg.generic"
 _OPERANDS = 3
-_PARTIAL = "partial_reduction"
 _TYPICAL_SIZES = (32, 256, 2048)
 """What the sizes may be that the program computes."""
 _STEP = 32
@@ -105,18 +106,6 @@ class TileDynamicMatmuls(FunctionPass):
         self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
 
 
-def configures_dynamic_matmul(function: ir.Operation) -> bool:
-    """Returns whether the pass lets a matmul of `function` multiply by `mma.sync`."""
-    target = gpu_target_of(function)
-    if target is None or target.chip is None or not target.chip.mma_sync:
-        return False
-    try:
-        matmul = dynamic_matmul(function, None)
-        return matmul is not None and bool(_enlarged(matmul).shapes)
-    except Refusal:
-        return False
-
-
 @dataclass(frozen=True)
 class DynamicMatmul(WarpTiledMatmul):
     """A matmul of dynamic sizes in IREE's VectorDistribute, whose configurations count elements.
@@ -140,10 +129,9 @@ class DynamicMatmul(WarpTiledMatmul):
         }
         entries = {MMA_KIND: self.kind, **promoting((0, 1), context), BASIS: basis}
         config = LoweringConfig(entries).with_tiles(count, tiles, context)
-        return {
-            CONFIG: config.attribute(context),
-            TRANSLATION_INFO: self.launch.with_warps(tile.warps),
-        }
+        pipeline = ir.Attribute.parse("#iree_gpu.pipeline<VectorDistribute>", context)
+        info = changed_info(self.launch.with_warps(tile.warps), pipeline=pipeline)
+        return {CONFIG: config.attribute(context), TRANSLATION_INFO: info}
 
     def with_typical(self, size: int) -> DynamicMatmul:
         """Returns the matmul with loops of a typical size where the program computes them."""
@@ -158,7 +146,7 @@ def dynamic_matmul(
 ) -> DynamicMatmul | None:
     """Returns the matmul of dynamic sizes of `function`, with the tile that is best for it.
 
-    None stands for a function without one whose sums lanes share.
+    None stands for a function without one by scalar instructions.
 
     Raises:
         Refusal: there is one that matrix instructions cannot compute.
@@ -187,12 +175,12 @@ def dynamic_matmul(
 
 
 def _root(function: ir.Operation) -> ir.Operation | None:
-    """Returns the matmul that decides on the workgroups of a function, if lanes share its sums."""
+    """Returns the matmul that decides on the workgroups of a function, if it is by scalars."""
     roots = roots_in(function)
     if len(roots) != 1 or roots[0].name != _GENERIC or len(roots[0].operands) != _OPERANDS:
         return None
     (root,) = roots
-    if _PARTIAL not in LoweringConfig.of(root.attributes[CONFIG]).entries:
+    if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries:
         return None
     return root if any(multiplies_and_adds(root, *body) for body in _BODIES) else None
 

@@ -111,17 +111,6 @@ class UseMatrixInstructions(FunctionPass):
         self.record_tile(context, function, operation, tile, reason)
 
 
-def configures_mma_sync(function: ir.Operation) -> bool:
-    """Returns whether the pass lets an attention of `function` multiply by `mma.sync`."""
-    target = gpu_target_of(function)
-    if target is None or target.chip is None or not target.chip.mma_sync:
-        return False
-    try:
-        return matrix_attention(function, None) is not None
-    except Refusal:
-        return False
-
-
 @dataclass(frozen=True)
 class MatrixAttention:
     """An attention as matrix instructions compute it.

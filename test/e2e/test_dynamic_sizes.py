@@ -202,7 +202,7 @@ def matmul_source(shapes: Sequence[str], maps: Sequence[str], loops: str, epilog
 
 
 def numbers(shape: Sequence[int], dtype: str) -> np.ndarray:
-    random = np.random.default_rng(len(shape) + shape[0])
+    random = np.random.default_rng([len(shape), *shape])
     if dtype == "i8":
         return random.integers(-128, 128, shape).astype(np.int8)
     return random.standard_normal(shape).astype(dtype_of(dtype))
@@ -213,9 +213,9 @@ def numbers(shape: Sequence[int], dtype: str) -> np.ndarray:
     ("arch", "dtype", "total", "transposed", "summed", "epilogue"),
     [
         ("gfx942", "f16", "f32", False, 128, True),
-        ("gfx950", "bf16", "f32", True, 320, False),
+        ("gfx950", "bf16", "f32", True, 100, False),
         ("gfx942", "f32", "f32", True, 64, True),
-        ("gfx942", "i8", "i32", True, 128, False),
+        ("gfx942", "i8", "i32", True, 96, False),
     ],
 )
 def test_a_matmul_takes_any_number_of_rows(
@@ -245,6 +245,18 @@ def test_rows_of_a_matmul_may_be_those_of_several_loops() -> None:
     expected = a.astype(np.float64) @ b.astype(np.float64)
     assert np.abs(done.outputs[0] - expected).max() < 1e-4
     check_matrix_instructions(done, log, TileDynamicMatmuls.name)
+
+
+def test_how_much_a_matmul_sums_may_be_dynamic() -> None:
+    shapes, maps = ("64x?xf16", "?x64xf16", "64x64xf32"), ("(m, k)", "(k, n)", "(m, n)")
+    text = matmul_source(shapes, maps, "(m, n, k)", False)
+    for summed in (0, 1, 77):
+        a, b = numbers((64, summed), "f16"), numbers((summed, 64), "f16")
+        done, log = run(text, "gfx942", [a, b])
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+        assert np.abs(done.outputs[0] - expected).max() < 1e-4
+        if summed:
+            check_matrix_instructions(done, log, TileDynamicMatmuls.name)
 
 
 def test_sums_keep_their_order_at_exact() -> None:

@@ -14,7 +14,6 @@ from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.fragments.order_contractions import OrderContractions
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.runtime.emulated_run import run_emulated
@@ -25,10 +24,7 @@ from .test_grouped_attentions import grouped
 from .test_odd_attentions import source
 
 # An emulated GPU has matrix instructions for f32, so that no level asks for the pass there.
-EDITS = [
-    PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True)),
-    PipelineEdit.replace(OrderContractions.name, OrderContractions(by_lanes=True)),
-]
+EDITS = [PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True))]
 
 
 @pytest.mark.parametrize(
