@@ -44,6 +44,7 @@ from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.lane_tiles import is_tiled_by_lanes
+from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.tile_by_lanes import TileByLanes
 from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -269,6 +270,7 @@ _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
+    Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),

@@ -34,6 +34,7 @@ from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
+from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -43,6 +44,7 @@ from .tiles.use_matrix_instructions import UseMatrixInstructions
 PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
     TileByLanes,
+    MergeBlockedSizes,
     TileDynamicMatmuls,
     CarryIntegers,
     EnlargeMatmuls,

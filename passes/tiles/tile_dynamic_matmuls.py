@@ -90,16 +90,16 @@ class TileDynamicMatmuls(FunctionPass):
             native_exponentials=False,
         )
         try:
-            matmul = dynamic_matmul(function, circumstances, context.test_target)
-            if matmul is None:
+            found = dynamic_matmul(function, circumstances, context.test_target)
+            if found is None:
                 return
             if objection := context.users_configuration():
                 raise Refusal(objection)
-            shapes = _enlarged(matmul)
         except Refusal as refusal:
             message = f"the matmul keeps scalar instructions: {refusal.reason}"
             context.sink.remark(function.location, message)
             return
+        matmul, shapes = found
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
@@ -143,15 +143,16 @@ class DynamicMatmul(WarpTiledMatmul):
 
 def dynamic_matmul(
     function: ir.Operation, circumstances: Circumstances | None, test_target: str | None = None
-) -> DynamicMatmul | None:
-    """Returns the matmul of dynamic sizes of `function`, with the tile that is best for it.
+) -> tuple[DynamicMatmul, EnlargedShapes] | None:
+    """Returns the matmul of dynamic sizes of `function`, with the tile that is best for it, and the
+    shapes that values get with that.
 
     None stands for a function without one by scalar instructions.
 
     Raises:
         Refusal: there is one that matrix instructions cannot compute.
     """
-    root = _root(function)
+    root = scalar_matmul_root(function)
     if root is None:
         return None
     maps = loops_of(root)
@@ -163,7 +164,7 @@ def dynamic_matmul(
         raise Refusal("it adds to a matrix from memory")
     extents = tuple(_ROUND if loop in computed else size for loop, size in enumerate(sizes))
     loops = _tiled_loops(maps, extents, computed)
-    kind = _instruction(function, root, test_target)
+    kind = matrix_instruction(function, root, test_target)
     shape = LoweringConfig({MMA_KIND: kind}).instruction
     tile, launch = MatmulTile(1, 1, _STEP, 1, 1), WarpLaunch.as_row(function)
     matmul = DynamicMatmul(root, extents, launch, tile, loops, shape, kind, computed=computed)
@@ -171,10 +172,11 @@ def dynamic_matmul(
     best = min(tiles, key=lambda tile: _cost(matmul, tile, circumstances), default=None)
     if best is None or _cost(matmul, best, circumstances) == math.inf:
         raise Refusal("no tile of matrix instructions fits in the LDS")
-    return matmul.enlarged(best)
+    tiled = matmul.enlarged(best)
+    return tiled, _enlarged(tiled)
 
 
-def _root(function: ir.Operation) -> ir.Operation | None:
+def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
     """Returns the matmul that decides on the workgroups of a function, if it is by scalars."""
     roots = roots_in(function)
     if len(roots) != 1 or roots[0].name != _GENERIC or len(roots[0].operands) != _OPERANDS:
@@ -218,7 +220,7 @@ def _tiled_loops(
     return rows, columns, summed
 
 
-def _instruction(
+def matrix_instruction(
     function: ir.Operation, root: ir.Operation, test_target: str | None
 ) -> ir.Attribute:
     """Returns the matrix instruction with the most summed elements for a matmul.

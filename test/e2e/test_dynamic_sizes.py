@@ -247,6 +247,28 @@ def test_rows_of_a_matmul_may_be_those_of_several_loops() -> None:
     check_matrix_instructions(done, log, TileDynamicMatmuls.name)
 
 
+@pytest.mark.parametrize("length", [1, 37])
+def test_rows_that_are_a_multiple_of_a_small_number_are_one_loop(length: int) -> None:
+    """IREE makes two dimensions of the rows, one of 2 rows: those of 2 sequences."""
+    text = """
+      func.func @f(%a: tensor<2x?x64xf16>, %b: tensor<64x64xf16>) -> tensor<?x64xf32> {
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant 0.0 : f32
+        %x = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x?x64xf16> into tensor<?x64xf16>
+        %rows = tensor.dim %x, %c0 : tensor<?x64xf16>
+        %e = tensor.empty(%rows) : tensor<?x64xf32>
+        %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
+        %r = linalg.matmul ins(%x, %b : tensor<?x64xf16>, tensor<64x64xf16>)
+            outs(%z : tensor<?x64xf32>) -> tensor<?x64xf32>
+        return %r : tensor<?x64xf32>
+      }"""
+    a, b = numbers((2, length, 64), "f16"), numbers((64, 64), "f16")
+    done, log = run(text, "gfx942", [a, b])
+    expected = a.astype(np.float64).reshape(-1, 64) @ b.astype(np.float64)
+    assert np.abs(done.outputs[0] - expected).max() < 1e-4
+    check_matrix_instructions(done, log, TileDynamicMatmuls.name)
+
+
 def test_how_much_a_matmul_sums_may_be_dynamic() -> None:
     shapes, maps = ("64x?xf16", "?x64xf16", "64x64xf32"), ("(m, k)", "(k, n)", "(m, n)")
     text = matmul_source(shapes, maps, "(m, n, k)", False)
