@@ -38,7 +38,7 @@ from ...dialect_utils.operations import (
     redirect,
 )
 from ..base import FunctionPass, PassContext
-from .tile_dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
+from .dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
 
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _GENERIC, _FILL, _EMPTY = "linalg.generic", "linalg.fill", "tensor.empty"
