@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-align-lds-accesses))'
+// RUN: bankwise-opt %s --verify-diagnostics --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-align-lds-accesses))'
 
 // What the program itself has laid out so that it faults is said in every compile.
 
@@ -14,10 +14,6 @@ func.func @ldmatrix_of_padded_rows() attributes {translation_info = #info} {
   %f = nvgpu.ldmatrix %a[%r, %c0] numTiles = 4 transpose = false : memref<16x68xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 func.func @ldmatrix_of_aligned_rows() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-align-lds-accesses))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-align-lds-accesses))' --mlir-print-local-scope | FileCheck %s
 
 // A row has 64 bytes; a store needs no more than its own 32, and no instruction more than 16.
 
@@ -13,8 +13,6 @@ func.func @rows_of_16_floats(%row: index, %v: vector<8xf32>) {
 // CHECK-LABEL: func.func @rows_of_16_floats
 //       CHECK:   memref.alloc() alignment = 16
 //       CHECK:   vector.store {{.*}} alignment = 16
-
-// -----
 
 func.func @what_the_offset_allows(%i: index) -> (vector<4xf16>, vector<4xf16>, vector<4xf16>) {
   %a = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
@@ -32,8 +30,6 @@ func.func @what_the_offset_allows(%i: index) -> (vector<4xf16>, vector<4xf16>, v
 //       CHECK:   vector.load {{.*}} alignment = 4
 //       CHECK:   vector.load %{{.+}}[%{{.+}}] : memref
 
-// -----
-
 // Rows that are padded by 8 bytes begin at multiples of 8, and a view may begin anywhere.
 
 func.func @padded_rows_and_views(%row: index, %start: index) -> (vector<4xf32>, vector<4xf32>) {
@@ -50,8 +46,6 @@ func.func @padded_rows_and_views(%row: index, %start: index) -> (vector<4xf32>, 
 //       CHECK:   memref.alloc() alignment = 8
 //       CHECK:   vector.load {{.*}} alignment = 8
 //       CHECK:   vector.load %{{.+}}[%{{.+}}, %{{.+}}] : memref
-
-// -----
 
 // More may have been promised than can be seen; other memory begins nobody knows where.
 

@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses{keep-copies}))' | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses))' | FileCheck %s --check-prefix=JOINED
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses{keep-copies}))' | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses))' | FileCheck %s --check-prefix=JOINED
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #lds = #gpu.address_space<workgroup>
@@ -25,11 +25,6 @@ func.func @words(%g: memref<128xf16>, %there: i1) attributes {translation_info =
   vector.store %c, %t[%j] : memref<128xf16, #lds>, vector<2xf16>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#lds = #gpu.address_space<workgroup>
 
 // cp.async moves no 2 bytes, and nothing that was computed.
 

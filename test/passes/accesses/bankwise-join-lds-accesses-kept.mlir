@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --bankwise-remarks --verify-diagnostics --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --bankwise-remarks --verify-diagnostics --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses))' --mlir-print-local-scope | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 #lds = #gpu.address_space<workgroup>
@@ -22,11 +22,6 @@ func.func @overwritten(%a: vector<1xf16>, %b: vector<1xf16>) attributes {transla
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // A row that is not known may be the same one.
 
 // CHECK-LABEL: func.func @other_row
@@ -43,11 +38,6 @@ func.func @other_row(%a: vector<1xf16>, %b: vector<1xf16>, %row: index) attribut
   vector.store %b, %tile[%x, %c1] : memref<64x8xf16, #lds>, vector<1xf16>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // A load may read what is stored.
 
@@ -66,11 +56,6 @@ func.func @read_between(%a: vector<1xf16>, %b: vector<1xf16>) -> f16 attributes 
   return %r : f16
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // Nothing moves past a barrier.
 
 // CHECK-LABEL: func.func @barrier
@@ -87,11 +72,6 @@ func.func @barrier(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translation
   vector.store %b, %tile[%x, %c1] : memref<64x8xf16, #lds>, vector<1xf16>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // Nothing moves past what is not known.
 
@@ -110,11 +90,6 @@ func.func @called(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translation_
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // Two elements from an odd one on have no address that is a multiple of their size.
 
 // CHECK-LABEL: func.func @misaligned
@@ -130,11 +105,6 @@ func.func @misaligned(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translat
   vector.store %b, %tile[%x, %c2] : memref<64x8xf16, #lds>, vector<1xf16>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // What lies behind the end of a row is in another one.
 
@@ -154,11 +124,6 @@ func.func @row_end(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translation
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // Where a swizzle puts them is not this pass's affair.
 
 // CHECK-LABEL: func.func @hinted
@@ -176,11 +141,6 @@ func.func @hinted(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translation_
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // A transfer that may leave the buffer stores what lies within.
 
 // CHECK-LABEL: func.func @may_leave
@@ -196,11 +156,6 @@ func.func @may_leave(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translati
   vector.transfer_write %b, %tile[%x, %c1] : vector<1xf16>, memref<64x8xf16, #lds>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // The index of the first element is not known yet where the second is loaded.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --bankwise-remarks --verify-diagnostics --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --bankwise-remarks --verify-diagnostics --pass-pipeline='builtin.module(func.func(bankwise-join-lds-accesses,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 #lds = #gpu.address_space<workgroup>
@@ -27,11 +27,6 @@ func.func @stores(%a: vector<1xf16>, %b: f16, %c: vector<2xf16>, %g: memref<4xf3
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // Loads become one where the first of them stood. A load of 16 bytes is as wide as they come.
 
 // CHECK-LABEL: func.func @loads
@@ -53,11 +48,6 @@ func.func @loads() -> (vector<2xf32>, f32, f32, vector<2xf32>) attributes {trans
   return %a, %b, %c, %d : vector<2xf32>, f32, f32, vector<2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
-
 // Transfers stay transfers: pipelines that prefetch tell stages by them.
 
 // CHECK-LABEL: func.func @transfers
@@ -73,11 +63,6 @@ func.func @transfers(%a: vector<1xf16>, %b: vector<1xf16>) attributes {translati
   vector.transfer_write %b, %tile[%x, %c1] {in_bounds = [true]} : vector<1xf16>, memref<64x8xf16, #lds>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // Neighbours of different iterations meet once their loop is unrolled.
 
@@ -101,11 +86,6 @@ func.func @iterations() -> f32 attributes {translation_info = #info} {
   }
   return %sum : f32
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 
 // Iterations that reach rows far from each other stay in their loop.
 

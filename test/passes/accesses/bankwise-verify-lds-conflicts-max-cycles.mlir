@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-verify-lds-conflicts{max-cycles=2}))'
+// RUN: bankwise-opt %s --verify-diagnostics --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-verify-lds-conflicts{max-cycles=2}))'
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
@@ -13,10 +13,6 @@ func.func @two() attributes {translation_info = #info} {
   %r = memref.load %a[%c0, %two] : memref<1x128xf32, #gpu.address_space<workgroup>>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 func.func @six() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index

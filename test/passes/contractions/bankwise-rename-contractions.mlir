@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-contractions,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,EXACT
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-contractions{reductions=true},canonicalize,cse))' --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,FAST
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-contractions,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,EXACT
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-contractions{reductions=true},canonicalize,cse))' --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,FAST
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
@@ -47,10 +47,6 @@ func.func @row_major(%in: vector<1x8xf16>, %out: memref<16x64xf32>) attributes {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Both operands have k in rows of the LDS. A lane reads one element in each of 8 steps. Where sums may
 // change their order, it reads 4 neighbours of both, the same ones.
 
@@ -96,10 +92,6 @@ func.func @summed(%in: vector<1x4xf32>, %out: memref<16x64xf32>) attributes {tra
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // The left operand has the rows of the result in rows of the LDS. A lane has 4 rows of the result of
 // one instruction: they are 4 rows apart now, with those of the other instructions between them.
 
@@ -141,10 +133,6 @@ func.func @rows_of_the_result(%in: vector<1x4xf32>, %out: memref<64x16xf32>) att
   vector.transfer_write %st, %oe[%c0, %r, %c0, %l#2] {in_bounds = [true, true, true, true]} : vector<4x4x1x1xf32>, memref<4x16x1x16xf32>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Columns beyond the edge are masked. As the edge is a multiple of 4, a lane stores 4 neighbours or
 // none of them.

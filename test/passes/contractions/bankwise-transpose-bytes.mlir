@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-transpose-bytes))' | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-transpose-bytes))' | FileCheck %s --check-prefix=NVIDIA
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-transpose-bytes))' | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-transpose-bytes))' | FileCheck %s --check-prefix=NVIDIA
 
 // NVIDIA-NOT: llvm.amdgcn.perm
 
@@ -23,8 +23,6 @@ func.func @rows_of_four(%m: memref<8x64xi8, #gpu.address_space<workgroup>>, %i: 
   return %t : vector<1x4x1x8xi8>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @rows_of_two
 // CHECK:         vector.bitcast %{{.+}} : vector<2xf8E4M3FNUZ> to vector<1xi16>
 // CHECK:         arith.extui %{{.+}} : i16 to i32
@@ -37,8 +35,6 @@ func.func @rows_of_two(%m: memref<4x64xf8E4M3FNUZ, #gpu.address_space<workgroup>
   %t = vector.transpose %r, [1, 0] : vector<4x2xf8E4M3FNUZ> to vector<2x4xf8E4M3FNUZ>
   return %t : vector<2x4xf8E4M3FNUZ>
 }
-
-// -----
 
 // LLVM packs single bytes best by itself, and elements of 16 bits too.
 

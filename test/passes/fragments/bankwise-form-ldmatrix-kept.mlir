@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix))' --iree-gpu-test-target=gfx942 | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix))' --iree-gpu-test-target=gfx942 | FileCheck %s
 
 // Loads that are almost a B operand of two matrices: rows of a column-major tile, lane l at row l / 4,
 // column 2 (l mod 4), and 8 columns further right. An AMD GPU has no ldmatrix at all.
@@ -26,10 +26,6 @@ func.func @misaligned(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf3
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // The view's rows begin 8 bytes behind those of the allocation.
 
 func.func @starts_at_8_bytes(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
@@ -48,10 +44,6 @@ func.func @starts_at_8_bytes(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Lanes 16 to 31 do not come here.
 
@@ -77,10 +69,6 @@ func.func @divergent(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32
   }
   return %s : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Nobody knows which lanes come here.
 
@@ -108,13 +96,11 @@ func.func @condition_not_known(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vect
   return %s : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [48, 1, 1] subgroup_size = 32>
+#one_and_a_half_warps = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [48, 1, 1] subgroup_size = 32>
 
 // The second warp has 16 lanes.
 
-func.func @not_whole_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @not_whole_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #one_and_a_half_warps} {
   %t = gpu.thread_id x
   // expected-remark @+1 {{of memref<8x16xf16> loads kept: 2 (a warp of the workgroup is not full}}
   %m = memref.alloc() : memref<8x16xf16, #gpu.address_space<workgroup>>
@@ -130,13 +116,11 @@ func.func @not_whole_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [16, 2, 1] subgroup_size = 32>
+#half_rows = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [16, 2, 1] subgroup_size = 32>
 
 // Lane 16 of a warp has thread id 0 along x.
 
-func.func @warps_across_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @warps_across_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #half_rows} {
   %t = gpu.thread_id x
   // expected-remark @+1 {{of memref<8x16xf16> loads kept: 2 (the lanes of a warp are not neighbours along x}}
   %m = memref.alloc() : memref<8x16xf16, #gpu.address_space<workgroup>>
@@ -151,10 +135,6 @@ func.func @warps_across_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // The second load may read what the store writes, and must not move before it.
 
@@ -175,10 +155,6 @@ func.func @store_between(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // Other warps may store before the second load.
 
 func.func @barrier_between(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
@@ -198,10 +174,6 @@ func.func @barrier_between(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // Lane l reads at column 2 (l / 8): columns and rows do not follow the lanes of a matrix.
 
 func.func @other_lanes(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
@@ -219,10 +191,6 @@ func.func @other_lanes(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Lanes of a row are 4 elements apart.
 
@@ -242,10 +210,6 @@ func.func @other_step(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf3
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // The second matrix is further away in odd rows.
 
 func.func @uneven(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
@@ -263,10 +227,6 @@ func.func @uneven(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> a
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // The swizzle moves 8 bytes at a time.
 
@@ -288,10 +248,6 @@ func.func @parted_by_a_swizzle(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vect
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // A row of 16 bytes would run over the end of the view's row of 12.
 
 func.func @short_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
@@ -310,10 +266,6 @@ func.func @short_rows(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf3
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Both tiles are equal, and a lane does not know which one it reads.
 
@@ -336,10 +288,6 @@ func.func @of_either_tile(%a: vector<4x2xf16>, %c: vector<2x2xf32>, %first: i1) 
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // A load of the first operand fills a register of the second one too. Each load becomes part of one
 // ldmatrix at most, so that what is left of the second operand stays.
@@ -364,8 +312,6 @@ func.func @shares_a_load(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2
   %y = nvgpu.mma.sync(%a, %d, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %y : vector<2x2xf32>
 }
-
-// -----
 
 // Nobody knows how many lanes there are.
 

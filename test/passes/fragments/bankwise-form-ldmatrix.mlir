@@ -1,6 +1,7 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix,canonicalize,cse))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-form-ldmatrix,canonicalize,cse))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#two_warps = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 32>
 
 // Lane l gives the row l mod 8 of matrix l / 8: 8 rows further down for bit 0 of the matrix, 8 columns
 // further right for bit 1. The rows of the second operand begin 16 columns behind those of the first.
@@ -47,10 +48,6 @@ func.func @operands_a(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf3
   %y = nvgpu.mma.sync(%a1, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %y : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // A row-major B: a lane reads rows 2 t, 2 t + 1 and 8 below of one column. Of the three operands two make
 // one ldmatrix of 4 matrices, and one of 2 is left. The factor between load and register stays there.
@@ -99,16 +96,12 @@ func.func @operands_b(%a: vector<4x2xbf16>, %c: vector<2x2xf32>, %factor: vector
   return %x, %y, %z : vector<2x2xf32>, vector<2x2xf32>, vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 32>
-
 // The condition holds in whole warps, and the swizzle moves 16 bytes together.
 
 // CHECK-LABEL: func.func @in_one_warp_swizzled
 //       CHECK:   scf.if
 //       CHECK:     nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
-func.func @in_one_warp_swizzled(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @in_one_warp_swizzled(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #two_warps} {
   %t = gpu.thread_id x
   %c32 = arith.constant 32 : index
   // expected-remark @+1 {{2 loads become 1 ldmatrix}}
@@ -131,9 +124,7 @@ func.func @in_one_warp_swizzled(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vec
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 2, 1] subgroup_size = 32>
+#two_rows = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 2, 1] subgroup_size = 32>
 
 // What is computed in one branch is not there in the other one. The warp of a thread is its y.
 
@@ -145,7 +136,7 @@ func.func @in_one_warp_swizzled(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vec
 //       CHECK:   } else {
 //       CHECK:     %[[OTHER:.+]] = affine.apply {{.*}}%[[Y]]
 //       CHECK:     nvgpu.ldmatrix %{{.+}}[%[[OTHER]], %{{.+}}] numTiles = 2 transpose = false
-func.func @in_both_branches(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @in_both_branches(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #two_rows} {
   %t = gpu.thread_id x
   %y = gpu.thread_id y
   %zero = arith.constant 0 : index
@@ -174,10 +165,6 @@ func.func @in_both_branches(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<
   }
   return %s : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Each operand has its own tile, and only half of an operand would be read from one tile.
 
@@ -218,10 +205,6 @@ func.func @of_two_tiles(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> (vector<2x2
   return %px, %qx, %zx : vector<2x2xf32>, vector<2x2xf32>, vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // The tile times itself: what the first operand has loaded serves the second one too.
 
 // CHECK-LABEL: func.func @loads_of_two_operands
@@ -250,10 +233,6 @@ func.func @loads_of_two_operands(%c: vector<2x2xf32>) -> vector<2x2xf32> attribu
   return %x : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-
 // One register holds neighbours of a row and the other one neighbours of a column: no matrix of ours.
 
 // CHECK-LABEL: func.func @of_two_kinds
@@ -273,10 +252,6 @@ func.func @of_two_kinds(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2x
   %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %x : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // Of B operands, those that are used one after the other are read together, whatever order their loads
 // have: the two in columns 0 to 15, 8 rows apart, then those in columns 32 to 47.
@@ -322,17 +297,13 @@ func.func @in_order_of_use(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2
   return %ux : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 32>
-
 // The second operand is 8 rows behind the first one for warp 0, in its rows for warp 1.
 
 // CHECK-LABEL: func.func @apart_by_warps
 //       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
 //       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
 //   CHECK-NOT:   vector.load
-func.func @apart_by_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+func.func @apart_by_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #two_warps} {
   %t = gpu.thread_id x
   // expected-remark @+1 {{of memref<16x48xf16> 4 loads become 2 ldmatrix}}
   %m = memref.alloc() : memref<16x48xf16, #gpu.address_space<workgroup>>
@@ -354,10 +325,6 @@ func.func @apart_by_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x
   %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %qx : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // The second operand is a constant behind the first one, and so no multiple of 16 bytes.
 
@@ -388,10 +355,6 @@ func.func @only_the_first_is_aligned(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -
   %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %qx : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 
 // The fourth matrix is 8 columns too far right: the halves of the operand are read each by itself.
 

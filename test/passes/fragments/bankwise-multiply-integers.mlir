@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-multiply-integers))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-multiply-integers))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 // The four registers of A, the two of B and the four sums are i32; the instruction has no `satfinite`.
 
@@ -27,8 +27,6 @@ func.func @moved(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>) -> i32 attr
   return %s : i32
 }
 
-// -----
-
 // Sums that lie in memory meanwhile are read as what they are.
 
 // CHECK-LABEL: func.func @kept_in_memory
@@ -47,8 +45,6 @@ func.func @kept_in_memory(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>) ->
   return %s : i32
 }
 
-// -----
-
 // CHECK-LABEL: func.func @added
 // CHECK-SAME:    bankwise.carries_integers = "arith.addf computes with sums of integers carried as vector<2x2xf32>"
 // CHECK:         nvgpu.mma.sync
@@ -61,8 +57,6 @@ func.func @added(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>, %v: vector<
   %s = arith.bitcast %e : f32 to i32
   return %s : i32
 }
-
-// -----
 
 // The bits of -0.0 are those of the least i32.
 
@@ -77,8 +71,6 @@ func.func @begun_with_negative_zero(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E
   return %s : i32
 }
 
-// -----
-
 // CHECK-LABEL: func.func @widened
 // CHECK:         nvgpu.mma.sync
 // expected-remark @+1 {{arith.extf computes with integers carried as f8}}
@@ -90,8 +82,6 @@ func.func @widened(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>, %f: f8E4M
   %s = arith.bitcast %e : f32 to i32
   return %s, %w : i32, f32
 }
-
-// -----
 
 // Functions whose f8 are numbers keep their instructions.
 

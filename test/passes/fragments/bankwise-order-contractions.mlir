@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-order-contractions))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-order-contractions))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 // The second contraction has two steps for each of two tiles. The steps of both tiles come together, each
 // behind its own exponential. The shuffle does not part them.
@@ -41,8 +41,6 @@ func.func @attention(%q: vector<4x2xf16>, %v0: vector<2x2xf16>, %c: vector<2x2xf
   return %o01, %o11, %m : vector<2x2xf32>, vector<2x2xf32>, f32
 }
 
-// -----
-
 // A barrier may not be passed: the exponentials before it stay there, and so do all contractions.
 
 // CHECK-LABEL: func.func @barrier
@@ -57,8 +55,6 @@ func.func @barrier(%q: vector<4x2xf16>, %v: vector<2x2xf16>, %c: vector<2x2xf32>
   %o = nvgpu.mma.sync(%q, %v, %e) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
   return %o : vector<2x2xf32>
 }
-
-// -----
 
 // Products of which none uses another one keep their order.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 // Two operands of 4 registers, one of 2 and an accumulator of 4 live through the loops, and 20 are
 // added for the rest. That is more than 33, but what is read cannot be read in the loop.
@@ -34,8 +34,6 @@ func.func @stored_in_loop(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // Neither may one before the loop.
 
 // CHECK-LABEL: func.func @stored_between
@@ -66,8 +64,6 @@ func.func @stored_between(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // Warps leave the loop at different times.
 
@@ -100,8 +96,6 @@ func.func @stored_behind(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // A use outside of the loop needs the registers.
 
 // CHECK-LABEL: func.func @used_behind
@@ -133,8 +127,6 @@ func.func @used_behind(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2x
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @used_otherwise
 // CHECK-COUNT-2: nvgpu.ldmatrix
 // CHECK:         scf.for
@@ -163,8 +155,6 @@ func.func @used_otherwise(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // All reads are multiplied, or none.
 
@@ -197,8 +187,6 @@ func.func @read_behind(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2x
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // All that is read is multiplied alike where it is stored.
 
 // CHECK-LABEL: func.func @two_constants
@@ -230,8 +218,6 @@ func.func @two_constants(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @multiplied_in_part
 // CHECK-COUNT-2: nvgpu.ldmatrix
 // CHECK:         scf.for
@@ -258,8 +244,6 @@ func.func @multiplied_in_part(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vect
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // CHECK-LABEL: func.func @multiplied_twice
 // CHECK-COUNT-2: nvgpu.ldmatrix
@@ -290,8 +274,6 @@ func.func @multiplied_twice(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @many_numbers
 // CHECK-COUNT-2: nvgpu.ldmatrix
 // CHECK:         scf.for
@@ -320,8 +302,6 @@ func.func @many_numbers(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // Beside other operations such a multiplication may become another one.
 
@@ -353,8 +333,6 @@ func.func @fast_math(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf3
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // Only what is stored as a whole is multiplied.
 
 // CHECK-LABEL: func.func @masked_store
@@ -385,8 +363,6 @@ func.func @masked_store(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // The backend would move reads out of the loop again.
 
 // CHECK-LABEL: func.func @no_barrier
@@ -415,8 +391,6 @@ func.func @no_barrier(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // Nothing is known of what it writes, and when.
 
@@ -449,8 +423,6 @@ func.func @used_by_atomic(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // What lies in the other memory is not known.
 
@@ -485,8 +457,6 @@ func.func @may_be_another(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // The memory must live as long as the loop.
 
 // CHECK-LABEL: func.func @freed
@@ -516,8 +486,6 @@ func.func @freed(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>, 
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // The next iteration of the outer loop would write while other warps still read.
 

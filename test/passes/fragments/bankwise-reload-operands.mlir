@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands))' --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=ENOUGH
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' | FileCheck %s --check-prefix=AMD
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands))' --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=ENOUGH
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-reload-operands{most-registers=33}))' | FileCheck %s --check-prefix=AMD
 
 // Two operands of 4 registers, one of 2 and an accumulator of 4 live through the
 // loop, and 20 are added for the rest. With one operand at a time, and two addresses, it is 32.
@@ -51,8 +51,6 @@ func.func @scaled(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>,
   return %r : vector<2x2xf32>
 }
 
-// -----
-
 // What takes an operand apart and puts it together goes with its reads; what nobody uses is dropped.
 
 // CHECK-LABEL: func.func @moved
@@ -92,8 +90,6 @@ func.func @moved(%v: vector<8xf16>, %b: vector<2x2xf16>, %acc: vector<2x2xf32>, 
   memref.dealloc %tile : memref<512xf16, #gpu.address_space<workgroup>>
   return %r : vector<2x2xf32>
 }
-
-// -----
 
 // CHECK-LABEL: func.func @plain
 // CHECK-NOT:     arith.mulf

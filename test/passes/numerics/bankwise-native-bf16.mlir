@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' | FileCheck %s --check-prefix=OTHER
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' | FileCheck %s --check-prefix=OTHER
 
 // OTHER-NOT: llvm.fptrunc
 
@@ -13,8 +13,6 @@ func.func @pair(%x: vector<2xf32>) -> vector<2xbf16> {
   return %0 : vector<2xbf16>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @scalar
 // CHECK:         llvm.fptrunc %{{.+}} : f32 to bf16
 // expected-remark @+1 {{1 number is rounded}}
@@ -22,8 +20,6 @@ func.func @scalar(%x: f32) -> bf16 {
   %0 = arith.truncf %x : f32 to bf16
   return %0 : bf16
 }
-
-// -----
 
 // LLVM has vectors of one dimension only.
 
@@ -40,8 +36,6 @@ func.func @ranks(%x: vector<2x1x3xf32>, %y: vector<f32>) -> (vector<2x1x3xbf16>,
   %1 = arith.truncf %y : vector<f32> to vector<bf16>
   return %0, %1 : vector<2x1x3xbf16>, vector<bf16>
 }
-
-// -----
 
 // Other types and other roundings stay.
 

@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-native-exp2))' --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-exp2))' | FileCheck %s --check-prefix=AMD
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-native-exp2))' --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-exp2))' | FileCheck %s --check-prefix=AMD
 
 // AMD-NOT: llvm.call_intrinsic
 
@@ -12,8 +12,6 @@ func.func @scalar(%x: f32) -> f32 {
   %0 = math.exp2 %x : f32
   return %0 : f32
 }
-
-// -----
 
 // An attention's function lets its arithmetic flush subnormal numbers.
 
@@ -31,8 +29,6 @@ func.func @flushing(%x: vector<2xf32>) -> vector<2xf32> attributes {translation_
   return %0 : vector<2xf32>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @flushing_by_attribute
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
 func.func @flushing_by_attribute(%x: f32) -> f32 attributes {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"positive-zero">} {
@@ -41,8 +37,6 @@ func.func @flushing_by_attribute(%x: f32) -> f32 attributes {iree_codegen.denorm
   return %0 : f32
 }
 
-// -----
-
 // CHECK-LABEL: func.func @precise
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
 func.func @precise(%x: f32) -> f32 attributes {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<none>} {
@@ -50,8 +44,6 @@ func.func @precise(%x: f32) -> f32 attributes {iree_codegen.denormal_fp_math_f32
   %0 = math.exp2 %x : f32
   return %0 : f32
 }
-
-// -----
 
 // Vectors of any rank; those of no dimensions have one element.
 
@@ -71,8 +63,6 @@ func.func @ranks(%x: vector<1x2x2xf32>, %y: vector<f32>) -> (vector<1x2x2xf32>, 
   %1 = math.exp2 %y : vector<f32>
   return %0, %1 : vector<1x2x2xf32>, vector<f32>
 }
-
-// -----
 
 // What the rounding of x log2(e) loses is multiplied in.
 
@@ -97,8 +87,6 @@ func.func @natural(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// -----
-
 // CHECK-LABEL: func.func @natural_vector
 // CHECK:         math.fma %{{.+}} : vector<2xf32>
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
@@ -107,8 +95,6 @@ func.func @natural_vector(%x: vector<2xf32>) -> vector<2xf32> {
   %0 = math.exp %x : vector<2xf32>
   return %0 : vector<2xf32>
 }
-
-// -----
 
 // Other types, scalable vectors and tensors stay.
 

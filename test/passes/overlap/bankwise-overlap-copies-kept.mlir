@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-overlap-copies))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-overlap-copies))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 // Loops whose copies stay as they are, each with the reason.
 
@@ -33,11 +33,6 @@ func.func @written(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // There is no copy of 2 bytes.
 
 // CHECK-LABEL: func.func @narrow
@@ -65,11 +60,6 @@ func.func @narrow(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // Odd lanes load from addresses that are no multiples of 16 bytes.
 
@@ -100,11 +90,6 @@ func.func @unaligned(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vec
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // A lane may read before others have stored.
 
 // CHECK-LABEL: func.func @unparted
@@ -132,11 +117,6 @@ func.func @unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vect
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // A lane may store what others still have to read.
 
 // CHECK-LABEL: func.func @iterations_unparted
@@ -163,11 +143,6 @@ func.func @iterations_unparted(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: ind
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // Every iteration writes another part of the tile: reads meet what earlier iterations have left.
 
@@ -198,11 +173,6 @@ func.func @moving(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vector
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // Where the copy reads is itself loaded.
 
 // CHECK-LABEL: func.func @looked_up
@@ -232,11 +202,6 @@ func.func @looked_up(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vec
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // The tile is read behind the loop, too.
 
@@ -269,11 +234,6 @@ func.func @read_later(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> ve
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // What is stored is more than what was loaded.
 
 // CHECK-LABEL: func.func @changed
@@ -302,11 +262,6 @@ func.func @changed(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // The value is used in registers, too.
 
@@ -338,11 +293,6 @@ func.func @used_twice(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> ve
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // Nothing is multiplied: how long an iteration takes is not known.
 
 // CHECK-LABEL: func.func @no_products
@@ -371,11 +321,6 @@ func.func @no_products(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> v
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // There is no other iteration.
 
 // CHECK-LABEL: func.func @one_iteration
@@ -403,11 +348,6 @@ func.func @one_iteration(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) ->
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // Every iteration has a tile of its own.
 

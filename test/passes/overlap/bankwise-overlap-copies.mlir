@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-overlap-copies{slots=2},canonicalize,cse))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-overlap-copies{slots=2},canonicalize,cse))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
@@ -64,11 +64,6 @@ func.func @one_tile(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // The loop runs again for every %o: lanes may still read what it staged at last when the next copies are
 // issued before it. The store stands under a condition of the lane, the tile has rows of 24 bytes, and the
 // loop begins at 8.
@@ -121,11 +116,6 @@ func.func @repeated(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   return %r : vector<2x2xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
-
 // How often the loop runs is not known: the first copies ask whether there is a first iteration.
 
 // CHECK-LABEL: func.func @dynamic(
@@ -157,11 +147,6 @@ func.func @dynamic(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   }
   return %r : vector<2x2xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // Rows beyond the last one are zero: the copy reads none of its elements there, and fills them.
 

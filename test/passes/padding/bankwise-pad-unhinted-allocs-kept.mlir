@@ -1,4 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics | FileCheck %s
+
 // CHECK-NOT: memref.subview
 
 // Every reason to keep or to pad an allocation, as a remark at the allocation.
@@ -13,11 +14,8 @@ func.func @conflict_free() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // Lanes 0 and 32 words apart in one row: no padding moves them.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @conflict_inside_a_row() -> f32 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -28,11 +26,8 @@ func.func @conflict_inside_a_row() -> f32 attributes {translation_info = #launch
   return %v : f32
 }
 
-// -----
-
 // 32 lanes read the same 16 columns of two rows; 64 bytes would move them apart, stock adds 8.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @over_the_budget() -> f32 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -43,9 +38,6 @@ func.func @over_the_budget() -> f32 attributes {translation_info = #launch} {
   return %v : f32
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @hinted() -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -56,9 +48,6 @@ func.func @hinted() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @stowed_hint() -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -68,9 +57,6 @@ func.func @stowed_hint() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @collapsed_rows() -> f16 attributes {translation_info = #launch} {
   %x = gpu.thread_id x
   // expected-remark @+1 {{allocation of memref<64x64xf16> not padded: memref.collapse_shape across the padded rows}}
@@ -81,9 +67,6 @@ func.func @collapsed_rows() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func private @callee(memref<64x64xf16, #gpu.address_space<workgroup>>)
 func.func @called() attributes {translation_info = #launch} {
   // expected-remark @+1 {{allocation of memref<64x64xf16> not padded: func.call cannot take padded rows}}
@@ -92,20 +75,14 @@ func.func @called() attributes {translation_info = #launch} {
   return
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @returned() -> memref<64x64xf16, #gpu.address_space<workgroup>> attributes {translation_info = #launch} {
   // expected-remark @+1 {{allocation of memref<64x64xf16> not padded: func.return cannot take padded rows}}
   %m = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
   return %m : memref<64x64xf16, #gpu.address_space<workgroup>>
 }
 
-// -----
-
 // One of two allocations that meet in a select cannot change its type.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @selected(%b: i1) -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -118,11 +95,8 @@ func.func @selected(%b: i1) -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // A reinterpret_cast names strides of its own: padding would move its elements away.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @reinterpreted() -> f16 attributes {translation_info = #launch} {
   %x = gpu.thread_id x
   // expected-remark @+1 {{not padded: memref.reinterpret_cast cannot take padded rows}}
@@ -132,11 +106,8 @@ func.func @reinterpreted() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // Lane 63 reads the 8 elements behind its row, which are those of the next one only unpadded.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @over_the_end_of_the_row() -> vector<16xf16> attributes {translation_info = #launch} {
   %c56 = arith.constant 56 : index
   %x = gpu.thread_id x
@@ -146,9 +117,6 @@ func.func @over_the_end_of_the_row() -> vector<16xf16> attributes {translation_i
   return %v : vector<16xf16>
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @rank_0() -> f16 attributes {translation_info = #launch} {
   // expected-remark @+1 {{allocation of memref<f16> not padded: it has rank 0}}
   %m = memref.alloc() : memref<f16, #gpu.address_space<workgroup>>
@@ -156,9 +124,6 @@ func.func @rank_0() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @rank_1() -> f16 attributes {translation_info = #launch} {
   %x = gpu.thread_id x
   // expected-remark @+1 {{allocation of memref<64xf16> not padded: it has rank 1, so that its rows are not known}}
@@ -167,11 +132,8 @@ func.func @rank_1() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // One dynamic allocation and the LDS of the function is not known: none is padded.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @dynamic(%n: index) -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -183,9 +145,6 @@ func.func @dynamic(%n: index) -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @sub_byte() -> i4 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -195,11 +154,8 @@ func.func @sub_byte() -> i4 attributes {translation_info = #launch} {
   return %v : i4
 }
 
-// -----
-
 // 64 KiB are full.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @full_lds() -> f16 attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -209,9 +165,6 @@ func.func @full_lds() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @full_lds_and_unknown(%i: index) -> f16 attributes {translation_info = #launch} {
   // expected-remark @+1 {{not padded: an access is not known: memref.load: index depends on the block argument of func.func; 64 bits of padding in every row would need 69632 bytes of LDS, the limit is 65536}}
   %m = memref.alloc() : memref<512x64xf16, #gpu.address_space<workgroup>>

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics
 
 #launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @padded() -> f16 attributes {translation_info = #launch} {
@@ -10,11 +10,8 @@ func.func @padded() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // What is taken for granted is said.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @assumed(%b: i1) attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
@@ -26,9 +23,6 @@ func.func @assumed(%b: i1) attributes {translation_info = #launch} {
   return
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @unknown_user(%i: index, %f: f16) attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   // expected-remark @+1 {{padded by 8 bytes: stock's amount, because an access is not known: used by memref.atomic_rmw}}
@@ -36,8 +30,6 @@ func.func @unknown_user(%i: index, %f: f16) attributes {translation_info = #laun
   %v = memref.atomic_rmw addf %f, %m[%c0, %c0] : (f16, memref<64x64xf16, #gpu.address_space<workgroup>>) -> f16
   return
 }
-
-// -----
 
 func.func @no_launch() -> f16 {
   %c0 = arith.constant 0 : index
@@ -48,10 +40,8 @@ func.func @no_launch() -> f16 {
   return %v : f16
 }
 
-// -----
-
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32>
-func.func @half_waves() -> f16 attributes {translation_info = #launch} {
+#half_waves = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32>
+func.func @half_waves() -> f16 attributes {translation_info = #half_waves} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
   // expected-remark @+1 {{padded by 8 bytes: stock's amount, because waves of 32 lanes: the LDS of gfx942 is only known for 64}}
@@ -60,12 +50,9 @@ func.func @half_waves() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // The rows' readers want padding; the 16-byte writers only keep whole, and free of conflicts, with
 // more of it than stock's 8 bytes.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @some_left(%w: vector<8xf16>) -> vector<4xf16> attributes {translation_info = #launch} {
   %x = gpu.thread_id x
   %h:2 = affine.delinearize_index %x into (4, 16) : index, index
@@ -78,11 +65,8 @@ func.func @some_left(%w: vector<8xf16>) -> vector<4xf16> attributes {translation
   return %v : vector<4xf16>
 }
 
-// -----
-
 // Stock's 8 bytes leave no conflict, but take the alignment of 16 bytes away.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 func.func @split() -> vector<8xf16> attributes {translation_info = #launch} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x

@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs{padding-bits=64}))' --mlir-print-local-scope > %t.ours
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(iree-codegen-gpu-reduce-bank-conflicts{padding-bits=64}))' --mlir-print-local-scope > %t.stock
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs{padding-bits=64}))' --mlir-print-local-scope > %t.ours
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(iree-codegen-gpu-reduce-bank-conflicts{padding-bits=64}))' --mlir-print-local-scope > %t.stock
 // RUN: diff %t.ours %t.stock
 // RUN: FileCheck %s --input-file %t.ours
 
@@ -20,8 +20,6 @@ func.func @rows(%i: index) -> (f16, f32) {
   return %v, %w : f16, f32
 }
 
-// -----
-
 // The alignment is dropped, a rank-1 allocation padded at its end, one of rank 0 not at all.
 
 // CHECK-LABEL: func.func @odd_ones(
@@ -34,8 +32,6 @@ func.func @odd_ones(%i: index) -> (f16, f16) {
   %w = memref.load %b[] : memref<f16, #gpu.address_space<workgroup>>
   return %v, %w : f16, f16
 }
-
-// -----
 
 // CHECK-LABEL: func.func @views(
 // CHECK: memref.collapse_shape {{.+}} into memref<32x64xf16, strided<[68, 1]>
@@ -54,8 +50,6 @@ func.func @views(%i: index) -> (f16, f16, f16) {
   return %u, %v, %w : f16, f16, f16
 }
 
-// -----
-
 // CHECK-LABEL: func.func @collapsed_rows(
 // CHECK: memref.alloc() : memref<32x64xf16, #gpu.address_space<workgroup>>
 // CHECK: memref.alloc() : memref<32x68xf16, #gpu.address_space<workgroup>>
@@ -68,8 +62,6 @@ func.func @collapsed_rows(%i: index) -> (f16, f16) {
   return %v, %w : f16, f16
 }
 
-// -----
-
 // 64 KiB, the limit without a target: with the padding 69632 bytes.
 
 // CHECK-LABEL: func.func @over_the_limit(
@@ -79,8 +71,6 @@ func.func @over_the_limit(%i: index) -> f16 {
   %v = memref.load %a[%i, %i] : memref<512x64xf16, #gpu.address_space<workgroup>>
   return %v : f16
 }
-
-// -----
 
 // The allocation counts in multiples of its alignment: 61440 bytes and 64 * 8 more would do, but
 // the 4096 of alignment of the second do not.
@@ -94,8 +84,6 @@ func.func @over_the_limit_by_alignment(%i: index) -> f16 {
   return %v : f16
 }
 
-// -----
-
 // CHECK-LABEL: func.func @dynamic(
 // CHECK: memref.alloc() : memref<32x64xf16, #gpu.address_space<workgroup>>
 func.func @dynamic(%i: index) -> f16 {
@@ -104,8 +92,6 @@ func.func @dynamic(%i: index) -> f16 {
   %v = memref.load %a[%i, %i] : memref<32x64xf16, #gpu.address_space<workgroup>>
   return %v : f16
 }
-
-// -----
 
 // CHECK-LABEL: func.func @other_memory(
 // CHECK: memref.alloc() : memref<32x64xf16>

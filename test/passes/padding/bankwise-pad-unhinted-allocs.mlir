@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs,canonicalize))' --iree-gpu-test-target=gfx942 --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-pad-unhinted-allocs,canonicalize))' --iree-gpu-test-target=gfx942 --mlir-print-local-scope | FileCheck %s
 
 // A column of f16: rows of 128 bytes start on one bank, 132 bytes apart they do not.
 // Stock pads by 8 bytes.
@@ -18,11 +18,8 @@ func.func @column() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // Every view follows the new strides.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @views(
 // CHECK: memref.alloc() : memref<8x8x66xf16, #gpu.address_space<workgroup>>
 // CHECK: memref.collapse_shape {{.+}} into memref<64x64xf16, strided<[66, 1]>, #gpu.address_space<workgroup>>
@@ -42,12 +39,9 @@ func.func @views() -> (f16, f16) attributes {translation_info = #launch} {
   return %v, %w : f16, f16
 }
 
-// -----
-
 // Lanes read 16 bytes of their own row: 4 bytes of padding would take the alignment away, and 8
 // bytes are what the LDS budget (stock's padding) allows.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @rows(
 // CHECK: memref.alloc() : memref<64x68xf16, #gpu.address_space<workgroup>>
 func.func @rows() -> vector<8xf16> attributes {translation_info = #launch} {
@@ -58,12 +52,9 @@ func.func @rows() -> vector<8xf16> attributes {translation_info = #launch} {
   return %v : vector<8xf16>
 }
 
-// -----
-
 // Four lanes read 16 bytes of each row: stock's 8 bytes leave two rows on the same banks, 16 do not.
 // A tile beside it needs no padding: what that one leaves is used here.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @unused_budget(
 // CHECK-DAG: memref.alloc() : memref<64x72xf16, #gpu.address_space<workgroup>>
 // CHECK-DAG: memref.alloc() : memref<64x2xf16, #gpu.address_space<workgroup>>
@@ -79,11 +70,8 @@ func.func @unused_budget() -> (vector<2xf16>, vector<2xf16>) attributes {transla
   return %v, %w : vector<2xf16>, vector<2xf16>
 }
 
-// -----
-
 // A swizzled tile is left alone; what stock would have padded it by goes to the other one.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @beside_a_hint(
 // CHECK-DAG: memref.alloc() : memref<64x72xf16, #gpu.address_space<workgroup>>
 // CHECK-DAG: memref.alloc() : memref<4096xf16, #gpu.address_space<workgroup>>
@@ -101,11 +89,8 @@ func.func @beside_a_hint() -> (vector<2xf16>, vector<8xf16>) attributes {transla
   return %v, %w : vector<2xf16>, vector<8xf16>
 }
 
-// -----
-
 // An access that is not known: stock's amount.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @unknown_access(
 // CHECK: memref.alloc() : memref<64x68xf16, #gpu.address_space<workgroup>>
 func.func @unknown_access(%i: index) -> f16 attributes {translation_info = #launch} {
@@ -114,11 +99,8 @@ func.func @unknown_access(%i: index) -> f16 attributes {translation_info = #laun
   return %v : f16
 }
 
-// -----
-
 // The allocation's alignment stays.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @aligned(
 // CHECK: memref.alloc() alignment = 64 : memref<64x66xf16, #gpu.address_space<workgroup>>
 func.func @aligned() -> f16 attributes {translation_info = #launch} {
@@ -129,16 +111,14 @@ func.func @aligned() -> f16 attributes {translation_info = #launch} {
   return %v : f16
 }
 
-// -----
-
 // What distribution allocates for reductions across subgroups: four lanes of each wave store to a
 // row, and all lanes read columns of 16-byte pieces. Rows 8 bytes apart make a ds_read2_b64 of each,
 // without conflicts: 256 cycles. Rows 16 bytes apart run fewer phases, and take 320.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [512, 1, 1] subgroup_size = 64>
+#eight_waves = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [512, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @late(
 // CHECK: memref.alloc() : memref<8x1x34xf32, #gpu.address_space<workgroup>>
-func.func @late(%v: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>) attributes {translation_info = #launch} {
+func.func @late(%v: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>) attributes {translation_info = #eight_waves} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x upper_bound 512
   %a = memref.alloc() : memref<8x1x32xf32, #gpu.address_space<workgroup>>

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --verify-diagnostics \
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --verify-diagnostics \
 // RUN:   --bankwise-warn-unhinted-allocs | FileCheck %s
 
 #translation = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
@@ -16,11 +16,6 @@ func.func @column() -> f32 attributes {translation_info = #translation} {
   return %value : f32
 }
 
-// -----
-
-#translation = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
-    workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // No conflict: no warning.
 func.func @row() -> f32 attributes {translation_info = #translation} {
   %c0 = arith.constant 0 : index
@@ -30,11 +25,6 @@ func.func @row() -> f32 attributes {translation_info = #translation} {
   return %value : f32
 }
 
-// -----
-
-#translation = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
-    workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // The hint decides.
 func.func @hinted(%i: index) -> f32 attributes {translation_info = #translation} {
   %tile = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
@@ -42,11 +32,6 @@ func.func @hinted(%i: index) -> f32 attributes {translation_info = #translation}
   %value = memref.load %hint[%i] : memref<2048xf32, #gpu.address_space<workgroup>>
   return %value : f32
 }
-
-// -----
-
-#translation = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
-    workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // What cannot be counted may conflict.
 func.func @unknown(%i: index) -> f32 attributes {translation_info = #translation} {

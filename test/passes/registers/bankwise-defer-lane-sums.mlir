@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-defer-lane-sums))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-defer-lane-sums))' --mlir-print-local-scope | FileCheck %s
 
 #terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
 
@@ -29,10 +29,6 @@ func.func @scaled(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> v
   return %r#0 : vector<64xf32>
 }
 
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-
 // A sum that is not scaled.
 
 // CHECK-LABEL: func.func @plain
@@ -49,10 +45,6 @@ func.func @plain(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> ve
   }
   return %r#0 : vector<64xf32>
 }
-
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
 
 // Another operation sees the sum of all lanes in the loop.
 
@@ -73,10 +65,6 @@ func.func @seen(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vec
   return %r#0 : vector<64xf32>
 }
 
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-
 // Another operation uses what the loop carries on.
 
 // CHECK-LABEL: func.func @used
@@ -96,10 +84,6 @@ func.func @used(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> vec
   return %r#0 : vector<64xf32>
 }
 
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-
 // The lanes would add the initial value four times.
 
 // CHECK-LABEL: func.func @from_one
@@ -117,10 +101,6 @@ func.func @from_one(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) ->
   }
   return %r#0 : vector<64xf32>
 }
-
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
 
 // A maximum is needed in every iteration, and is no sum.
 
@@ -140,10 +120,6 @@ func.func @maximum(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> 
   return %r#0 : vector<64xf32>
 }
 
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-
 // The sum is multiplied by itself.
 
 // CHECK-LABEL: func.func @square
@@ -162,10 +138,6 @@ func.func @square(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> v
   return %r#0 : vector<64xf32>
 }
 
-// -----
-
-#terms = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-
 // The sum is shifted, not scaled.
 
 // CHECK-LABEL: func.func @shifted
@@ -183,8 +155,6 @@ func.func @shifted(%x: vector<64x64xf32>, %scale: vector<64xf32>, %n: index) -> 
   }
   return %r#0 : vector<64xf32>
 }
-
-// -----
 
 #rows = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [64, 1], element_tile = [1, 64], subgroup_strides = [0, 0], thread_strides = [1, 0]>
 

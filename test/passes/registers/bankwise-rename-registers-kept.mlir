@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-registers))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-rename-registers))' --mlir-print-local-scope | FileCheck %s
 
 // Every reason for which the indices of a tile keep their names.
 
@@ -25,12 +25,6 @@ func.func @argument(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %z: vector<6
   return %o : tensor<64x64xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 // The columns are numbered.
 func.func @numbered(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64x64xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -52,12 +46,6 @@ func.func @numbered(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64
   return %o : tensor<64x64xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 // A constant tells columns apart.
 func.func @different_elements(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64x64xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -77,12 +65,6 @@ func.func @different_elements(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) ->
   return %o : tensor<64x64xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 // The output may end within the tile.
 func.func @partial(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) -> tensor<64x64xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -98,12 +80,6 @@ func.func @partial(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) ->
   %o = vector.transfer_write %y, %out[%i, %i] {in_bounds = [true, false]} : vector<64x64xf16>, tensor<64x64xf16>
   return %o : tensor<64x64xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // Some columns are not stored.
 func.func @masked(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) -> tensor<64x64xf16> attributes {translation_info = #info} {
@@ -121,12 +97,6 @@ func.func @masked(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) -> 
   %o = vector.transfer_write %y, %out[%c0, %c0], %m {in_bounds = [true, true]} : vector<64x64xf16>, tensor<64x64xf16>
   return %o : tensor<64x64xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // To rename what is summed over would change the order of the sum.
 func.func @summed(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64x64xf16> attributes {translation_info = #info} {
@@ -147,12 +117,6 @@ func.func @summed(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64x6
   return %o : tensor<64x64xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 // The mask around an operation tells its positions apart.
 func.func @in_a_mask(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) -> tensor<64x64xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -172,12 +136,6 @@ func.func @in_a_mask(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>, %i: index) 
   %o = vector.transfer_write %wide, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf16>, tensor<64x64xf16>
   return %o : tensor<64x64xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // It is not known which lane stores what.
 func.func @unknown_layout(%v: tensor<64x64xf16>, %out: tensor<64x64xf16>) -> tensor<64x64xf16> attributes {translation_info = #info} {

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-stage-operands))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-stage-operands))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 
@@ -21,9 +21,6 @@ func.func @rows_of_96(%t: tensor<64x96xf16>) -> vector<64x96xf16> attributes {tr
   return %l : vector<64x96xf16>
 }
 
-// -----
-
-#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 #other = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 12], outer_tile = [1, 1], thread_tile = [16, 2], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [2, 1]>
 
 // What two operands use is read once, and each has a tile of its own.
@@ -47,9 +44,7 @@ func.func @one_tensor(%t: tensor<64x96xf16>) -> (vector<64x96xf16>, vector<64x96
   return %k, %v : vector<64x96xf16>, vector<64x96xf16>
 }
 
-// -----
-
-#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+#whole_fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 
 // IREE derives a layout of this copy, and makes it.
 
@@ -60,13 +55,9 @@ func.func @rows_of_64(%t: tensor<64x64xf16>) -> vector<64x64xf16> attributes {tr
   %c0 = arith.constant 0 : index
   %p = ub.poison : f16
   %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [true, true]} : tensor<64x64xf16>, vector<64x64xf16>
-  %l = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x64xf16>
+  %l = iree_vector_ext.to_layout %r to layout(#whole_fragment) <{shared_memory_conversion}> : vector<64x64xf16>
   return %l : vector<64x64xf16>
 }
-
-// -----
-
-#fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 
 // CHECK-LABEL: func.func @beyond_the_end
 // CHECK-NOT:     bufferization.alloc_tensor

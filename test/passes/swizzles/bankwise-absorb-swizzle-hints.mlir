@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
 
 func.func @single() {
   %alloc0 = memref.alloc() : memref<8192xbf16, #gpu.address_space<workgroup>>
@@ -16,8 +16,6 @@ func.func @single() {
 //       CHECK:   %[[A:.+]] = memref.alloc() alignment = 16 {iree_codegen.swizzle = #iree_codegen.rotate_rows<256, 16>, kept} : memref<16384xbf16, #gpu.address_space<workgroup>>
 //   CHECK-NOT:   iree_codegen.swizzle_hint
 //       CHECK:   "test.use"(%[[A]])
-
-// -----
 
 // Allocation outwards; a view between two hints and one behind them keep the elements' order.
 func.func @chain(%v: vector<4xf16>, %i: index) {
@@ -38,8 +36,6 @@ func.func @chain(%v: vector<4xf16>, %i: index) {
 //  CHECK-NEXT:   %[[E1:.+]] = memref.expand_shape %[[C]]
 //  CHECK-NEXT:   vector.store %{{.+}}, %[[E1]]
 
-// -----
-
 // Two hints that say the same, one with its default spelled out, and an unused third that differs.
 func.func @same_twice(%v: vector<4xf16>, %i: index) -> vector<4xf16> {
   %alloc = memref.alloc() : memref<2048xf16, #gpu.address_space<workgroup>>
@@ -56,8 +52,6 @@ func.func @same_twice(%v: vector<4xf16>, %i: index) -> vector<4xf16> {
 //  CHECK-NEXT:   vector.store %{{.+}}, %[[A]]
 //  CHECK-NEXT:   vector.load %[[A]]
 
-// -----
-
 // A hint that nothing uses beside an access without one says nothing.
 func.func @only_unused(%i: index) -> f16 {
   %alloc = memref.alloc() : memref<2048xf16, #gpu.address_space<workgroup>>
@@ -69,8 +63,6 @@ func.func @only_unused(%i: index) -> f16 {
 // CHECK-LABEL: func.func @only_unused
 //       CHECK:   memref.alloc() : memref<2048xf16
 //  CHECK-NEXT:   memref.load
-
-// -----
 
 // xor_shuffle<64, 4> repeats after 1024 elements, so two buffers of 512 would not be swizzled alike.
 func.func @gather(%src: memref<4096xf16>, %i: index) {
@@ -86,8 +78,6 @@ func.func @gather(%src: memref<4096xf16>, %i: index) {
 // CHECK-LABEL: func.func @gather
 //       CHECK:   memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<64, 4>} : memref<1024xf16
 //       CHECK:   memref.alloc() {bankwise.permuted_elements = 512 : i64, iree_codegen.swizzle = #iree_codegen.xor_shuffle<64, 4>} : memref<512xf16
-
-// -----
 
 func.func @no_hint(%i: index) -> f16 {
   %alloc = memref.alloc() {iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>} : memref<2048xf16, #gpu.address_space<workgroup>>

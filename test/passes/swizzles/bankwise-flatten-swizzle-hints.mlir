@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --bankwise-remarks --verify-diagnostics -o /dev/null
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints,iree-codegen-fold-memref-alias-ops,cse,canonicalize))' --mlir-print-local-scope | FileCheck %s --check-prefix=FOLD
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --bankwise-remarks --verify-diagnostics -o /dev/null
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints,iree-codegen-fold-memref-alias-ops,cse,canonicalize))' --mlir-print-local-scope | FileCheck %s --check-prefix=FOLD
 
 func.func @flat_alloc() {
   %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
@@ -13,8 +13,6 @@ func.func @flat_alloc() {
 //       CHECK:   %[[ALLOC:.+]] = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
 //       CHECK:   %[[HINT:.+]] = iree_codegen.swizzle_hint %[[ALLOC]]
 //  CHECK-NEXT:   "test.use"(%[[HINT]])
-
-// -----
 
 func.func @three_dimensions() {
   %alloc = memref.alloc() : memref<4x8x16xf32, #gpu.address_space<workgroup>>
@@ -30,8 +28,6 @@ func.func @three_dimensions() {
 //  CHECK-NEXT:   "test.use"(%[[TILE]])
 //  CHECK-NEXT:   return
 
-// -----
-
 func.func @attributes_and_dealloc() {
   %alloc = memref.alloc() alignment = 64 {some.attribute = "kept"} : memref<16x128xi8, #gpu.address_space<workgroup>>
   %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<128, 16>] : memref<16x128xi8, #gpu.address_space<workgroup>>
@@ -46,8 +42,6 @@ func.func @attributes_and_dealloc() {
 //  CHECK-NEXT:   %[[TILE:.+]] = memref.expand_shape %[[HINT]]
 //  CHECK-NEXT:   "test.use"(%[[TILE]])
 //  CHECK-NEXT:   memref.dealloc %[[ALLOC]] : memref<2048xi8, #gpu.address_space<workgroup>>
-
-// -----
 
 // A hint of a hint of a hint; the middle one is used as well.
 func.func @chain(%v: vector<4xf16>, %i: index, %j: index) -> vector<4xf16> {
@@ -76,8 +70,6 @@ func.func @chain(%v: vector<4xf16>, %i: index, %j: index) -> vector<4xf16> {
 //       FOLD:   %[[H2:.+]] = iree_codegen.swizzle_hint %[[H1]][#iree_codegen.xor_shuffle<32, 16, 256, 1>]
 //       FOLD:   vector.store %{{.+}}, %[[H1]][%{{[^,]+}}] : memref<2048xf16
 //       FOLD:   vector.transfer_read %[[H2]][%{{[^,]+}}], %{{.+}} : memref<2048xf16
-
-// -----
 
 // Two hints of one allocation, a subview of it beside them, and a hint inside a loop.
 func.func @many_users(%i: index, %n: index) -> (vector<4xf16>, vector<4xf16>) {
@@ -119,8 +111,6 @@ func.func @many_users(%i: index, %n: index) -> (vector<4xf16>, vector<4xf16>) {
 //   FOLD-DAG:   vector.transfer_read %{{.+}}[%{{[^,]+}}], %{{.+}} : memref<2048xf16
 //       FOLD:   vector.store %{{.+}}, %{{.+}}[%{{[^,]+}}] : memref<2048xf16
 
-// -----
-
 // Nothing uses the allocation but hints that nothing uses.
 func.func @unused_hint() {
   %alloc = memref.alloc() : memref<2x64xf16, #gpu.address_space<workgroup>>
@@ -133,8 +123,6 @@ func.func @unused_hint() {
 //  CHECK-NEXT:   iree_codegen.swizzle_hint %[[ALLOC]]
 //  CHECK-NEXT:   return
 
-// -----
-
 func.func @no_hint(%i: index) -> f16 {
   %alloc = memref.alloc() : memref<2x64xf16, #gpu.address_space<workgroup>>
   %0 = memref.load %alloc[%i, %i] : memref<2x64xf16, #gpu.address_space<workgroup>>
@@ -143,8 +131,6 @@ func.func @no_hint(%i: index) -> f16 {
 
 // CHECK-LABEL: func.func @no_hint
 //       CHECK:   memref.alloc() : memref<2x64xf16
-
-// -----
 
 func.func @rank_0() {
   %alloc = memref.alloc() : memref<f32, #gpu.address_space<workgroup>>
@@ -157,8 +143,6 @@ func.func @rank_0() {
 // CHECK-LABEL: func.func @rank_0
 //       CHECK:   memref.alloc() : memref<f32
 
-// -----
-
 func.func @dynamic(%n: index) {
   %alloc = memref.alloc(%n) : memref<?x64xf32, #gpu.address_space<workgroup>>
   // expected-remark @+1 {{swizzle hint of memref<?x64xf32> is left as it is: its shape is dynamic}}
@@ -169,8 +153,6 @@ func.func @dynamic(%n: index) {
 
 // CHECK-LABEL: func.func @dynamic
 //       CHECK:   memref.alloc(%{{.+}}) : memref<?x64xf32
-
-// -----
 
 func.func @padded_layout() {
   %alloc = memref.alloc() : memref<8x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
@@ -183,8 +165,6 @@ func.func @padded_layout() {
 // CHECK-LABEL: func.func @padded_layout
 //       CHECK:   memref.alloc() : memref<8x64xf32, strided<[68, 1]>
 
-// -----
-
 func.func @symbol_in_layout(%s: index) {
   %alloc = memref.alloc()[%s] : memref<8x64xf32, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>, #gpu.address_space<workgroup>>
   // expected-remark @+1 {{is not the identity}}
@@ -196,8 +176,6 @@ func.func @symbol_in_layout(%s: index) {
 // CHECK-LABEL: func.func @symbol_in_layout
 //       CHECK:   memref.alloc()[%{{.+}}]
 
-// -----
-
 func.func @argument(%arg0: memref<32x64xf32, #gpu.address_space<workgroup>>) {
   // expected-remark @+1 {{its operand is an argument of func.func, not a memref.alloc}}
   %0 = iree_codegen.swizzle_hint %arg0[#iree_codegen.rotate_rows<64, 4>] : memref<32x64xf32, #gpu.address_space<workgroup>>
@@ -207,8 +185,6 @@ func.func @argument(%arg0: memref<32x64xf32, #gpu.address_space<workgroup>>) {
 
 // CHECK-LABEL: func.func @argument
 //       CHECK:   iree_codegen.swizzle_hint %{{.+}} : memref<32x64xf32
-
-// -----
 
 func.func @loop_carried(%n: index) {
   %c0 = arith.constant 0 : index
@@ -227,8 +203,6 @@ func.func @loop_carried(%n: index) {
 // CHECK-LABEL: func.func @loop_carried
 // CHECK-COUNT-2:   memref.alloc() : memref<32x64xf32
 
-// -----
-
 func.func @subview() {
   %alloc = memref.alloc() : memref<32x64xf32, #gpu.address_space<workgroup>>
   %sub = memref.subview %alloc[0, 0] [16, 64] [1, 1] : memref<32x64xf32, #gpu.address_space<workgroup>> to memref<16x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
@@ -240,8 +214,6 @@ func.func @subview() {
 
 // CHECK-LABEL: func.func @subview
 //       CHECK:   memref.alloc() : memref<32x64xf32
-
-// -----
 
 func.func @tensor() -> tensor<32x64xf32> {
   %0 = "bufferization.alloc_tensor"() <{memory_space = #gpu.address_space<workgroup>, operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> tensor<32x64xf32>

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-hint-vector-allocs))' | FileCheck %s
+// RUN: bankwise-opt %s --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-hint-vector-allocs))' | FileCheck %s
 
 // Every reason for which an allocation stays as it is.
 
@@ -20,12 +20,6 @@ func.func @dynamic_shape(%k: vector<64x128xf16>, %n: index) -> vector<64x128xf16
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @rank_0(%k: vector<64x128xf16>, %v: vector<f16>) -> vector<f16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -37,12 +31,6 @@ func.func @rank_0(%k: vector<64x128xf16>, %v: vector<f16>) -> vector<f16> attrib
 
   return %r : vector<f16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @sub_byte(%k: vector<64x128xf16>, %v: vector<64x128xi4>) -> vector<64x128xi4> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -57,12 +45,6 @@ func.func @sub_byte(%k: vector<64x128xf16>, %v: vector<64x128xi4>) -> vector<64x
   return %r : vector<64x128xi4>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @index_elements(%k: vector<64x128xf16>, %v: vector<64x128xindex>) -> vector<64x128xindex> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -74,12 +56,6 @@ func.func @index_elements(%k: vector<64x128xf16>, %v: vector<64x128xindex>) -> v
 
   return %r : vector<64x128xindex>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @reader_layout_unknown(%k: vector<64x128xf16>) -> vector<64x256xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -93,12 +69,6 @@ func.func @reader_layout_unknown(%k: vector<64x128xf16>) -> vector<64x256xf16> a
   return %y : vector<64x256xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @writer_layout_unknown(%k: vector<64x128xf16>, %v: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -111,13 +81,7 @@ func.func @writer_layout_unknown(%k: vector<64x128xf16>, %v: vector<64x128xf16>)
   return %y : vector<64x128xf16>
 }
 
-// -----
-
 // The reads are one value with two to_layout users.
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @readers_disagree(%k: vector<64x128xf16>) -> (vector<64x128xf16>, vector<64x128xf16>) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -131,12 +95,6 @@ func.func @readers_disagree(%k: vector<64x128xf16>) -> (vector<64x128xf16>, vect
   %z = iree_vector_ext.to_layout %r to layout(#copy) : vector<64x128xf16>
   return %y, %z : vector<64x128xf16>, vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @layouts_meet_in_an_elementwise_op(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -152,13 +110,7 @@ func.func @layouts_meet_in_an_elementwise_op(%k: vector<64x128xf16>) -> vector<6
   return %y : vector<64x128xf16>
 }
 
-// -----
-
 // A to_layout that converts through LDS says nothing of its input.
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @conversion_through_lds(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -172,12 +124,6 @@ func.func @conversion_through_lds(%k: vector<64x128xf16>) -> vector<64x128xf16> 
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @index_not_constant(%k: vector<64x128xf16>, %i: index) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -189,12 +135,6 @@ func.func @index_not_constant(%k: vector<64x128xf16>, %i: index) -> vector<64x12
   %y = iree_vector_ext.to_layout %r to layout(#operand) : vector<64x128xf16>
   return %y : vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @masked(%k: vector<64x128xf16>, %m: vector<64x128xi1>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -208,12 +148,6 @@ func.func @masked(%k: vector<64x128xf16>, %m: vector<64x128xi1>) -> vector<64x12
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @masked_write(%k: vector<64x128xf16>, %m: vector<64x128xi1>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -225,12 +159,6 @@ func.func @masked_write(%k: vector<64x128xf16>, %m: vector<64x128xi1>) -> vector
   %y = iree_vector_ext.to_layout %r to layout(#operand) : vector<64x128xf16>
   return %y : vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @out_of_bounds(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -245,12 +173,6 @@ func.func @out_of_bounds(%k: vector<64x128xf16>) -> vector<64x128xf16> attribute
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @view(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -263,12 +185,6 @@ func.func @view(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {transl
   %y = iree_vector_ext.to_layout %r to layout(#operand) : vector<64x128xf16>
   return %y : vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @written_twice(%k: vector<64x128xf16>) -> (vector<64x128xf16>, vector<64x128xf16>) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -285,12 +201,6 @@ func.func @written_twice(%k: vector<64x128xf16>) -> (vector<64x128xf16>, vector<
   return %y, %y2 : vector<64x128xf16>, vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @never_read(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -299,15 +209,8 @@ func.func @never_read(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {
   %a = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<64x128xf16, #gpu.address_space<workgroup>>
   %w = vector.transfer_write %x, %a[%c0, %c0] {in_bounds = [true, true]} : vector<64x128xf16>, tensor<64x128xf16, #gpu.address_space<workgroup>>
 
-
   return %x : vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @never_written(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -320,12 +223,6 @@ func.func @never_written(%k: vector<64x128xf16>) -> vector<64x128xf16> attribute
   %y = iree_vector_ext.to_layout %r to layout(#operand) : vector<64x128xf16>
   return %y : vector<64x128xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 func.func @loop_swaps_two_buffers(%k: vector<64x128xf16>, %n: index) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -345,12 +242,6 @@ func.func @loop_swaps_two_buffers(%k: vector<64x128xf16>, %n: index) -> vector<6
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @already_hinted(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -364,12 +255,6 @@ func.func @already_hinted(%k: vector<64x128xf16>) -> vector<64x128xf16> attribut
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 func.func @plain_is_conflict_free(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
@@ -382,14 +267,12 @@ func.func @plain_is_conflict_free(%k: vector<64x128xf16>) -> vector<64x128xf16> 
   return %y : vector<64x128xf16>
 }
 
-// -----
-
 #rows = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 33], outer_tile = [1, 1], thread_tile = [61, 1], element_tile = [1, 1], subgroup_strides = [0, 0], thread_strides = [1, 0]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
+#one_wave = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // 61 x 33 elements: no row of a power of two of them fills the tile.
 
-func.func @no_legal_swizzle(%k: vector<61x33xf64>) -> vector<61x33xf64> attributes {translation_info = #info} {
+func.func @no_legal_swizzle(%k: vector<61x33xf64>) -> vector<61x33xf64> attributes {translation_info = #one_wave} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f64
   %x = iree_vector_ext.to_layout %k to layout(#rows) : vector<61x33xf64>
@@ -400,11 +283,6 @@ func.func @no_legal_swizzle(%k: vector<61x33xf64>) -> vector<61x33xf64> attribut
   %y = iree_vector_ext.to_layout %r to layout(#rows) : vector<61x33xf64>
   return %y : vector<61x33xf64>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
 
 // expected-remark @+1 {{allocations not swizzled: the function has no translation_info with workgroup and subgroup size}}
 func.func @no_launch(%k: vector<64x128xf16>) -> vector<64x128xf16> {
@@ -418,14 +296,10 @@ func.func @no_launch(%k: vector<64x128xf16>) -> vector<64x128xf16> {
   return %y : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>
+#half_waves = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>
 
 // expected-remark @+1 {{allocations not swizzled: waves of 32 lanes: the LDS of gfx942 is only known for 64}}
-func.func @wave_of_32(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #info} {
+func.func @wave_of_32(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {translation_info = #half_waves} {
   %c0 = arith.constant 0 : index
   %pad = ub.poison : f16
   %x = iree_vector_ext.to_layout %k to layout(#copy) : vector<64x128xf16>
@@ -436,14 +310,9 @@ func.func @wave_of_32(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {
   return %y : vector<64x128xf16>
 }
 
-// -----
-
 // The function's own target counts, not the one of the command line.
 
 #target = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx1201", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [65535, 65535, 65535]>>}>
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // expected-remark @+1 {{allocations not swizzled: the LDS of gfx1201 is not known}}
 func.func @unknown_target(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {hal.executable.target = #target, translation_info = #info} {

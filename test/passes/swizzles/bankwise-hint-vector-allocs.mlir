@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-hint-vector-allocs))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-hint-vector-allocs))' --mlir-print-local-scope | FileCheck %s
 
 #copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
 #operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
@@ -23,11 +23,8 @@ func.func @k_tile(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes {tran
   return %y : vector<64x128xf16>
 }
 
-// -----
-
 #columns_of_4 = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [1, 0], thread_strides = [16, 1]>
 #rows = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 1], subgroup_strides = [1, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // The P tile of an f32 attention. No single swizzle frees it of conflicts; a chain of two does.
 // The writer has no to_layout of its own: the layout of %s spreads through the elementwise ops,
@@ -57,12 +54,7 @@ func.func @p_tile(%qk: vector<64x16xf32>, %init: vector<64xf32>, %scale: f32) ->
   return %y : vector<64x16xf32>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
 #expanded = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1, 1, 1], batch_tile = [4, 4, 1, 1], outer_tile = [1, 1, 1, 1], thread_tile = [1, 1, 16, 4], element_tile = [1, 1, 1, 8], subgroup_strides = [0, 0, 0, 0], thread_strides = [0, 0, 1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // The reader's layout comes back through a transpose and a shape_cast.
 
@@ -81,12 +73,6 @@ func.func @through_shape_cast(%k: vector<64x128xf16>) -> vector<4x4x16x32xf16> a
   %y = iree_vector_ext.to_layout %turned to layout(#expanded) : vector<4x4x16x32xf16>
   return %y : vector<4x4x16x32xf16>
 }
-
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#operand = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [1, 16]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // The tile is carried by a loop that writes and reads it.
 
@@ -111,11 +97,6 @@ func.func @loop_carried(%k: vector<64x128xf16>) -> vector<64x128xf16> attributes
   return %loop#1 : vector<64x128xf16>
 }
 
-// -----
-
-#copy = #iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [16, 1]>
-#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64>
-
 // Read as it was written, in whole rows: nothing to gain.
 
 // CHECK-LABEL: func.func @conflict_free
@@ -131,8 +112,6 @@ func.func @conflict_free(%k: vector<64x128xf16>) -> vector<64x128xf16> attribute
   %y = iree_vector_ext.to_layout %r to layout(#copy) : vector<64x128xf16>
   return %y : vector<64x128xf16>
 }
-
-// -----
 
 // Tensors outside workgroup memory are not looked at, and such a function needs no target.
 

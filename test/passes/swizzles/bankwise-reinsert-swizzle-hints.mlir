@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-reinsert-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-reinsert-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
 
 func.func @flat(%i: index) -> vector<8xbf16> {
   %alloc = memref.alloc() alignment = 16 {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8>, kept} : memref<1024xbf16, #gpu.address_space<workgroup>>
@@ -14,8 +14,6 @@ func.func @flat(%i: index) -> vector<8xbf16> {
 //  CHECK-NEXT:   vector.load %[[HINT]]
 //  CHECK-NEXT:   vector.store %{{.+}}, %[[HINT]]
 //  CHECK-NEXT:   memref.dealloc %[[ALLOC]]
-
-// -----
 
 // Every kind of access, through a chain: the first swizzle is next to the allocation.
 func.func @accesses(%src: memref<8x128xf16>, %i: index, %m: vector<8xi1>, %p: vector<8xf16>) -> (vector<8xf16>, f16, vector<8xf16>) {
@@ -46,8 +44,6 @@ func.func @accesses(%src: memref<8x128xf16>, %i: index, %m: vector<8xi1>, %p: ve
 //  CHECK-NEXT:   amdgpu.gather_to_lds %{{.+}}, %[[TILE]][
 //  CHECK-NEXT:   "test.use"(%[[TILE]])
 
-// -----
-
 // A view comes after the hint: its row 0 is row 1 of the allocation and is swizzled as that.
 func.func @view(%i: index) -> vector<8xbf16> {
   %alloc = memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8>} : memref<8x128xbf16, #gpu.address_space<workgroup>>
@@ -62,8 +58,6 @@ func.func @view(%i: index) -> vector<8xbf16> {
 //  CHECK-NEXT:   %[[SUB:.+]] = memref.subview %[[TILE]]
 //  CHECK-NEXT:   vector.load %[[SUB]]
 
-// -----
-
 func.func @no_attribute(%i: index) -> vector<8xbf16> {
   %alloc = memref.alloc() : memref<8x128xbf16, #gpu.address_space<workgroup>>
   %v = vector.load %alloc[%i, %i] : memref<8x128xbf16, #gpu.address_space<workgroup>>, vector<8xbf16>
@@ -73,8 +67,6 @@ func.func @no_attribute(%i: index) -> vector<8xbf16> {
 // CHECK-LABEL: func.func @no_attribute
 //  CHECK-NEXT:   %[[ALLOC:.+]] = memref.alloc() : memref<8x128xbf16
 //  CHECK-NEXT:   vector.load %[[ALLOC]]
-
-// -----
 
 func.func @no_access() {
   %alloc = memref.alloc() {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8>} : memref<8x128xbf16, #gpu.address_space<workgroup>>
@@ -86,8 +78,6 @@ func.func @no_access() {
 //  CHECK-NEXT:   %[[ALLOC:.+]] = memref.alloc() : memref<8x128xbf16
 //  CHECK-NEXT:   memref.dealloc %[[ALLOC]]
 
-// -----
-
 func.func @dynamic_flat(%n: index) -> bf16 {
   %alloc = memref.alloc(%n) {iree_codegen.swizzle = #iree_codegen.xor_shuffle<128, 8>} : memref<?xbf16, #gpu.address_space<workgroup>>
   %v = memref.load %alloc[%n] : memref<?xbf16, #gpu.address_space<workgroup>>
@@ -98,8 +88,6 @@ func.func @dynamic_flat(%n: index) -> bf16 {
 //       CHECK:   %[[ALLOC:.+]] = memref.alloc(%{{.+}}) : memref<?xbf16
 //  CHECK-NEXT:   %[[HINT:.+]] = iree_codegen.swizzle_hint %[[ALLOC]]
 //  CHECK-NEXT:   memref.load %[[HINT]]
-
-// -----
 
 // Flat allocations that only change places in a loop: the hints stay outside.
 func.func @flat_loop(%n: index, %i: index) {
@@ -121,8 +109,6 @@ func.func @flat_loop(%n: index, %i: index) {
 //  CHECK-NEXT:   %[[HB:.+]] = iree_codegen.swizzle_hint %[[B]][#iree_codegen.xor_shuffle<64, 4, 64, 1>]
 //  CHECK-NEXT:   scf.for {{.*}} iter_args(%[[X:.+]] = %[[HA]], %{{.+}} = %[[HB]])
 //  CHECK-NEXT:     memref.load %[[X]]
-
-// -----
 
 // Two tiles of one multi-buffered allocation: each memref that is accessed gets its hints, once.
 func.func @frames(%n: index, %i: index) -> vector<4xf16> {
@@ -165,8 +151,6 @@ func.func @frames(%n: index, %i: index) -> vector<4xf16> {
 //       CHECK:   %[[LAST:.+]] = memref.expand_shape
 //  CHECK-NEXT:   vector.load %[[LAST]]
 
-// -----
-
 // %b meets %a as a whole and %c as a view. All three are one group: a hint per access, none twice.
 func.func @mixed_group(%p: i1, %i: index) -> (f16, f16) {
   %a = memref.alloc() {iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>} : memref<1024xf16, #gpu.address_space<workgroup>>
@@ -192,8 +176,6 @@ func.func @mixed_group(%p: i1, %i: index) -> (f16, f16) {
 //  CHECK-NEXT:   memref.load %[[HAB]]
 //  CHECK-NEXT:   memref.load %[[HBC]]
 
-// -----
-
 // Multi-buffered after gather_to_lds wrote 512 elements in swizzled order; each frame still has 512.
 func.func @permuted_frames(%p: i1, %i: index, %j: index) -> f16 {
   %alloc = memref.alloc() {bankwise.permuted_elements = 512 : i64, iree_codegen.swizzle = #iree_codegen.xor_shuffle<64, 4>} : memref<2x512xf16, #gpu.address_space<workgroup>>
@@ -210,8 +192,6 @@ func.func @permuted_frames(%p: i1, %i: index, %j: index) -> f16 {
 //  CHECK-NEXT:   %[[H:.+]] = iree_codegen.swizzle_hint %[[S]]
 //  CHECK-NEXT:   memref.load %[[H]]
 
-// -----
-
 // The stride of a dimension of size 1 is of no account to an access.
 func.func @unit_dimensions(%p: i1, %i: index) -> vector<4xf16> {
   %alloc = memref.alloc() {iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>} : memref<4x2x64xf16, #gpu.address_space<workgroup>>
@@ -227,8 +207,6 @@ func.func @unit_dimensions(%p: i1, %i: index) -> vector<4xf16> {
 //  CHECK-NEXT:   %[[H:.+]] = iree_codegen.swizzle_hint %[[C]]
 //  CHECK-NEXT:   %[[E:.+]] = memref.expand_shape %[[H]] {{\[\[}}0, 1, 2]] output_shape [1, 1, 64]
 //  CHECK-NEXT:   vector.load %[[E]]
-
-// -----
 
 // Parts of unequal size that start at multiples of the 1024 elements in which the swizzle repeats.
 func.func @parts_at_periods(%p: i1, %i: index) -> (f16, f16) {

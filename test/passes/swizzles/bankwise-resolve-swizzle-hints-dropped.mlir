@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --bankwise-remarks --verify-diagnostics -o /dev/null
-// RUN: bankwise-opt %s --split-input-file --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --mlir-print-local-scope 2>/dev/null | FileCheck %s
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --bankwise-remarks --verify-diagnostics -o /dev/null
+// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --mlir-print-local-scope 2>/dev/null | FileCheck %s
 
 // No hint survives, and every layout is the plain one.
 
@@ -16,8 +16,6 @@ func.func @misaligned_constant() -> vector<4xf32> {
   return %1 : vector<4xf32>
 }
 
-// -----
-
 func.func @narrow_across_groups(%o: index) -> vector<2xf32> {
   // expected-warning @+1 {{access of 2 elements may cross a group of 4 contiguous elements: its offset is not known}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -25,8 +23,6 @@ func.func @narrow_across_groups(%o: index) -> vector<2xf32> {
   %1 = vector.load %0[%o] : memref<4096xf32>, vector<2xf32>
   return %1 : vector<2xf32>
 }
-
-// -----
 
 func.func @rank_0_vector() -> vector<f32> {
   // expected-warning @+1 {{vector.load of vector<f32>, a vector of rank 0}}
@@ -37,8 +33,6 @@ func.func @rank_0_vector() -> vector<f32> {
   return %1 : vector<f32>
 }
 
-// -----
-
 func.func @scalable_vector(%v: vector<[4]xf32>) {
   // expected-warning @+1 {{vector.store: scalable vector vector<[4]xf32>}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -47,8 +41,6 @@ func.func @scalable_vector(%v: vector<[4]xf32>) {
   vector.store %v, %0[%c0] : memref<4096xf32>, vector<[4]xf32>
   return
 }
-
-// -----
 
 func.func @memref_of_vectors(%v: vector<4xf32>) {
   // expected-warning @+1 {{vector.store from a memref of vectors}}
@@ -59,8 +51,6 @@ func.func @memref_of_vectors(%v: vector<4xf32>) {
   return
 }
 
-// -----
-
 func.func @rank_2() -> vector<4xf32> {
   // expected-warning @+1 {{memref of rank 2 is not flat}}
   %alloc = memref.alloc() : memref<64x64xf32>
@@ -70,8 +60,6 @@ func.func @rank_2() -> vector<4xf32> {
   return %1 : vector<4xf32>
 }
 
-// -----
-
 func.func @rank_0_memref() -> f32 {
   // expected-warning @+1 {{memref of rank 0 is not flat}}
   %alloc = memref.alloc() : memref<f32>
@@ -79,8 +67,6 @@ func.func @rank_0_memref() -> f32 {
   %1 = memref.load %0[] : memref<f32>
   return %1 : f32
 }
-
-// -----
 
 func.func @strided() -> f32 {
   // expected-warning @+1 {{layout strided<[2]> is not contiguous}}
@@ -91,8 +77,6 @@ func.func @strided() -> f32 {
   return %1 : f32
 }
 
-// -----
-
 // expected-warning @+1 {{layout affine_map<(d0) -> (d0 mod 7)> is not strided}}
 func.func @layout_map(%a: memref<4096xf32, affine_map<(d0) -> (d0 mod 7)>>) -> f32 {
   %c0 = arith.constant 0 : index
@@ -100,8 +84,6 @@ func.func @layout_map(%a: memref<4096xf32, affine_map<(d0) -> (d0 mod 7)>>) -> f
   %1 = memref.load %0[%c0] : memref<4096xf32, affine_map<(d0) -> (d0 mod 7)>>
   return %1 : f32
 }
-
-// -----
 
 func.func @not_a_power_of_two() -> f32 {
   // expected-warning @+1 {{xor_shuffle<48, 4, 48, 1> is not a bijection: its rows have 12 groups, not a power of two}}
@@ -112,8 +94,6 @@ func.func @not_a_power_of_two() -> f32 {
   return %1 : f32
 }
 
-// -----
-
 func.func @size_not_whole_rows() -> f32 {
   // expected-warning @+1 {{rotate_rows<64, 4> is not a bijection of 4000 elements}}
   %alloc = memref.alloc() : memref<4000xf32>
@@ -122,8 +102,6 @@ func.func @size_not_whole_rows() -> f32 {
   %1 = memref.load %0[%c0] : memref<4000xf32>
   return %1 : f32
 }
-
-// -----
 
 // CHECK-LABEL: func.func @returned
 //       CHECK:   %[[A:.+]] = memref.alloc
@@ -138,8 +116,6 @@ func.func @returned() -> (memref<4096xf32>, vector<4xf32>) {
   return %0, %1 : memref<4096xf32>, vector<4xf32>
 }
 
-// -----
-
 func.func @passed_to_unknown() {
   // expected-warning @+1 {{unsupported user test.use}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -147,8 +123,6 @@ func.func @passed_to_unknown() {
   "test.use"(%0) : (memref<4096xf32>) -> ()
   return
 }
-
-// -----
 
 func.func @view_of_the_hint() -> vector<4xf32> {
   // expected-warning @+1 {{memref.expand_shape is behind a swizzle hint}}
@@ -159,8 +133,6 @@ func.func @view_of_the_hint() -> vector<4xf32> {
   %2 = vector.load %1[%c0, %c0] : memref<64x64xf32>, vector<4xf32>
   return %2 : vector<4xf32>
 }
-
-// -----
 
 // One hint is on a flat view, the other one on an allocation that is not flat: both go.
 func.func @hint_of_a_view() -> (f32, f32) {
@@ -175,8 +147,6 @@ func.func @hint_of_a_view() -> (f32, f32) {
   return %1, %3 : f32, f32
 }
 
-// -----
-
 func.func @masked_and_transfer(%m: vector<4xi1>, %p: vector<4xf32>) -> vector<4xf32> {
   // expected-warning @+1 {{unsupported user vector.maskedload}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -185,8 +155,6 @@ func.func @masked_and_transfer(%m: vector<4xi1>, %p: vector<4xf32>) -> vector<4x
   %1 = vector.maskedload %0[%c0], %m, %p : memref<4096xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
   return %1 : vector<4xf32>
 }
-
-// -----
 
 func.func @transfer_read(%p: f32) -> vector<4xf32> {
   // expected-warning @+1 {{unsupported user vector.transfer_read}}
@@ -197,8 +165,6 @@ func.func @transfer_read(%p: f32) -> vector<4xf32> {
   return %1 : vector<4xf32>
 }
 
-// -----
-
 func.func @atomic(%v: f32) {
   // expected-warning @+1 {{unsupported user memref.atomic_rmw}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -208,8 +174,6 @@ func.func @atomic(%v: f32) {
   return
 }
 
-// -----
-
 func.func @copied(%b: memref<4096xf32>) {
   // expected-warning @+1 {{unsupported user memref.copy}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -217,8 +181,6 @@ func.func @copied(%b: memref<4096xf32>) {
   memref.copy %0, %b : memref<4096xf32> to memref<4096xf32>
   return
 }
-
-// -----
 
 func.func @stored_as_a_value(%b: memref<8xmemref<4096xf32>>) {
   // expected-warning @+1 {{unsupported user memref.store}}
@@ -228,8 +190,6 @@ func.func @stored_as_a_value(%b: memref<8xmemref<4096xf32>>) {
   memref.store %0, %b[%c0] : memref<8xmemref<4096xf32>>
   return
 }
-
-// -----
 
 func.func @grows_in_a_loop(%n: index) -> f32 {
   // expected-warning @+1 {{a value carries the buffer with different swizzles}}
@@ -243,8 +203,6 @@ func.func @grows_in_a_loop(%n: index) -> f32 {
   %1 = memref.load %0[%c0] : memref<4096xf32>
   return %1 : f32
 }
-
-// -----
 
 // Only one of two allocations that rotate through the loop is hinted.
 func.func @rotates_with_an_unhinted_buffer(%n: index) -> f32 {
@@ -260,8 +218,6 @@ func.func @rotates_with_an_unhinted_buffer(%n: index) -> f32 {
   %1 = memref.load %0#0[%c0] : memref<4096xf32>
   return %1 : f32
 }
-
-// -----
 
 func.func @while_loop(%v: f32) -> f32 {
   // expected-warning @+1 {{unsupported user scf.while}}
@@ -280,8 +236,6 @@ func.func @while_loop(%v: f32) -> f32 {
   return %1 : f32
 }
 
-// -----
-
 func.func @branches(%c: i1) -> f32 {
   // expected-warning @+1 {{unsupported user cf.br}}
   %alloc = memref.alloc() : memref<4096xf32>
@@ -293,8 +247,6 @@ func.func @branches(%c: i1) -> f32 {
   return %1 : f32
 }
 
-// -----
-
 memref.global "private" @data : memref<4096xf32>
 func.func @global() -> f32 {
   // expected-warning @+1 {{buffer comes from memref.get_global, not from an allocation}}
@@ -304,8 +256,6 @@ func.func @global() -> f32 {
   %1 = memref.load %h[%c0] : memref<4096xf32>
   return %1 : f32
 }
-
-// -----
 
 // A tensor that was never bufferized.
 // CHECK-LABEL: func.func @tensor
@@ -317,8 +267,6 @@ func.func @tensor(%t: tensor<4096xf32>) -> f32 {
   %1 = tensor.extract %h[%c0] : tensor<4096xf32>
   return %1 : f32
 }
-
-// -----
 
 // Two allocations: only the one with the bad access loses its hint.
 // CHECK-LABEL: func.func @one_of_two

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope --verify-diagnostics | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope --verify-diagnostics | FileCheck %s
 
 // Lengths and offsets that are not static.
 
@@ -13,8 +13,6 @@ func.func @length_known_before_a_cast() -> f32 {
   return %1 : f32
 }
 
-// -----
-
 // Whole rows, however many.
 // CHECK-LABEL: func.func @whole_rows
 //       CHECK:   memref.load %{{.+}}[%c64]
@@ -27,8 +25,6 @@ func.func @whole_rows(%n: index) -> f32 {
   return %1 : f32
 }
 
-// -----
-
 // The part may end inside a row, but that row is in the allocation, and nothing else is done to it.
 // CHECK-LABEL: func.func @part_of_whole_rows
 //       CHECK:   memref.load %{{.+}}[%c64]
@@ -40,8 +36,6 @@ func.func @part_of_whole_rows(%n: index) -> f32 {
   %1 = memref.load %0[%c68] : memref<?xf32, strided<[1], offset: 1024>>
   return %1 : f32
 }
-
-// -----
 
 // Nothing is known of the length, which is asked at run time. Rows that do not fill the buffer leave it
 // plain: element 66 of 70 elements would lie at 70.
@@ -66,8 +60,6 @@ func.func @argument(%m: memref<?xf32>, %i: index, %v: vector<4xf32>) -> vector<8
   return %w : vector<8xf32>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @allocation
 //  CHECK-SAME:   (%[[N:.+]]: index)
 //       CHECK:   arith.andi %[[N]], %c63
@@ -81,8 +73,6 @@ func.func @allocation(%n: index) -> f32 {
   return %1 : f32
 }
 
-// -----
-
 // Two buffers may have two lengths, of which one may be whole rows and the other not.
 // CHECK-LABEL: func.func @two_buffers
 //   CHECK-NOT:   memref.dim
@@ -95,8 +85,6 @@ func.func @two_buffers(%a: memref<?xf32>, %b: memref<?xf32>, %p: i1, %i: index) 
   %3 = memref.load %0[%i] : memref<?xf32>
   return %2, %3 : f32, f32
 }
-
-// -----
 
 // What lies behind the part is used as well, and could lie in a row with its end.
 // CHECK-LABEL: func.func @part_beside_others
@@ -112,8 +100,6 @@ func.func @part_beside_others(%n: index, %v: f32) -> f32 {
   %1 = memref.load %0[%c68] : memref<?xf32, strided<[1]>>
   return %1 : f32
 }
-
-// -----
 
 // Where the offset begins in a group is asked at run time.
 // CHECK-LABEL: func.func @unknown_offset
@@ -138,8 +124,6 @@ func.func @unknown_offset(%o: index, %v: vector<4xf16>) -> vector<4xf16> {
   vector.store %v, %0[%o] : memref<4096xf16, #gpu.address_space<workgroup>>, vector<4xf16>
   return %1 : vector<4xf16>
 }
-
-// -----
 
 // There is no access to half a byte.
 func.func @unknown_offset_of_nibbles(%o: index) -> vector<8xi4> {

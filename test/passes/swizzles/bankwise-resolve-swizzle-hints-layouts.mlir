@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope --verify-diagnostics | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints{one-layout=true}))' --mlir-print-local-scope 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope --verify-diagnostics | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints{one-layout=true}))' --mlir-print-local-scope 2>&1 | FileCheck %s --check-prefix=ONE
 
 // Memory that is used by several layouts: each access goes by its own hints. Hints of our own never
 // give memory several layouts, and with one-layout=true are dropped where they seem to.
@@ -23,8 +23,6 @@ func.func @reused(%v: f32) -> (f32, f32) {
   return %2, %3 : f32, f32
 }
 
-// -----
-
 // CHECK-LABEL: func.func @access_in_the_middle_of_a_chain
 //       CHECK:   memref.load %{{.+}}[%c64]
 //       CHECK:   memref.load %{{.+}}[%c76]
@@ -38,8 +36,6 @@ func.func @access_in_the_middle_of_a_chain() -> (f32, f32) {
   %3 = memref.load %1[%c68] : memref<4096xf32>
   return %2, %3 : f32, f32
 }
-
-// -----
 
 // Undefined by the op's documentation; it is what stock makes of it.
 // CHECK-LABEL: func.func @beside_the_hint
@@ -55,8 +51,6 @@ func.func @beside_the_hint(%v: f32) -> f32 {
   %1 = memref.load %0[%c68] : memref<4096xf32>
   return %1 : f32
 }
-
-// -----
 
 // The part starts at row 1, which the swizzle of the whole treats unlike row 0.
 // CHECK-LABEL: func.func @part_in_the_middle
@@ -74,8 +68,6 @@ func.func @part_in_the_middle() -> (f32, f32) {
   return %1, %3 : f32, f32
 }
 
-// -----
-
 // The part starts at an odd element: what is aligned in the part is not aligned in the LDS.
 // CHECK-LABEL: func.func @part_at_an_odd_element
 //       CHECK:   memref.alloc() :
@@ -89,8 +81,6 @@ func.func @part_at_an_odd_element() -> vector<4xf32> {
   %1 = vector.load %0[%c68] : memref<1024xf32, strided<[1], offset: 1>, #gpu.address_space<workgroup>>, vector<4xf32>
   return %1 : vector<4xf32>
 }
-
-// -----
 
 // Frames of one size are one layout.
 // CHECK-LABEL: func.func @frames
@@ -109,8 +99,6 @@ func.func @frames(%i: index) -> (f32, f32) {
   %3 = memref.load %2[%c68] : memref<256xf32, strided<[1], offset: ?>>
   return %1, %3 : f32, f32
 }
-
-// -----
 
 // Views that leave every element where it is may lie behind a hint.
 // CHECK-LABEL: func.func @views_behind_the_hint

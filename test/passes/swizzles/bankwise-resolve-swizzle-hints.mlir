@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --mlir-print-local-scope | FileCheck %s --check-prefix=NOHINT
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints,canonicalize,cse))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints))' --mlir-print-local-scope | FileCheck %s --check-prefix=NOHINT
 
 // NOHINT-NOT: swizzle_hint
 
@@ -16,8 +16,6 @@ func.func @constant_offset(%a: memref<4096xf32>) -> vector<4xf32> {
 //       CHECK:   %[[C64:.+]] = arith.constant 64 : index
 //       CHECK:   vector.load %[[A]][%[[C64]]]
 
-// -----
-
 // Row stride 128 and two rows a phase: 1056 = row 8 -> phase 4, group 2 -> group 6: 1024 + 96.
 func.func @row_stride_and_per_phase(%a: memref<4096xi8>) -> vector<16xi8> {
   %c1056 = arith.constant 1056 : index
@@ -28,8 +26,6 @@ func.func @row_stride_and_per_phase(%a: memref<4096xi8>) -> vector<16xi8> {
 
 // CHECK-LABEL: func.func @row_stride_and_per_phase
 //       CHECK:   arith.constant 1120 : index
-
-// -----
 
 // A scalar is always inside one group: the offset inside the group is kept.
 func.func @scalars(%a: memref<4096xf32>, %o: index, %v: f32) -> f32 {
@@ -49,8 +45,6 @@ func.func @scalars(%a: memref<4096xf32>, %o: index, %v: f32) -> f32 {
 //  CHECK-NEXT:   memref.store %[[V]], %[[A]][%[[S]]]
 //  CHECK-NEXT:   memref.load %[[A]][%[[S]]]
 
-// -----
-
 // Two of a group of four, at even offsets: not split.
 func.func @narrow(%a: memref<4096xf32>, %i: index) -> vector<2xf32> {
   %o = affine.apply affine_map<()[s0] -> (s0 * 2)>()[%i]
@@ -63,8 +57,6 @@ func.func @narrow(%a: memref<4096xf32>, %i: index) -> vector<2xf32> {
 //       CHECK:   arith.xori
 //       CHECK:   vector.load {{.*}}, vector<2xf32>
 //   CHECK-NOT:   vector.load
-
-// -----
 
 // The groups that a wide access is made of move apart; each has its own offset.
 func.func @split_load(%a: memref<4096xf32>) -> vector<8xf32> {
@@ -85,8 +77,6 @@ func.func @split_load(%a: memref<4096xf32>) -> vector<8xf32> {
 //       CHECK:   %[[R1:.+]] = vector.insert_strided_slice %[[V1]], %[[R0]] offsets = [4], strides = [1] : vector<4xf32> into vector<8xf32>
 //       CHECK:   return %[[R1]]
 
-// -----
-
 func.func @split_store(%a: memref<4096xi8>, %v: vector<8xi8>) {
   %c72 = arith.constant 72 : index
   %0 = iree_codegen.swizzle_hint %a[#iree_codegen.rotate_rows<64, 4>] : memref<4096xi8>
@@ -102,8 +92,6 @@ func.func @split_store(%a: memref<4096xi8>, %v: vector<8xi8>) {
 //       CHECK:   vector.store %[[V0]], %[[A]][%[[C76]]]
 //       CHECK:   %[[V1:.+]] = vector.extract_strided_slice %[[V]] offsets = [4], sizes = [4], strides = [1] : vector<8xi8> to vector<4xi8>
 //       CHECK:   vector.store %[[V1]], %[[A]][%[[C80]]]
-
-// -----
 
 // In rows 2 and 3 all vectors have their halves swapped, wherever they are: they stay whole, and
 // only their elements are reordered.
@@ -125,8 +113,6 @@ func.func @reordered(%a: memref<4096xf16>) attributes {translation_info = #one_w
 //  CHECK-NEXT:   %[[PHYSICAL:.+]] = vector.shuffle %[[LOGICAL]], %{{.+}} [2, 3, 0, 1]
 //  CHECK-NEXT:   vector.store %[[PHYSICAL]], %[[A]][%[[O]]] : memref<4096xf16>, vector<4xf16>
 
-// -----
-
 // Addresses move by multiples of a group, 16 bytes here: a promise of 64 becomes one of 16, one of
 // 8 stays.
 func.func @alignment(%a: memref<4096xf32>) -> (vector<4xf32>, vector<4xf32>) {
@@ -140,8 +126,6 @@ func.func @alignment(%a: memref<4096xf32>) -> (vector<4xf32>, vector<4xf32>) {
 // CHECK-LABEL: func.func @alignment
 //       CHECK:   vector.load {{.*}} alignment = 16 nontemporal = true
 //       CHECK:   vector.load {{.*}} alignment = 8 :
-
-// -----
 
 // Constants in bits that the swizzled base cannot set stay addends; the others share one XOR each.
 func.func @shared_base(%a: memref<4096xf16>) -> (vector<8xf16>, vector<8xf16>, vector<8xf16>, vector<8xf16>) {
@@ -177,8 +161,6 @@ func.func @shared_base(%a: memref<4096xf16>) -> (vector<8xf16>, vector<8xf16>, v
 //  CHECK-NEXT:   %[[O3:.+]] = arith.addi %[[S8]], %[[C1024]] overflow<nsw, nuw> : index
 //  CHECK-NEXT:   vector.load %{{.+}}[%[[O3]]]
 
-// -----
-
 // Constant digits leave a linearize_index; the swizzle repeats every 512 elements, so 2 * 512 is
 // an addend although nothing is known of %i.
 func.func @constant_digits(%a: memref<4096xf16>, %i: index) -> vector<8xf16> {
@@ -196,8 +178,6 @@ func.func @constant_digits(%a: memref<4096xf16>, %i: index) -> vector<8xf16> {
 //       CHECK:   %[[S:.+]] = arith.xori %[[B]], %{{.+}} : index
 //       CHECK:   %[[O:.+]] = arith.addi %[[S]], %[[C1024]] overflow<nsw> : index
 //       CHECK:   vector.load %{{.+}}[%[[O]]]
-
-// -----
 
 // S(base) stays where its base is, outside of the loop.
 func.func @hoisted(%a: memref<4096xf16>, %n: index) {
@@ -219,8 +199,6 @@ func.func @hoisted(%a: memref<4096xf16>, %n: index) {
 //  CHECK-NEXT:     %[[V:.+]] = vector.load %{{.+}}[%[[S]]]
 //  CHECK-NEXT:     vector.store %[[V]], %{{.+}}[%[[S]]]
 
-// -----
-
 // %h1 at o is element S0(S1(o)): S1 = xor_shuffle<32, 16> moves 48 to 32, S0 = xor_shuffle<16, 8>
 // moves 32 (row 2, group 0) to 32, and 48 + 8 by way of 40 to 40. Runs of 8 stay together.
 func.func @chain(%a: memref<4096xf16>) -> vector<16xf16> {
@@ -236,8 +214,6 @@ func.func @chain(%a: memref<4096xf16>) -> vector<16xf16> {
 //   CHECK-DAG:   %[[C40:.+]] = arith.constant 40 : index
 //       CHECK:   vector.load %{{.+}}[%[[C32]]] : memref<4096xf16>, vector<8xf16>
 //       CHECK:   vector.load %{{.+}}[%[[C40]]] : memref<4096xf16>, vector<8xf16>
-
-// -----
 
 // A chain whose links feed each other is applied in two terms, not in three.
 func.func @chain_of_terms(%a: memref<4096xf16>, %o: index) -> f16 {
@@ -256,8 +232,6 @@ func.func @chain_of_terms(%a: memref<4096xf16>, %o: index) -> f16 {
 //       CHECK:   %[[M0:.+]] = arith.andi %[[R0]], %{{.+}}
 //       CHECK:   %[[S0:.+]] = arith.xori %[[S1]], %[[M0]]
 //  CHECK-NEXT:   memref.load %{{.+}}[%[[S0]]]
-
-// -----
 
 // rotate_rows: one sum per base; a constant adds to it inside the group field only.
 func.func @rotate(%a: memref<4096xf32>) -> (vector<4xf32>, vector<4xf32>) {
@@ -278,8 +252,6 @@ func.func @rotate(%a: memref<4096xf32>) -> (vector<4xf32>, vector<4xf32>) {
 //       CHECK:   %[[O:.+]] = arith.addi %{{.+}}, %c1024 overflow<nsw, nuw> : index
 //       CHECK:   vector.load %{{.+}}[%[[O]]]
 
-// -----
-
 // 3 groups a row and no power of two: (row 1 + group 1) mod 3 = 2, so 16 -> 20.
 func.func @rotate_three_groups(%a: memref<1200xf32>, %o: index) -> (vector<4xf32>, f32) {
   %c16 = arith.constant 16 : index
@@ -295,8 +267,6 @@ func.func @rotate_three_groups(%a: memref<1200xf32>, %o: index) -> (vector<4xf32
 //   CHECK-DAG:   arith.remui %[[O]], %c12 : index
 //   CHECK-DAG:   arith.divui %[[O]], %c12 : index
 //       CHECK:   vector.load %[[A]][%[[C20]]]
-
-// -----
 
 // Buffers that rotate through a loop are one group; hints may sit before or inside the loop.
 func.func @double_buffer(%n: index, %v: vector<4xf32>) -> vector<4xf32> {
@@ -327,8 +297,6 @@ func.func @double_buffer(%n: index, %v: vector<4xf32>) -> vector<4xf32> {
 //       CHECK:     scf.yield %[[Y]], %[[X]]
 //       CHECK:   vector.load %{{.+}}[%[[C64]]]
 
-// -----
-
 // The hint flows into the loop, and into a choice.
 func.func @hint_before_the_loop(%n: index, %c: i1) -> (f32, f32) {
   %c0 = arith.constant 0 : index
@@ -353,8 +321,6 @@ func.func @hint_before_the_loop(%n: index, %c: i1) -> (f32, f32) {
 //       CHECK:   memref.load %[[S]][%[[C64]]]
 //       CHECK:   memref.load %{{.+}}[%[[C64]]]
 
-// -----
-
 // Vectors of 6 are neither whole groups of 4 nor part of one: split where a group may begin.
 // Where all begin is known: after 4 elements.
 func.func @six_elements(%a: memref<4096xf32>, %v: vector<6xf32>) {
@@ -372,8 +338,6 @@ func.func @six_elements(%a: memref<4096xf32>, %v: vector<6xf32>) {
 //       CHECK:   %[[REST:.+]] = vector.extract_strided_slice %{{.+}} offsets = [4], sizes = [2], strides = [1]
 //       CHECK:   vector.store %[[REST]], %{{.+}}[%[[C76]]] : memref<4096xf32>, vector<2xf32>
 
-// -----
-
 // Every other lane begins in the middle of a group: after 2 elements too.
 func.func @six_elements_of_each_lane(%a: memref<4096xf32>) -> vector<6xf32> {
   %x = gpu.thread_id x upper_bound 64
@@ -386,8 +350,6 @@ func.func @six_elements_of_each_lane(%a: memref<4096xf32>) -> vector<6xf32> {
 // CHECK-LABEL: func.func @six_elements_of_each_lane(
 // CHECK-COUNT-3: vector.load %{{.+}} : memref<4096xf32>, vector<2xf32>
 //   CHECK-NOT:   vector.load
-
-// -----
 
 // The second part begins after a run of 6 elements: at a multiple of 8 bytes, not of 16.
 func.func @alignment_of_parts() -> vector<10xf32> {
@@ -402,8 +364,6 @@ func.func @alignment_of_parts() -> vector<10xf32> {
 //       CHECK:   vector.load %{{.+}} alignment = 8 : {{.+}}, vector<6xf32>
 //       CHECK:   vector.load %{{.+}} alignment = 8 : {{.+}}, vector<4xf32>
 
-// -----
-
 // Nothing to do: a hint that nobody uses, and a function without hints.
 func.func @unused(%a: memref<4096xf32>) {
   %h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, 4>] : memref<4096xf32>
@@ -412,8 +372,6 @@ func.func @unused(%a: memref<4096xf32>) {
 
 // CHECK-LABEL: func.func @unused
 //  CHECK-NEXT:   return
-
-// -----
 
 // The flat memref is a view of rows, into which the compiler takes offsets apart again. So rows are
 // counted in a digit of their own: 256 elements are two rows of 128.
@@ -436,8 +394,6 @@ func.func @rows_behind(%m: memref<32x128xf32, strided<[128, 1], offset: ?>>) -> 
 //       CHECK:   %[[BEHIND:.+]] = arith.addi %[[ROW]], %c2 overflow<nsw, nuw>
 //       CHECK:   %[[SUM:.+]] = affine.linearize_index [%[[BEHIND]], %[[PLACE]]] by (128)
 //       CHECK:   vector.load %{{.+}}[%[[SUM]]]
-
-// -----
 
 // The bits of the offset do not say that it is no negative number, but its values in all lanes do. A
 // mask says it to the compiler.

@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=ABSORB
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints,bankwise-reinsert-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=REINSERT
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=RESOLVE
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=ABSORB
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-absorb-swizzle-hints,bankwise-reinsert-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=REINSERT
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-resolve-swizzle-hints{only-own=true}))' | FileCheck %s --check-prefix=RESOLVE
 
 // Where stock has hints of its own, only those that are marked as ours are treated.
 
@@ -16,8 +16,6 @@ func.func @others(%i: index) -> f32 {
   %r = memref.load %h[%i] : memref<2048xf32, #gpu.address_space<workgroup>>
   return %r : f32
 }
-
-// -----
 
 // ABSORB-LABEL:   func.func @ours
 // ABSORB:         memref.alloc() {iree_codegen.swizzle

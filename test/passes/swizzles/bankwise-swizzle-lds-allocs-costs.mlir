@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs{defer-to-padding=true unhinted-only=true},bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs{defer-to-padding=true unhinted-only=true},bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 --bankwise-remarks --verify-diagnostics | FileCheck %s
 
 // What decides are LDS cycles and instructions together.
 
@@ -26,12 +26,8 @@ func.func @pairs(%v: vector<8xf16>) -> (vector<4xf16>, vector<4xf16>) attributes
   return %0, %1 : vector<4xf16>, vector<4xf16>
 }
 
-// -----
-
 // A tile that has a hint is passed over.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 // CHECK-LABEL: func.func @hinted(
 // CHECK: memref.alloc() : memref<4096xf32, #gpu.address_space<workgroup>>
 // CHECK-NEXT: iree_codegen.swizzle_hint
@@ -46,14 +42,12 @@ func.func @hinted() -> f32 attributes {translation_info = #launch} {
   return %v : f32
 }
 
-// -----
-
 // What distribution allocates for reductions across subgroups is swizzled like any other.
 
-#launch = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [512, 1, 1] subgroup_size = 64>
+#eight_waves = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [512, 1, 1] subgroup_size = 64>
 // CHECK-LABEL: func.func @late(
 // CHECK: iree_codegen.swizzle_hint
-func.func @late(%v: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>) attributes {translation_info = #launch} {
+func.func @late(%v: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>) attributes {translation_info = #eight_waves} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x upper_bound 512
   // expected-remark @+2 {{allocation of memref<8x1x32xf32> swizzled with xor_shuffle<32, 8, 32, 1>: 384 conflict cycles -> 0}}

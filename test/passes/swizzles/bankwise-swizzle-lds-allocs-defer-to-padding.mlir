@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --iree-gpu-test-target=gfx942 | FileCheck %s --check-prefixes=CHECK,ALONE
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs{defer-to-padding=true},bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 | FileCheck %s --check-prefixes=CHECK,DEFER
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --iree-gpu-test-target=gfx942 | FileCheck %s --check-prefixes=CHECK,ALONE
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs{defer-to-padding=true},bankwise-pad-unhinted-allocs))' --iree-gpu-test-target=gfx942 | FileCheck %s --check-prefixes=CHECK,DEFER
 
 // The best swizzle of these rows leaves a conflict cycle, the best padding leaves none.
 #one_wave = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
@@ -22,11 +22,7 @@ func.func @better_padded(%v: vector<1xf16>) -> f16 attributes {translation_info 
 //   DEFER-NOT:   iree_codegen.swizzle_hint
 //       DEFER:   memref.alloc() : memref<24x19xf16, #gpu.address_space<workgroup>>
 
-// -----
-
 // The same, but a collapsed view can take no padded rows: nothing is left to the padding.
-#one_wave = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-#lds = #gpu.address_space<workgroup>
 func.func @cannot_be_padded(%v: vector<1xf16>) -> f16 attributes {translation_info = #one_wave} {
   %x = gpu.thread_id x upper_bound 64
   %a = memref.alloc() : memref<24x16xf16, #lds>

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx950 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx950 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
 
 // Gathers whose lanes cannot fetch for each other; nothing is hinted, nothing computed again.
 // CHECK-NOT: swizzle_hint
@@ -27,10 +27,6 @@ func.func @half_a_wave(%from: memref<256xf32>) -> vector<4xf32> attributes {tran
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Whether lanes run it together is not known.
 func.func @unknown_condition(%from: memref<256xf32>, %flags: memref<64xi1>) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -52,10 +48,6 @@ func.func @unknown_condition(%from: memref<256xf32>, %flags: memref<64xi1>) -> v
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Where a lane fetches comes from memory.
 func.func @loaded_index(%from: memref<256xf32>, %table: memref<64xindex>) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -73,10 +65,6 @@ func.func @loaded_index(%from: memref<256xf32>, %table: memref<64xindex>) -> vec
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Where a lane fetches is carried around a loop.
 func.func @carried_index(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
@@ -100,10 +88,6 @@ func.func @carried_index(%from: memref<256xf32>) -> vector<4xf32> attributes {tr
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // 3 elements are no power of two, and no swizzle moves them together.
 func.func @three_elements(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -122,10 +106,6 @@ func.func @three_elements(%from: memref<256xf32>) -> vector<4xf32> attributes {t
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Who calls the function may give each lane a number of its own.
 func.func @argument(%from: memref<256xf32>, %base: index) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -140,11 +120,6 @@ func.func @argument(%from: memref<256xf32>, %base: index) -> vector<4xf32> attri
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
-
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Which lanes come to a block is not known.
 func.func @other_block(%from: memref<256xf32>, %on: i1) -> vector<4xf32> attributes {translation_info = #info} {
@@ -165,10 +140,6 @@ func.func @other_block(%from: memref<256xf32>, %on: i1) -> vector<4xf32> attribu
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Half of the lanes run the loop once more than the others.
 func.func @other_iterations(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -186,10 +157,6 @@ func.func @other_iterations(%from: memref<256xf32>) -> vector<4xf32> attributes 
   %r = vector.load %a[%row, %column] : memref<8x32xf32, #gpu.address_space<workgroup>>, vector<4xf32>
   return %r : vector<4xf32>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Each lane goes on by steps of its own, so that the lanes differ in how far ahead they are.
 func.func @other_steps(%from: memref<65536xf32>) -> vector<4xf32> attributes {translation_info = #info} {

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs,cse))' --iree-gpu-test-target=gfx950 --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs,cse))' --iree-gpu-test-target=gfx950 --mlir-print-local-scope | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
@@ -34,9 +34,7 @@ func.func @permuted(%from: memref<256xf32>) -> vector<4xf32> attributes {transla
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [256, 1, 1] subgroup_size = 64>
+#four_waves = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [256, 1, 1] subgroup_size = 64>
 
 // Four waves store 2 rows each, and the swizzle takes the row into account: so does the lane.
 
@@ -48,7 +46,7 @@ func.func @permuted(%from: memref<256xf32>) -> vector<4xf32> attributes {transla
 //       CHECK:   arith.xori
 //       CHECK:   arith.subi %{{.+}}, %[[START]]
 //       CHECK:   amdgpu.gather_to_lds
-func.func @rows_of_waves(%from: memref<8x64xf16>) -> vector<8xf16> attributes {translation_info = #info} {
+func.func @rows_of_waves(%from: memref<8x64xf16>) -> vector<8xf16> attributes {translation_info = #four_waves} {
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x upper_bound 256
   %a = memref.alloc() : memref<8x64xf16, #gpu.address_space<workgroup>>
@@ -61,10 +59,6 @@ func.func @rows_of_waves(%from: memref<8x64xf16>) -> vector<8xf16> attributes {t
   %r = vector.load %a[%to_row, %to_column] : memref<8x64xf16, #gpu.address_space<workgroup>>, vector<8xf16>
   return %r : vector<8xf16>
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // What is the same in all lanes is not computed again, and a promise on neighbouring lanes is not
 // kept: `index_hint` goes.
@@ -94,9 +88,7 @@ func.func @same_in_all_lanes(%from: memref<1024xf32>) -> vector<4xf32> attribute
   return %r : vector<4xf32>
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [128, 1, 1] subgroup_size = 64>
+#two_waves = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [128, 1, 1] subgroup_size = 64>
 
 // The loop begins at the number of the thread, and the first wave alone runs it, as a whole. The
 // other lane counts from its own number: as far ahead of that as this lane is ahead of its own.
@@ -113,7 +105,7 @@ func.func @same_in_all_lanes(%from: memref<1024xf32>) -> vector<4xf32> attribute
 //       CHECK:     %[[OTHER:.+]] = arith.addi %[[X]], %[[AHEAD]]
 //       CHECK:     %[[SOURCE:.+]] = affine.apply affine_map<(d0) -> (d0 * 4)>(%[[OTHER]])
 //       CHECK:     amdgpu.gather_to_lds %{{.+}}[%[[SOURCE]]]
-func.func @loop_from_the_thread(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #info} {
+func.func @loop_from_the_thread(%from: memref<256xf32>) -> vector<4xf32> attributes {translation_info = #two_waves} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index

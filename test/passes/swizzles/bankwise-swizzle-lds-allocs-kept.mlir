@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --verify-diagnostics --bankwise-remarks --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
 
 // Allocations that keep their layout, each with the reason. No hint is emitted in this file.
 
@@ -18,10 +18,6 @@ func.func @no_conflict() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // An index that comes from memory.
 func.func @dynamic_index(%n: index) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -35,10 +31,6 @@ func.func @dynamic_index(%n: index) attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 func.func @dynamic_shape(%n: index) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -49,10 +41,6 @@ func.func @dynamic_shape(%n: index) attributes {translation_info = #info} {
   %r = memref.load %a[%x, %c0] : memref<?x64xf32, #gpu.address_space<workgroup>>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // A view at an offset that is not known may alias any row.
 func.func @dynamic_subview(%n: index) attributes {translation_info = #info} {
@@ -68,10 +56,6 @@ func.func @dynamic_subview(%n: index) attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // The memory escapes.
 func.func @call() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -86,10 +70,6 @@ func.func @call() attributes {translation_info = #info} {
 }
 func.func private @other(memref<64x64xf32, #gpu.address_space<workgroup>>)
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 func.func @atomic() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -102,10 +82,6 @@ func.func @atomic() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 func.func @copied(%to: memref<64x64xf32>) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -117,10 +93,6 @@ func.func @copied(%to: memref<64x64xf32>) attributes {translation_info = #info} 
   memref.copy %a, %to : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<64x64xf32>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // The rows are looked at in another way, which no swizzle follows.
 func.func @recast() attributes {translation_info = #info} {
@@ -136,10 +108,6 @@ func.func @recast() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // Memory that is cast to another element type.
 func.func @bytes() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -153,10 +121,6 @@ func.func @bytes() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 func.func @masked(%m: vector<4xi1>, %p: vector<4xf32>) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -168,10 +132,6 @@ func.func @masked(%m: vector<4xi1>, %p: vector<4xf32>) attributes {translation_i
   %s = vector.maskedload %a[%x, %c0], %m, %p : memref<64x64xf32, #gpu.address_space<workgroup>>, vector<4xi1>, vector<4xf32> into vector<4xf32>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 func.func @out_of_bounds() attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -185,10 +145,6 @@ func.func @out_of_bounds() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // One value may be this memory or any other.
 func.func @meets_an_argument(%c: i1, %other: memref<64x64xf32, #gpu.address_space<workgroup>>) attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -201,10 +157,6 @@ func.func @meets_an_argument(%c: i1, %other: memref<64x64xf32, #gpu.address_spac
   %r = memref.load %s[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
   return
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // A loop carries views, whose rows begin elsewhere.
 func.func @carried_view() attributes {translation_info = #info} {
@@ -222,10 +174,6 @@ func.func @carried_view() attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // A matrix that is read with one leading dimension cannot lie in swizzled rows.
 func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
@@ -234,8 +182,6 @@ func.func @subgroup_mma() -> !gpu.mma_matrix<16x16xf16, "AOp"> attributes {trans
   %m = "gpu.subgroup_mma_load_matrix"(%a, %c0, %c0) <{leadDimension = 64 : index}> : (memref<64x64xf16, #gpu.address_space<workgroup>>, index, index) -> !gpu.mma_matrix<16x16xf16, "AOp">
   return %m : !gpu.mma_matrix<16x16xf16, "AOp">
 }
-
-// -----
 
 // The backend unrolls the loops and joins neighbouring iterations: five b128 accesses a lane without a
 // conflict. Counted one by one, b64 accesses have 16 conflict cycles, and a swizzle that parts the

@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs,bankwise-flatten-swizzle-hints,iree-codegen-fold-memref-alias-ops,canonicalize,cse,bankwise-resolve-swizzle-hints))' | FileCheck %s --check-prefix=RESOLVED
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-swizzle-lds-allocs,bankwise-flatten-swizzle-hints,iree-codegen-fold-memref-alias-ops,canonicalize,cse,bankwise-resolve-swizzle-hints))' | FileCheck %s --check-prefix=RESOLVED
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
@@ -23,10 +23,6 @@ func.func @transpose(%v: f32) -> f32 attributes {translation_info = #info} {
   return %r : f32
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // The write goes through a view of the lane's row, the reads through a view of all of it.
 
 // CHECK-LABEL: func.func @views
@@ -47,10 +43,6 @@ func.func @views(%v: vector<1x4xf32>) -> f32 attributes {translation_info = #inf
   %r = memref.load %e[%q#0, %q#1, %c0] : memref<4x16x64xf32, #gpu.address_space<workgroup>>
   return %r : f32
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Two buffers take turns: both get the same swizzle, and the loop carries them flat.
 
@@ -78,10 +70,6 @@ func.func @rotation(%v: f32) -> f32 attributes {translation_info = #info} {
   return %r#2 : f32
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // An access in one branch only counts with the lanes that take it.
 
 // CHECK-LABEL: func.func @branch
@@ -99,10 +87,6 @@ func.func @branch(%v: f32) attributes {translation_info = #info} {
   return
 }
 
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
-
 // A hint that leaves no conflict stays alone.
 
 // CHECK-LABEL: func.func @hinted
@@ -116,10 +100,6 @@ func.func @hinted() -> f32 attributes {translation_info = #info} {
   %r = memref.load %h[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
   return %r : f32
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // Groups of 4 floats leave 8 lanes on a bank; the rest is done between the allocation and the hint.
 
@@ -136,10 +116,6 @@ func.func @hinted_badly() -> f32 attributes {translation_info = #info} {
   %r = memref.load %h[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
   return %r : f32
 }
-
-// -----
-
-#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
 
 // A hint on one allocation is nothing to another.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-carry-integers))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-carry-integers))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
@@ -33,11 +33,6 @@ func.func @stored() attributes {hal.executable.target = #hal.executable.target<"
   iree_codegen.store_to_buffer %r, %2 : tensor<128x128xi32> into memref<128x128xi32, #hal.descriptor_type<storage_buffer>>
   return
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 
 // What uses the result reads the bits as i32.
 
@@ -76,11 +71,6 @@ func.func @used() attributes {hal.executable.target = #hal.executable.target<"cu
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
-
 // The instruction for signed and unsigned integers is another one.
 
 // CHECK-LABEL: func.func @unsigned
@@ -108,11 +98,6 @@ func.func @unsigned() attributes {hal.executable.target = #hal.executable.target
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
-
 // CHECK-LABEL: func.func @begun
 // CHECK:         ins(%{{.+}}, %{{.+}} : tensor<{{.*}}xi8>, tensor<{{.*}}xi8>)
 // expected-remark @+1 {{the contraction of i8 keeps scalar instructions: its sums do not begin with zero}}
@@ -138,11 +123,6 @@ func.func @begun() attributes {hal.executable.target = #hal.executable.target<"c
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
-
 // CHECK-LABEL: func.func @ragged
 // CHECK:         ins(%{{.+}}, %{{.+}} : tensor<{{.*}}xi8>, tensor<{{.*}}xi8>)
 // expected-remark @+1 {{the contraction of i8 keeps scalar instructions: no tile of matrix instructions divides its sizes}}
@@ -167,11 +147,6 @@ func.func @ragged() attributes {hal.executable.target = #hal.executable.target<"
   iree_codegen.store_to_buffer %r, %2 : tensor<100x128xi32> into memref<100x128xi32, #hal.descriptor_type<storage_buffer>>
   return
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 
 // CHECK-LABEL: func.func @computed
 // CHECK:         ins(%{{.+}}, %{{.+}} : tensor<{{.*}}xi8>, tensor<{{.*}}xi8>)

@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-enlarge-matmuls))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-enlarge-matmuls{other-tiles=false}))' --mlir-print-local-scope | FileCheck %s --check-prefix=OWN
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-enlarge-matmuls))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-enlarge-matmuls{other-tiles=false}))' --mlir-print-local-scope | FileCheck %s --check-prefix=OWN
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
@@ -43,11 +43,6 @@ func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executabl
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
-
 // What is read beyond the end of %a would become 1 in the place of 0.
 
 // CHECK-LABEL: func.func @no_zeros
@@ -83,11 +78,6 @@ func.func @no_zeros() attributes {hal.executable.target = #hal.executable.target
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
-
 // Where IREE pads nothing, nothing is done, and nothing is said.
 
 // CHECK-LABEL: func.func @whole
@@ -114,11 +104,6 @@ func.func @whole() attributes {hal.executable.target = #hal.executable.target<"c
   iree_codegen.store_to_buffer %r, %bc : tensor<128x128xf32> into memref<128x128xf32>
   return
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 
 // IREE would read the residual by an operation whose indices are not known.
 

@@ -1,6 +1,6 @@
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=UNMEASURED
-// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-order native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=UNMEASURED
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-order native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
 
 // UNMEASURED:     remark: tile of a workgroup: 256 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}}; it is not taken: no time was measured on sm_90; --bankwise-retile=on takes it anyway
 // UNMEASURED:     remark: tile of a workgroup: 256 x 128, {{.*}} it is not taken: no time
@@ -26,8 +26,6 @@ func.func @attention(%q: tensor<16x4096x128xf16>, %k: tensor<16x4096x128xf16>, %
   return %r#0 : tensor<16x4096x128xf32>
 }
 
-// -----
-
 // Four heads of Q share one of K and V: a workgroup has the 16 rows of two of them.
 
 // CHECK-LABEL: func.func @grouped
@@ -43,8 +41,6 @@ func.func @grouped(%q: tensor<16x4x4x64xf16>, %k: tensor<2048x4x64xf16>, %v: ten
   } -> tensor<4x4x16x64xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
   return %r#0 : tensor<4x4x16x64xf32>
 }
-
-// -----
 
 // The tile of a product: 128 x 256 elements, of which a warp computes 4 x 8 matrix instructions.
 
@@ -65,8 +61,6 @@ func.func @matmul(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>, %c: tens
   return %0 : tensor<4096x4096xf32>
 }
 
-// -----
-
 // A convolution is left alone: a tile of its output is no tile of its image.
 
 // CHECK-LABEL: func.func @convolution
@@ -84,8 +78,6 @@ func.func @convolution(%a: tensor<34x34x64xf16>, %b: tensor<3x3x64x64xf16>, %c: 
   return %0 : tensor<32x32x64xf32>
 }
 
-// -----
-
 // Nothing multiplies here.
 
 // CHECK-LABEL: func.func @sum
@@ -93,8 +85,6 @@ func.func @convolution(%a: tensor<34x34x64xf16>, %b: tensor<3x3x64x64xf16>, %c: 
 func.func @sum(%a: tensor<64xf32>) -> tensor<64xf32> {
   return %a : tensor<64xf32>
 }
-
-// -----
 
 // Without matrix instructions, operands lie in the LDS and a thread computes 8 x 8 elements. The 32
 // summed elements of a step stay, because their order is part of the result.
@@ -115,8 +105,6 @@ func.func @scalar_matmul(%a: tensor<4x2048x2048xf32>, %b: tensor<4x2048x2048xf32
   } -> tensor<4x2048x2048xf32>
   return %0 : tensor<4x2048x2048xf32>
 }
-
-// -----
 
 // IREE takes the 128 elements of a thread apart, and rounds their products before it adds them.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-tile-by-lanes))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-tile-by-lanes))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
@@ -18,10 +18,6 @@ func.func @head_64(%q: tensor<16x2048x64xf32>, %k: tensor<16x2048x64xf32>, %v: t
   return %r#0 : tensor<16x2048x64xf32>
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-
 // No tile divides the 77 keys, and the caller's tensors cannot be larger.
 
 // CHECK-LABEL: func.func @keys_77
@@ -34,10 +30,6 @@ func.func @keys_77(%q: tensor<16x2048x64xf32>, %k: tensor<16x77x64xf32>, %v: ten
   } -> tensor<16x2048x64xf32>, tensor<16x2048xf32>, tensor<16x2048xf32>
   return %r#0 : tensor<16x2048x64xf32>
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
 // One copy of K and V would have two layouts.
 
@@ -52,10 +44,6 @@ func.func @one_tensor(%q: tensor<16x2048x64xf32>, %k: tensor<16x2048x64xf32>, %v
   return %r#0 : tensor<16x2048x64xf32>
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-
 // A row after the other takes no longer.
 
 // CHECK-LABEL: func.func @one_row
@@ -68,10 +56,6 @@ func.func @one_row(%q: tensor<2x1x64xf32>, %k: tensor<2x64x64xf32>, %v: tensor<2
   } -> tensor<2x1x64xf32>, tensor<2x1xf32>, tensor<2x1xf32>
   return %r#0 : tensor<2x1x64xf32>
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
 // There is a matrix instruction for f16, which is another pass's.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-use-matrix-instructions))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-use-matrix-instructions))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
@@ -17,10 +17,6 @@ func.func @head_96(%q: tensor<24x2048x96xf16>, %k: tensor<24x2048x96xf16>, %v: t
   } -> tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>
   return %r#0 : tensor<24x2048x96xf32>
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
 // Neither the rows nor the head nor the keys are those of whole tiles: tensors and buffers get larger
 // sizes, and bindings remember the true ones.
@@ -65,10 +61,6 @@ func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executabl
   return
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-
 // The caller's tensors cannot be larger.
 
 // CHECK-LABEL: func.func @rows_77
@@ -81,10 +73,6 @@ func.func @rows_77(%q: tensor<16x77x64xf16>, %k: tensor<16x77x64xf16>, %v: tenso
   } -> tensor<16x77x64xf32>, tensor<16x77xf32>, tensor<16x77xf32>
   return %r#0 : tensor<16x77x64xf32>
 }
-
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 
 // Four heads of Q share one of K and V: a workgroup has the 16 rows of two of them.
 
