@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pytest
 from iree.compiler import ir
 from iree.compiler.passmanager import PassManager
 
@@ -118,6 +120,41 @@ def run(
         each.run(parsed.function, context)
         assert parsed.module.operation.verify()
     return PassRun(context, said)
+
+
+HERE = "// here"
+"""Ends the line that is spoken of, in the text of a function."""
+
+
+Edit = tuple[str, str]
+"""A part of a text, and what takes its place."""
+Kept = Mapping[str, tuple[str, *tuple[Edit, ...]]]
+"""Cases in which passes leave a text alone that has been edited: by name, the reason and the edits."""
+
+
+def each_kept(cases: Kept) -> pytest.MarkDecorator:
+    """Returns what runs a test for each case, with its `reason` and its `edits`."""
+    parameters = [(reason, edits) for reason, *edits in cases.values()]
+    return pytest.mark.parametrize(("reason", "edits"), parameters, ids=cases)
+
+
+def edited(text: str, *edits: Edit) -> str:
+    """Returns a text with other parts in the place of some that it has once."""
+    for old, new in edits:
+        assert text.count(old) == 1, f"{text.count(old)} times in the text: {old}"
+        text = text.replace(old, new)
+    return text
+
+
+def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> None:
+    """Asserts that passes change nothing in a text, and say why, once and of the line `HERE`."""
+    parsed = parse(text)
+    before = str(parsed)
+    (diagnostic,) = run(parsed, *passes, target=target).said
+    assert str(parsed) == before
+    assert said in diagnostic.message
+    assert diagnostic.location is not None
+    assert text.splitlines()[diagnostic.location.line - 1].endswith(HERE)
 
 
 def traced(

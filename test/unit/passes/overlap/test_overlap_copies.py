@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every iteration reads the slot that its own copies went to, and none that is being filled."""
+"""Every iteration reads the slot that its own copies went to, and none that is being filled.
+
+Copies of which this is not known stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,18 @@ from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import defining_operation, parents_of
 from bankwise.passes.overlap.overlap_copies import OverlapCopies
 
-from ...functions import Parsed, PassRun, launched, parse, run
+from ...functions import (
+    Edit,
+    Kept,
+    Parsed,
+    PassRun,
+    assert_kept,
+    each_kept,
+    edited,
+    launched,
+    parse,
+    run,
+)
 
 _TILE = 256
 
@@ -33,7 +47,7 @@ func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   %a = memref.assume_alignment %g, 64 : memref<4096x256xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
-  %r = scf.for %i = %lower to %upper step %step iter_args(%x = %c) -> vector<2x2xf32> {
+  %r = scf.for %i = %lower to %upper step %step iter_args(%x = %c) -> vector<2x2xf32> { // here
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %v = vector.load %a[%i, %at] : memref<4096x256xf16>, vector<8xf16>
     vector.store %v, %m[%at] : !tile, vector<8xf16>
@@ -61,12 +75,17 @@ def _slots_by_iteration(slot: ir.Value, iterations: int) -> list[int]:
     return values if len(values) == iterations else values * iterations
 
 
-def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[Parsed, PassRun]:
-    """Runs the pass over a loop with these bounds and this step."""
+def _loop(numbers: tuple[int, int, int]) -> str:
+    """Returns a loop with these bounds and this step."""
     source = _SOURCE.replace("INFO", launched("32, 1, 1", 32))
     for name, number in zip(("LOWER", "UPPER", "STEP"), numbers, strict=True):
         source = source.replace(name, str(number))
-    parsed = parse(source)
+    return source
+
+
+def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[Parsed, PassRun]:
+    """Runs the pass over a loop with these bounds and this step."""
+    parsed = parse(_loop(numbers))
     return parsed, run(parsed, OverlapCopies(slots=slots), target=chip)
 
 
@@ -106,3 +125,98 @@ def test_slots_that_do_not_fit_are_refused() -> None:
     parsed, found = _overlapped((0, 64, 1), 1024, "sm_80")
     assert not parsed.operations("nvgpu.device_async_copy")
     assert found.messages[-1].endswith("1024 slots take 524288 bytes of LDS, of 166912")
+
+
+_BARRIER = "    gpu.barrier memfence [#gpu.address_space<workgroup>]\n"
+_ALLOC, _LOOP, _LAST = "  %m = memref.alloc() : !tile\n", "  %r = scf.for", "    scf.yield %y"
+_STORE = "vector.store %v, %m[%at]"
+_OTHER = "memref.alloc() : memref<8xf16>\n"
+
+KEPT: Kept = {
+    "may be written": (
+        "a copy reads a binding that the kernel may write",
+        ("      flags(ReadOnly) :", "      :"),
+    ),
+    # There is no copy of 2 bytes.
+    "narrow": (
+        "a lane copies 2 bytes at multiples of 2",
+        (": memref<4096x256xf16>, vector<8xf16>", ": memref<4096x256xf16>, vector<1xf16>"),
+        (f"{_STORE} : !tile, vector<8xf16>", f"{_STORE} : !tile, vector<1xf16>"),
+    ),
+    # Odd lanes load from addresses that are no multiples of 16 bytes.
+    "unaligned": (
+        "a lane copies 16 bytes at multiples of 8",
+        (_LOOP, f"  %half = affine.apply affine_map<(t) -> (t * 4)>(%t)\n{_LOOP}"),
+        ("%a[%i, %at]", "%a[%i, %half]"),
+    ),
+    # A lane may read before others have stored.
+    "copies and reads not parted": (
+        "no barrier parts the copies to the tile from its reads",
+        (f"{_BARRIER}    %f", "    %f"),
+    ),
+    # A lane may store what others still have to read.
+    "iterations not parted": (
+        "no barrier parts the reads of the tile from the next iteration's copies",
+        (f"{_BARRIER}    %v", "    %v"),
+    ),
+    # Every iteration writes another part of the tile: reads meet what earlier ones have left.
+    "moving": (
+        "what is written of the tile differs from iteration to iteration",
+        (
+            "    %v",
+            "    %place = affine.apply affine_map<(t, i) -> (t * 8 + i mod 512)>(%t, %i)\n    %v",
+        ),
+        (_STORE, "vector.store %v, %m[%place]"),
+    ),
+    # Where the copy reads is itself loaded.
+    "looked up": (
+        "an index depends on the result of memref.load",
+        (_LOOP, f"  %k = memref.alloc() : memref<1024xindex>\n{_LOOP}"),
+        ("    %v", "    %l = memref.load %k[%i] : memref<1024xindex>\n    %v"),
+        ("%a[%i, %at]", "%a[%l, %at]"),
+    ),
+    "read behind the loop": (
+        "the tile is used by vector.load otherwise",
+        (
+            "  return",
+            f"  %z = vector.load %m[%c0] : !tile, vector<8xf16>\n  %to = {_OTHER}"
+            "  vector.store %z, %to[%c0] : memref<8xf16>, vector<8xf16>\n  return",
+        ),
+    ),
+    # What is stored is more than what was loaded.
+    "changed": (
+        "what is stored is not loaded in the same iteration",
+        (_STORE, "%w = arith.addf %v, %v : vector<8xf16>\n    vector.store %w, %m[%at]"),
+    ),
+    # The value is used in registers, too.
+    "used twice": (
+        "what is copied is used elsewhere too",
+        (
+            _LAST,
+            f"    %to = {_OTHER}"
+            f"    vector.store %v, %to[%c0] : memref<8xf16>, vector<8xf16>\n{_LAST}",
+        ),
+    ),
+    # How long an iteration takes is not known.
+    "nothing is multiplied": (
+        "the loop multiplies no matrices",
+        (
+            "%y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16]\n"
+            "        : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>",
+            "%y = arith.addf %x, %x : vector<2x2xf32>",
+        ),
+    ),
+    "one iteration": ("the loop has one iteration", ("constant 1024", "constant 256")),
+    # Every iteration has a tile of its own.
+    "allocated inside": (
+        "the tile is allocated in the loop",
+        (_ALLOC, ""),
+        (f"{_BARRIER}    %v", f"  {_ALLOC}{_BARRIER}    %v"),
+    ),
+}
+
+
+@each_kept(KEPT)
+def test_copies_are_not_overlapped(reason: str, edits: list[Edit]) -> None:
+    said = f"copies to the LDS are not overlapped: {reason}"
+    assert_kept(edited(_loop((0, 1024, 256)), *edits), OverlapCopies(), said=said, target="sm_80")
