@@ -129,7 +129,7 @@ HERE = "// here"
 Edit = tuple[str, str]
 """A part of a text, and what takes its place."""
 Kept = Mapping[str, tuple[str, *tuple[Edit, ...]]]
-"""Cases in which passes leave a text alone that has been edited: by name, the reason and the edits."""
+"""Edits of a text after which passes leave it alone: by the name of a case, why, and the edits."""
 
 
 def each_kept(cases: Kept) -> pytest.MarkDecorator:

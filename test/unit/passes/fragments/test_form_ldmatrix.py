@@ -26,7 +26,7 @@ from bankwise.passes.fragments import ldmatrix_emission
 from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.fragments.matrix_fragments import MatrixAddresses
 
-from ...functions import launched, lds, parse, run
+from ...functions import HERE, Edit, Kept, assert_kept, each_kept, edited, launched, lds, parse, run
 
 ITERATIONS = 3
 
@@ -293,3 +293,195 @@ def test_a_wrong_source_lane_is_noticed(monkeypatch: pytest.MonkeyPatch, transpo
     assert result.ldmatrix == 0
     assert result.decision.action is Action.KEEP
     assert result.decision.reason == "no lane can compute where another one reads"
+
+
+# Loads that are almost an operand.
+
+# A B operand of two matrices: rows of a column-major tile, lane l at row l / 4, column 2 (l mod 4),
+# and 8 columns further right.
+_B_OPERAND = f"""
+!tile = memref<8x16xf16, #gpu.address_space<workgroup>>
+func.func @f(%a: vector<4x2xf16>, %c: vector<2x2xf32>, %first: i1) -> vector<2x2xf32>
+    attributes {{{launched("32, 1, 1", 32)}}} {{
+  %t = gpu.thread_id x
+  %m = memref.alloc() : !tile // here
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
+  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
+  %0 = vector.load %m[%r, %k] : !tile, vector<2xf16>
+  %1 = vector.load %m[%r, %k8] : !tile, vector<2xf16>
+  %e0:2 = vector.to_elements %0 : vector<2xf16>
+  %e1:2 = vector.to_elements %1 : vector<2xf16>
+  %b = vector.from_elements %e0#0, %e0#1, %e1#0, %e1#1 : vector<2x2xf16>
+  %x = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 16]
+      : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %x : vector<2x2xf32>
+}}
+"""
+
+
+def _wide(columns: int) -> Edit:
+    return ("!tile = memref<8x16x", f"!tile = memref<8x{columns}x")
+
+
+def _through(line: str, kind: str) -> tuple[Edit, ...]:
+    """Returns edits that let both loads be from `%v` of a type, which a line defines."""
+    return (
+        ("  %r = affine", f"  %v = {line}\n  %r = affine"),
+        ("%m[%r, %k] : !tile", f"%v[%r, %k] : {lds(kind)}"),
+        ("%m[%r, %k8] : !tile", f"%v[%r, %k8] : {lds(kind)}"),
+    )
+
+
+def _subview(part: str, kind: str) -> tuple[Edit, ...]:
+    return _through(f"memref.subview {part} : !tile to {lds(kind)}", kind)
+
+
+def _where(*condition: str) -> tuple[Edit, ...]:
+    """Returns edits that let only those lanes come to the loads for which lines compute `%on`."""
+    head = "".join(f"  {line}\n" for line in (*condition, "%s = scf.if %on -> vector<2x2xf32> {"))
+    kind = ": vector<2x2xf32>\n"
+    tail = f"scf.yield %x {kind}  }} else {{\n  scf.yield %c {kind}  }}\n  return %s"
+    return ("  %r = affine", f"{head}  %r = affine"), ("return %x", tail)
+
+
+_UNALIGNED = "nvgpu.ldmatrix needs addresses that are multiples of 16 bytes"
+_BETWEEN = "a store, a barrier or a branch may come between them"
+_OTHER_LANES = "their lanes do not read the rows or columns of an 8x8 matrix"
+_SECOND = "  %1 = vector.load"
+
+KEPT: Kept = {
+    # Rows of 40 bytes: every other one begins between multiples of 16.
+    "misaligned": (_UNALIGNED, _wide(20)),
+    # The view's rows begin 8 bytes behind those of the allocation.
+    "starts at 8 bytes": (
+        _UNALIGNED,
+        _wide(24),
+        *_subview("%m[0, 4] [8, 16] [1, 1]", "8x16xf16, strided<[24, 1], offset: 4>"),
+    ),
+    # Lanes 16 to 31 do not come here.
+    "divergent": (
+        "not all lanes take part",
+        *_where("%c16 = arith.constant 16 : index", "%on = arith.cmpi ult, %t, %c16 : index"),
+    ),
+    # Nobody knows which lanes come here.
+    "condition not known": (
+        "not all lanes may take part: a condition that is not known",
+        *_where(
+            "%flag = memref.load %m[%t, %t] : !tile",
+            "%zero = arith.constant 0.0 : f16",
+            "%on = arith.cmpf oeq, %flag, %zero : f16",
+        ),
+    ),
+    # The second warp has 16 lanes.
+    "not whole warps": ("a warp of the workgroup is not full", ("[32, 1, 1]", "[48, 1, 1]")),
+    # Lane 16 of a warp has thread id 0 along x.
+    "warps across rows": (
+        "the lanes of a warp are not neighbours along x",
+        ("[32, 1, 1]", "[16, 2, 1]"),
+    ),
+    # The second load may read what the store writes, and must not move before it.
+    "store between": (
+        _BETWEEN,
+        (_SECOND, f"  vector.store %0, %m[%r, %k8] : !tile, vector<2xf16>\n{_SECOND}"),
+    ),
+    # Other warps may store before the second load.
+    "barrier between": (_BETWEEN, (_SECOND, f"  gpu.barrier\n{_SECOND}")),
+    # Lane l reads at column 2 (l / 8).
+    "other lanes": (
+        _OTHER_LANES,
+        ("(t floordiv 4)", "(t mod 8)"),
+        ("(t mod 4 * 2)", "(t floordiv 8 * 2)"),
+        ("(t mod 4 * 2 + 8)", "(t floordiv 8 * 2 + 8)"),
+    ),
+    # Lanes of a row are 4 elements apart.
+    "other step": (
+        _OTHER_LANES,
+        _wide(32),
+        ("(t mod 4 * 2)", "(t mod 4 * 4)"),
+        ("(t mod 4 * 2 + 8)", "(t mod 4 * 4 + 8)"),
+    ),
+    # The second matrix is further away in odd rows.
+    "uneven": (
+        "they are not equally far apart in all lanes",
+        _wide(32),
+        ("(t mod 4 * 2 + 8)", "(t mod 4 * 2 + 8 + t floordiv 4 mod 2 * 8)"),
+    ),
+    # The swizzle moves 8 bytes at a time.
+    "parted by a swizzle": (
+        "a swizzle takes the rows of 16 bytes apart",
+        ("!tile = memref<8x16x", "!tile = memref<128x"),
+        *_through(
+            f"memref.expand_shape %h [[0, 1]] output_shape [8, 16] : !tile into {lds('8x16xf16')}",
+            "8x16xf16",
+        ),
+        (
+            "  %v",
+            "  %h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<64, 4>] : !tile\n  %v",
+        ),
+    ),
+    # A row of 16 bytes would run over the end of the view's row of 12.
+    "short rows": (
+        "a row of 16 bytes leaves the last dimension of the memref",
+        *_subview("%m[0, 0] [8, 12] [1, 1]", "8x12xf16, strided<[16, 1]>"),
+    ),
+    # A load of the first operand fills a register of the second one too. Each load becomes part of
+    # one ldmatrix at most, so that what is left of the second operand stays.
+    "shares a load": (
+        f"{_UNALIGNED}), 1 (another operand has some of the loads of theirs)",
+        _wide(20),
+        (_SECOND, f"  %k12 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 12)>(%t)\n{_SECOND}"),
+        (
+            "  return %x",
+            """  %2 = vector.load %m[%r, %k12] : !tile, vector<2xf16>
+  %e2:2 = vector.to_elements %2 : vector<2xf16>
+  %d = vector.from_elements %e1#0, %e1#1, %e2#0, %e2#1 : vector<2x2xf16>
+  %y = nvgpu.mma.sync(%a, %d, %x) mmaShape = [16, 8, 16]
+      : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+  return %y""",
+        ),
+    ),
+}
+
+
+@each_kept(KEPT)
+def test_loads_that_are_almost_an_operand_stay(reason: str, edits: list[Edit]) -> None:
+    text = edited(_B_OPERAND, *edits)
+    assert_kept(text, FormLdmatrix(), said=f" loads kept: 2 ({reason}", target="sm_80")
+
+
+def test_the_operand_itself_is_read_by_ldmatrix() -> None:
+    parsed = parse(_B_OPERAND)
+    (said,) = run(parsed, FormLdmatrix(), target="sm_80").messages
+    assert "2 loads become 1 ldmatrix" in said
+    assert len(parsed.operations("nvgpu.ldmatrix")) == 1
+
+
+def test_an_amd_gpu_has_no_ldmatrix() -> None:
+    text = edited(_B_OPERAND, (launched("32, 1, 1", 32), launched("64, 1, 1", 64)))
+    parsed = parse(text)
+    assert not run(parsed, FormLdmatrix(), target="gfx942").messages
+    assert str(parsed) == str(parse(text))
+
+
+def test_nobody_knows_how_many_lanes_a_function_without_a_launch_has() -> None:
+    launch = f"\n    attributes {{{launched('32, 1, 1', 32)}}} {{"
+    text = edited(_B_OPERAND, (f" {HERE}", ""), (launch, f" {{ {HERE}"))
+    assert_kept(text, FormLdmatrix(), said="no operand is read by ldmatrix: ", target="sm_80")
+
+
+def test_a_lane_does_not_know_which_of_two_equal_tiles_it_reads() -> None:
+    either = _through("arith.select %first, %m, %n : !tile", "8x16xf16")
+    text = edited(_B_OPERAND, *either, ("  %v", "  %n = memref.alloc() : !tile\n  %v"))
+    parsed = parse(text)
+    said = run(parsed, FormLdmatrix(), target="sm_80").said
+    assert str(parsed) == str(parse(text))
+    tile = "of memref<8x16xf16>"
+    lines = text.splitlines()
+    found = {
+        lines[each.location.line - 1].split()[0]: each.message for each in said if each.location
+    }
+    assert len(said) == len(found) == 3
+    assert all(f"{tile} nothing becomes ldmatrix" in found[name] for name in ("%m", "%n"))
+    kept = f"{tile} loads kept: 2 (what they read may be one of several allocations)"
+    assert kept in found["%v"]
