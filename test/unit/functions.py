@@ -147,14 +147,14 @@ def edited(text: str, *edits: Edit) -> str:
 
 
 def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> None:
-    """Asserts that passes change nothing in a text, and say why, once and of the line `HERE`."""
+    """Asserts that passes change nothing in a text, and say why of each line `HERE`, no more."""
     parsed = parse(text)
     before = str(parsed)
-    (diagnostic,) = run(parsed, *passes, target=target).said
+    found = run(parsed, *passes, target=target).said
     assert str(parsed) == before
-    assert said in diagnostic.message
-    assert diagnostic.location is not None
-    assert text.splitlines()[diagnostic.location.line - 1].endswith(HERE)
+    assert all(said in each.message for each in found), found
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith(HERE)]
+    assert lines and sorted(each.location.line for each in found if each.location) == lines
 
 
 def traced(

@@ -23,7 +23,22 @@ from bankwise.dialect_utils.swizzle_hint import hint_swizzle, is_hint
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 
-from ...functions import LDS, Parsed, PassRun, launched, parse, run, traced
+from ...functions import (
+    HERE,
+    LDS,
+    Edit,
+    Kept,
+    Parsed,
+    PassRun,
+    assert_kept,
+    each_kept,
+    edited,
+    gpu_target,
+    launched,
+    parse,
+    run,
+    traced,
+)
 
 
 def layout(*parts: list[int]) -> str:
@@ -301,3 +316,180 @@ def test_running_twice_changes_nothing() -> None:
     decision = hinted(parsed).decision
     assert str(parsed) == once
     assert decision.reason == "it has a swizzle hint already"
+
+
+# Allocations that stay as they are.
+
+# The K tile of an attention: copied in rows, read as a matrix operand, 16 rows at a time.
+_LAUNCH = launched("256, 1, 1")
+_K_TILE = f"""
+!tile = tensor<64x128xf16, {LDS}>
+!v = vector<64x128xf16>
+func.func @f(%k: !v, %v: !v, %m: vector<64x128xi1>, %s: vector<f16>, %i: index) -> !v
+    attributes {{{_LAUNCH}}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pad = ub.poison : f16
+  %x = iree_vector_ext.to_layout %k to layout({K_COPY}) : !v
+  %a = bufferization.alloc_tensor() <{{memory_space = {LDS}}}> : !tile // here
+  %w = vector.transfer_write %x, %a[%c0, %c0] {{in_bounds = [true, true]}} : !v, !tile
+  %r = vector.transfer_read %w[%c0, %c0], %pad {{in_bounds = [true, true]}} : !tile, !v
+  %y = iree_vector_ext.to_layout %r to layout({K_OPERAND}) : !v
+  return %y : !v
+}}
+"""
+_ALLOC, _WRITE, _READ, _ANCHOR, _RETURN = _K_TILE.splitlines()[-6:-1]
+_TWO_RESULTS = ("-> !v", "-> (!v, !v)")
+
+
+def _of(element: str) -> tuple[Edit, ...]:
+    """Returns edits that let all values have elements of a type."""
+    ends = ("tensor<64x128x", "!v = vector<64x128x", "ub.poison : ")
+    return tuple((f"{end}f16", f"{end}{element}") for end in ends)
+
+
+KEPT: Kept = {
+    "dynamic shape": (
+        "its shape is dynamic",
+        ("tensor<64x", "tensor<?x"),
+        ("alloc_tensor()", "alloc_tensor(%i)"),
+    ),
+    "rank 0": (
+        "it has rank 0",
+        ("tensor<64x128x", "tensor<"),
+        (_WRITE, "%w = vector.transfer_write %s, %a[] : vector<f16>, !tile"),
+        (_READ, "%r = vector.transfer_read %w[], %pad : !tile, vector<f16>"),
+        (_ANCHOR, ""),
+        (_RETURN, "return %x : !v"),
+    ),
+    "parts of bytes": ("its elements of type i4 do not fill bytes", *_of("i4")),
+    "indices": ("its element type index has no fixed size", *_of("index")),
+    "unknown layout of the reader": (
+        "reader layout not found: reaches func.return through vector.interleave",
+        (_ANCHOR, "%y = vector.interleave %r, %r : !v -> vector<64x256xf16>"),
+        (_RETURN, "return %y : vector<64x256xf16>"),
+        ("-> !v\n", "-> vector<64x256xf16>\n"),
+    ),
+    "unknown layout of the writer": (
+        "writer layout not found: comes from a block argument",
+        ("transfer_write %x", "transfer_write %v"),
+    ),
+    # The reads are one value with two to_layout users.
+    "readers disagree": (
+        "reader layout is not unique: 2 layouts reach it",
+        _TWO_RESULTS,
+        (
+            _RETURN,
+            f"%z = iree_vector_ext.to_layout %r to layout({K_COPY}) : !v\nreturn %y, %z : !v, !v",
+        ),
+    ),
+    "layouts meet in an elementwise op": (
+        "writer layout is not unique: 2 layouts reach it",
+        (
+            _ALLOC,
+            f"%o = iree_vector_ext.to_layout %k to layout({K_OPERAND}) : !v\n"
+            f"%sum = arith.addf %x, %o : !v\n{_ALLOC}",
+        ),
+        ("transfer_write %x", "transfer_write %sum"),
+    ),
+    # A to_layout that converts through LDS says nothing of its input.
+    "conversion through LDS": (
+        "reader layout not found: reaches func.return through iree_vector_ext.to_layout",
+        (
+            f"{K_OPERAND})",
+            f"{K_OPERAND}) <{{shared_memory_conversion = #iree_gpu.derived_thread_config}}>",
+        ),
+    ),
+    "index not constant": (
+        "a reader's index is not constant",
+        ("%w[%c0, %c0], %pad {in_bounds = [true", "%w[%i, %c0], %pad {in_bounds = [false"),
+    ),
+    "masked": ("a reader is masked", ("%pad {", "%pad, %m {")),
+    "masked write": ("a writer is masked", ("%a[%c0, %c0]", "%a[%c0, %c0], %m")),
+    "out of bounds": (
+        "reader layout cannot be distributed: the transfer leaves dimension 0 of the tile",
+        ("%w[%c0, %c0], %pad {in_bounds = [true", "%w[%c1, %c0], %pad {in_bounds = [false"),
+    ),
+    "view": (
+        "tensor.extract_slice uses it",
+        (_READ, f"%s = tensor.extract_slice %w[0, 0] [64, 128] [1, 1] : !tile to !tile\n{_READ}"),
+        ("%s: vector<f16>", "%scalar: vector<f16>"),
+        ("transfer_read %w", "transfer_read %s"),
+    ),
+    "written twice": (
+        "it is used after it was overwritten, which copies it",
+        _TWO_RESULTS,
+        (_READ, f"{_WRITE.replace('%w', '%w2')}\n{_READ}"),
+        (
+            _RETURN,
+            "\n".join(
+                line.replace("%r", "%r2").replace("%w", "%w2").replace("%y", "%y2")
+                for line in (_READ, _ANCHOR)
+            )
+            + "\nreturn %y, %y2 : !v, !v",
+        ),
+    ),
+    "never read": ("nothing reads it", (_READ, ""), (_ANCHOR, ""), (_RETURN, "return %x : !v")),
+    "never written": ("nothing writes it", (_WRITE, ""), ("transfer_read %w", "transfer_read %a")),
+    "a loop swaps two buffers": (
+        "a loop carries it together with another tensor",
+        (_ALLOC, f"{_ALLOC}\n{_ALLOC.replace('%a', '%a2')}"),
+        (
+            _WRITE,
+            "%w:2 = scf.for %n = %c0 to %i step %c1 iter_args(%t = %a, %u = %a2) -> (!tile, !tile)"
+            f"{{\n{_WRITE.replace('%w', '%z').replace('%a', '%t')}\n"
+            "scf.yield %u, %z : !tile, !tile\n}",
+        ),
+        ("transfer_read %w", "transfer_read %w#0"),
+    ),
+    "hinted": (
+        "it has a swizzle hint already",
+        ("%a = bufferization", "%a0 = bufferization"),
+        (
+            _WRITE,
+            "%a = iree_codegen.swizzle_hint %a0[#iree_codegen.rotate_rows<128, 8>] : !tile\n"
+            f"{_WRITE}",
+        ),
+    ),
+    "plain is free of conflicts": ("its plain layout has no bank conflict", (K_OPERAND, K_COPY)),
+}
+
+
+@each_kept(KEPT)
+def test_allocations_that_stay_plain(reason: str, edits: list[Edit]) -> None:
+    text = edited(_K_TILE, *edits)
+    assert_kept(text, HintVectorAllocs(), said=f"not swizzled: {reason}", target="gfx942")
+
+
+def test_no_row_of_a_power_of_two_fills_a_tile_of_61_x_33() -> None:
+    rows = layout([1, 1], [1, 33], [1, 1], [61, 1], [1, 1], [0, 0], [1, 0])
+    text = staged(rows, rows, tile="61x33xf64", vector="61x33xf64", threads=64)
+    text = "\n".join(
+        f"{each} {HERE}" if "alloc_tensor" in each else each for each in text.splitlines()
+    )
+    assert_kept(
+        text,
+        HintVectorAllocs(),
+        said="not swizzled: no legal swizzle has fewer than its",
+        target="gfx942",
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "target", "reason"),
+    [
+        ("", "gfx942", "the function has no translation_info with workgroup and subgroup size"),
+        (
+            launched("256, 1, 1", 32),
+            "gfx942",
+            "waves of 32 lanes: the LDS of gfx942 is only known for 64",
+        ),
+        (f"{gpu_target('gfx1201')}, {_LAUNCH}", "gfx942", "the LDS of gfx1201 is not known"),
+        (_LAUNCH, None, "the function has no GPU target"),
+    ],
+)
+def test_a_function_whose_lanes_or_lds_are_not_known(
+    attributes: str, target: str | None, reason: str
+) -> None:
+    text = edited(_K_TILE, (f" {HERE}", ""), ("-> !v\n", f"-> !v {HERE}\n"), (_LAUNCH, attributes))
+    assert_kept(text, HintVectorAllocs(), said=f"allocations not swizzled: {reason}", target=target)
