@@ -15,7 +15,7 @@ from iree.compiler import ir
 from bankwise.dialect_utils.operations import operations_of
 from bankwise.passes.accesses.join_lds_accesses import JoinLdsAccesses
 
-from ...functions import Parsed, launched, lds, parse, run
+from ...functions import Edit, Parsed, edited, launched, lds, parse, run
 from ...index_evaluator import evaluate
 
 _ROWS, _COLUMNS = 4, 16
@@ -163,3 +163,92 @@ def test_a_run_is_joined_in_parts_that_are_aligned():
 def test_a_barrier_parts_a_run():
     program = [Step("%x", i) for i in range(4)]
     assert joined([*program[:2], Step(""), *program[2:]]) == (4, 2)
+
+
+# Neighbours that stay apart.
+
+_NEIGHBOURS = f"""
+!tile = {lds("64x8xf16")}
+func.func @f(%a: vector<1xf16>, %b: vector<1xf16>, %row: index) attributes {{{launched()}}} {{
+  %x = gpu.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %tile = memref.alloc() : !tile
+  vector.store %a, %tile[%x, %c0] : !tile, vector<1xf16>
+  vector.store %b, %tile[%x, %c1] : !tile, vector<1xf16>
+  return
+}}
+"""
+_FIRST, _SECOND = _NEIGHBOURS.splitlines()[-4:-2]
+
+
+def _between(*lines: str) -> Edit:
+    return _SECOND, "\n".join((*lines, _SECOND))
+
+
+APART: dict[str, tuple[Edit, ...]] = {
+    # A lane must see what it has stored between.
+    "overwritten": (
+        _between(
+            "%ab = vector.shuffle %a, %b [0, 1] : vector<1xf16>, vector<1xf16>",
+            "vector.store %ab, %tile[%x, %c0] : !tile, vector<2xf16>",
+        ),
+    ),
+    # A row that is not known may be the same one.
+    "another row": (_between("vector.store %b, %tile[%row, %c0] : !tile, vector<1xf16>"),),
+    "read between": (_between("%r = memref.load %tile[%x, %c1] : !tile"),),
+    "barrier": (_between("gpu.barrier"),),
+    # Nothing moves past what is not known.
+    "called": (_between("amdgpu.lds_barrier"),),
+    # Two elements from an odd one on have no address that is a multiple of their size.
+    "misaligned": (("%b, %tile[%x, %c1]", "%b, %tile[%x, %c2]"), ("[%x, %c0]", "[%x, %c1]")),
+    # What lies behind the end of a row is in another one.
+    "end of a row": (
+        (_FIRST, f"%n = affine.apply affine_map<(x) -> ((x + 1) mod 64)>(%x)\n{_FIRST}"),
+        ("[%x, %c0]", "[%x, %c7]"),
+        ("[%x, %c1]", "[%n, %c0]"),
+    ),
+    # Where a swizzle puts them is not this pass's affair.
+    "hinted": (
+        (
+            _FIRST,
+            "%h = iree_codegen.swizzle_hint %tile[#iree_codegen.xor_shuffle<8, 1>] : !tile\n"
+            f"{_FIRST}",
+        ),
+        ("%a, %tile", "%a, %h"),
+        ("%b, %tile", "%b, %h"),
+    ),
+    # A transfer that may leave the buffer stores what lies within.
+    "may leave": tuple(
+        (
+            f"vector.store %{value}, %tile[%x, %c{column}] : !tile, vector<1xf16>",
+            f"vector.transfer_write %{value}, %tile[%x, %c{column}] : vector<1xf16>, !tile",
+        )
+        for column, value in enumerate("ab")
+    ),
+    # The index of the first element is not known yet where the second is loaded.
+    "index that is known later": (
+        (_FIRST, "%second = memref.load %tile[%x, %c1] : !tile"),
+        (
+            _SECOND,
+            "%late = arith.subi %c1, %c1 : index\n%first = memref.load %tile[%x, %late] : !tile",
+        ),
+    ),
+}
+
+
+def test_neighbours_become_one_store() -> None:
+    parsed = parse(_NEIGHBOURS)
+    (said,) = run(parsed, JoinLdsAccesses()).messages
+    assert "2 stores become 1 wider" in said
+    assert len(parsed.operations("vector.store")) == 1
+
+
+@pytest.mark.parametrize("edits", APART.values(), ids=APART)
+def test_neighbours_that_stay_apart(edits: tuple[Edit, ...]) -> None:
+    text = edited(_NEIGHBOURS, *edits)
+    parsed = parse(text)
+    assert not run(parsed, JoinLdsAccesses()).said
+    assert str(parsed) == str(parse(text))
