@@ -38,7 +38,20 @@ from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.padding.padding_plan import plan_paddings
 from bankwise.sweep.kernels import Attention
 
-from ...functions import Parsed, launched, lds, parse, run, traced
+from ...functions import (
+    HERE,
+    Edit,
+    Kept,
+    Parsed,
+    assert_kept,
+    each_kept,
+    edited,
+    launched,
+    lds,
+    parse,
+    run,
+    traced,
+)
 
 STOCK = "iree-codegen-gpu-reduce-bank-conflicts"
 
@@ -311,13 +324,16 @@ def total(decisions: list[Decision], field: str) -> int:
 
 # Decisions.
 
-COLUMN = f"""func.func @column() attributes {{{launched()}}} {{
+COLUMN = f"""!tile = {lds("64x64xf16")}
+func.func @column(%i: index, %b: i1) attributes {{{launched()}}} {{
   %c0 = arith.constant 0 : index
   %x = gpu.thread_id x
-  %m = memref.alloc() : {lds("64x64xf16")}
-  %v = memref.load %m[%x, %c0] : {lds("64x64xf16")}
+  %m = memref.alloc() : !tile // here
+  %v = memref.load %m[%x, %c0] : !tile
   return
-}}"""
+}}
+func.func private @callee(!tile)
+"""
 
 
 def test_decision_of_a_padded_allocation() -> None:
@@ -326,7 +342,7 @@ def test_decision_of_a_padded_allocation() -> None:
         pass_name="bankwise-pad-unhinted-allocs",
         function="column",
         allocation="memref<64x64xf16>",
-        location="-:4:8",
+        location="-:5:8",
         action=Action.PAD,
         reason="conflict cycles 62 -> 0; no bank conflicts are left, so that no layout has fewer",
         detail="4 bytes per row",
@@ -416,6 +432,115 @@ def test_rows_padded_twice_are_views_the_second_time() -> None:
     (decision,) = padded(parsed)
     assert decision.action is Action.KEEP
     assert decision.reason == "the plain layout has no bank conflicts"
+
+
+_LOAD = "%v = memref.load %m[%x, %c0] : !tile"
+_TOO_MUCH = "padding that helps would use more LDS than the stock padding or the limit"
+_SHUFFLE = "#iree_codegen.xor_shuffle<64, 8>"
+
+
+def _through(view: str, kind: str, index: str) -> Edit:
+    """Returns the edit that loads from a view of a type instead."""
+    return _LOAD, f"%w = {view} {lds(kind)}\n%v = memref.load %w[{index}] : {lds(kind)}"
+
+
+def _tile(shape: str) -> Edit:
+    return "!tile = memref<64x64xf16,", f"!tile = memref<{shape},"
+
+
+KEPT: Kept = {
+    "free of conflicts": ("the plain layout has no bank conflicts", ("[%x, %c0]", "[%c0, %x]")),
+    # Lanes 0 and 32 words apart in one row: no padding moves them.
+    "conflicts inside a row": (
+        "no padding helps against its 62 conflict cycles",
+        _tile("2x2048xf32"),
+        (_LOAD, f"%j = affine.apply affine_map<(d0) -> (d0 * 32)>(%x)\n{_LOAD}"),
+        ("[%x, %c0]", "[%c0, %j]"),
+    ),
+    # 32 lanes read the same 16 columns of two rows; 64 bytes would move them apart, stock adds 8.
+    "over the budget": (
+        f"2 conflict cycles, but {_TOO_MUCH}",
+        _tile("16x64xf32"),
+        (_LOAD, f"%h:2 = affine.delinearize_index %x into (4, 16) : index, index\n{_LOAD}"),
+        ("[%x, %c0]", "[%h#0, %h#1]"),
+    ),
+    "hinted": (
+        "it is swizzled",
+        (_LOAD, f"%h = iree_codegen.swizzle_hint %m[{_SHUFFLE}] : !tile\n{_LOAD}"),
+        ("%m[%x", "%h[%x"),
+    ),
+    "stowed hint": (
+        "it is swizzled",
+        ("alloc()", f"alloc() {{iree_codegen.swizzle = {_SHUFFLE}}}"),
+    ),
+    "collapsed rows": (
+        "memref.collapse_shape across the padded rows",
+        _through("memref.collapse_shape %m [[0, 1]] : !tile into", "4096xf16", "%x"),
+    ),
+    "called": (
+        "func.call cannot take padded rows",
+        (_LOAD, "func.call @callee(%m) : (!tile) -> ()"),
+    ),
+    "returned": (
+        "func.return cannot take padded rows",
+        ("%b: i1)", "%b: i1) -> !tile"),
+        ("return", "return %m : !tile"),
+    ),
+    # One of two allocations that meet in a select cannot change its type.
+    "selected": (
+        "arith.select cannot take padded rows",
+        (
+            _LOAD,
+            f"%n = memref.alloc() : !tile {HERE}\n%s = arith.select %b, %m, %n : !tile\n{_LOAD}",
+        ),
+        ("%m[%x", "%s[%x"),
+    ),
+    # It names strides of its own: padding would move its elements away.
+    "reinterpreted": (
+        "memref.reinterpret_cast cannot take padded rows",
+        _through(
+            "memref.reinterpret_cast %m to offset: [0], sizes: [64], strides: [64] : !tile to",
+            "64xf16, strided<[64]>",
+            "%x",
+        ),
+    ),
+    # Lane 63 reads the 8 elements behind its row, which are those of the next one only unpadded.
+    "over the end of the row": (
+        "an access leaves it: vector.load: index outside the view's bounds",
+        _tile("65x64xf16"),
+        (
+            _LOAD,
+            "%c56 = arith.constant 56 : index\n"
+            "%v = vector.load %m[%x, %c56] : !tile, vector<16xf16>",
+        ),
+    ),
+    "rank 0": ("it has rank 0", _tile("f16"), ("[%x, %c0]", "[]")),
+    "rank 1": (
+        "it has rank 1, so that its rows are not known",
+        _tile("64xf16"),
+        ("[%x, %c0]", "[%x]"),
+    ),
+    # One dynamic allocation and the LDS of the function is not known: none is padded.
+    "dynamic": (
+        "an LDS allocation of the function has a dynamic shape",
+        (_LOAD, f"%d = memref.alloc(%i) : {lds('?x64xf16')} {HERE}\n{_LOAD}"),
+    ),
+    "parts of bytes": ("its elements of type i4 do not fill bytes", _tile("64x64xi4")),
+    # 64 KiB are full.
+    "full LDS": (f"62 conflict cycles, but {_TOO_MUCH}", _tile("512x64xf16")),
+    "full LDS and unknown": (
+        "an access is not known: memref.load: index depends on the block argument of func.func; "
+        "64 bits of padding in every row would need 69632 bytes of LDS, the limit is 65536",
+        _tile("512x64xf16"),
+        ("[%x, %c0]", "[%i, %i]"),
+    ),
+}
+
+
+@each_kept(KEPT)
+def test_allocations_that_are_not_padded(reason: str, edits: list[Edit]) -> None:
+    text = edited(COLUMN, *edits)
+    assert_kept(text, PadUnhintedAllocs(), said=f"not padded: {reason}", target="gfx942")
 
 
 # The solver's decisions.
