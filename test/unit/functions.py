@@ -146,15 +146,20 @@ def edited(text: str, *edits: Edit) -> str:
     return text
 
 
-def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> None:
-    """Asserts that passes change nothing in a text, and say why of each line `HERE`, no more."""
+def assert_said(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> Parsed:
+    """Asserts that passes say this of each line `HERE`, and no more; returns what they leave."""
     parsed = parse(text)
-    before = str(parsed)
     found = run(parsed, *passes, target=target).said
-    assert str(parsed) == before
     assert all(said in each.message for each in found), found
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith(HERE)]
     assert lines and sorted(each.location.line for each in found if each.location) == lines
+    return parsed
+
+
+def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> None:
+    """Asserts that passes change nothing in a text, and say why of each line `HERE`, no more."""
+    parsed = assert_said(text, *passes, said=said, target=target)
+    assert str(parsed) == str(parse(text))
 
 
 def traced(
