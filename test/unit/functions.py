@@ -10,7 +10,13 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.passmanager import PassManager
 
-from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
+from bankwise.dialect_utils.diagnostics import (
+    Diagnostic,
+    DiagnosticSink,
+    PassFailure,
+    Severity,
+    SourceLocation,
+)
 from bankwise.dialect_utils.gpu_target import Launch, launch_of
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.memory.flow import lds_allocations
@@ -154,6 +160,18 @@ def assert_said(text: str, *passes: FunctionPass, said: str, target: str | None 
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith(HERE)]
     assert lines and sorted(each.location.line for each in found if each.location) == lines
     return parsed
+
+
+def assert_fails(text: str, step: FunctionPass, *, said: str) -> None:
+    """Asserts that a pass fails at the line `HERE` of a text, for a reason, and changes nothing."""
+    parsed = parse(text)
+    with pytest.raises(PassFailure) as failure:
+        run(parsed, step)
+    assert said in failure.value.message
+    place = SourceLocation.of(failure.value.location)
+    assert place is not None
+    assert text.splitlines()[place.line - 1].endswith(HERE)
+    assert str(parsed) == str(parse(text))
 
 
 def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None = None) -> None:

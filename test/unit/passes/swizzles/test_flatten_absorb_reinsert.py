@@ -20,7 +20,7 @@ from bankwise.passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 
-from ...functions import Parsed, lds, parse, run
+from ...functions import HERE, Edit, Kept, Parsed, assert_fails, each_kept, edited, lds, parse, run
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -272,3 +272,276 @@ def test_chain_survives_multi_buffering() -> None:
         inner = outer.operands[0].owner.operation
         assert str(hint_swizzle(inner)) == "xor_shuffle<8, 4, 64, 1>"
         assert inner.operands[0].owner.operation.name == "memref.collapse_shape"
+
+
+# Swizzles that cannot be reinserted, or absorbed.
+
+SWIZZLE = "#iree_codegen.rotate_rows<64, 4>"
+STOWED = f"""
+!tile = {lds("16x64xf16")}
+!flat = {lds("1024xf16")}
+func.func @f(%p: i1, %i: index, %n: index, %arg: !tile) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %a = memref.alloc() {{iree_codegen.swizzle = {SWIZZLE}}} : !tile
+  %v = memref.load %a[%i, %i] : !tile
+  return
+}}
+"""
+STOWED_ALLOC, STOWED_LOAD = STOWED.splitlines()[-4:-2]
+
+
+def _tile(kind: str) -> Edit:
+    return "!tile = memref<16x64xf16", f"!tile = memref<{kind}"
+
+
+def _use(*lines: str) -> Edit:
+    """Returns the edit that puts lines in the place of the load."""
+    return STOWED_LOAD, "\n".join(lines)
+
+
+def _part(view: str, kind: str, index: str = "%i, %i", start: str = "") -> Edit:
+    """Returns the edit that loads from a part of the allocation, of which a choice is made."""
+    part = lds(kind)
+    return _use(
+        f"{start}%s0 = {view} {part}",
+        f"%s = arith.select %p, %s0, %s0 : {part}",
+        f"%v = memref.load %s[{index}] : {part} {HERE}",
+    )
+
+
+_ROWS = "4x64xf16, strided<[64, 1], offset: ?>"
+_AT_ROW = "memref.subview %a[{}, 0] [4, 64] [1, 1] : !tile to"
+
+NOT_REINSERTED: Kept = {
+    "with and without": (
+        "arith.select carries memory with different swizzles: [rotate_rows<64, 4>] and none",
+        _use("%b = memref.alloc() : !tile", f"%s = arith.select %p, %a, %b : !tile {HERE}"),
+    ),
+    "different": (
+        "scf.for carries memory with different swizzles: [rotate_rows<64, 4>] and "
+        "[rotate_rows<64, 4>, rotate_rows<64, 8>]",
+        _use(
+            f"%b = memref.alloc() {{iree_codegen.swizzle = [{SWIZZLE}, "
+            "#iree_codegen.rotate_rows<64, 8>]} : !tile",
+            f"%r = scf.for %k = %c0 to %n step %c1 iter_args(%x = %a) -> (!tile) {{ {HERE}",
+            "%v = memref.load %x[%i, %i] : !tile\nscf.yield %b : !tile\n}",
+        ),
+    ),
+    "argument": (
+        "scf.if carries memory with different swizzles",
+        _use(
+            f"%s = scf.if %p -> !tile {{ {HERE}",
+            "scf.yield %a : !tile\n} else {\nscf.yield %arg : !tile\n}",
+        ),
+    ),
+    "untraceable": (
+        "arith.select carries an allocation with a swizzle and memory that cannot be traced: "
+        "test.view is not a known view",
+        _use(
+            '%b = "test.view"(%arg) : (!tile) -> !tile',
+            f"%s = arith.select %p, %a, %b : !tile {HERE}",
+        ),
+    ),
+    "empty": ("iree_codegen.swizzle is empty", (SWIZZLE, "[]")),
+    "no swizzle": (
+        "iree_codegen.swizzle: unknown swizzle attribute 4 : i64",
+        (SWIZZLE, f"[{SWIZZLE}, 4]"),
+    ),
+    "dynamic": (
+        "the swizzle of an allocation cannot be reinserted: its shape is dynamic",
+        _tile("?x64xf16"),
+        ("alloc()", "alloc(%n)"),
+    ),
+    "rank 0": (
+        "the swizzle of an allocation cannot be reinserted: it has rank 0",
+        _tile("f16"),
+        ("%a[%i, %i]", "%a[]"),
+    ),
+    "strided": (
+        "cannot be reinserted: its layout strided<[68, 1]> is not the identity",
+        _tile("8x64xf16, strided<[68, 1]>"),
+    ),
+    "every other": (
+        "cannot be reinserted: its layout strided<[2]> is not the identity",
+        _tile("512xf16, strided<[2]>"),
+        ("%a[%i, %i]", "%a[%i]"),
+    ),
+    "hint as well": (
+        "swizzle_hint of an allocation that has iree_codegen.swizzle as well",
+        _use(
+            f"%h = iree_codegen.swizzle_hint %a[{SWIZZLE}] : !tile {HERE}",
+            "%v = memref.load %h[%i, %i] : !tile",
+        ),
+    ),
+    "permuted": (
+        "amdgpu.gather_to_lds writes data swizzled for 512 elements, but the allocation is now "
+        "used as 1024 elements and the swizzle does not repeat in it",
+        (SWIZZLE, "#iree_codegen.xor_shuffle<64, 4>, bankwise.permuted_elements = 512 : i64"),
+    ),
+    "columns": (
+        "memref.load uses part of an allocation with a swizzle that cannot be hinted: "
+        "memref<16x32xf16, strided<[64, 1], offset: ?>> is not contiguous",
+        _part(
+            "memref.subview %a[0, %i] [16, 32] [1, 1] : !tile to",
+            "16x32xf16, strided<[64, 1], offset: ?>",
+        ),
+    ),
+    # The frames of a loop may start at any row: rows 0 to 3 of one are rows 1 to 4 of the other.
+    "overlapping": (
+        "it may start elsewhere than at a multiple of its 256 elements",
+        _part(_AT_ROW.format("%i"), _ROWS),
+    ),
+    # Rows 2 to 5 are no quarter of 16 rows.
+    "odd start": (
+        "it may start elsewhere than at a multiple of its 256 elements",
+        _part(_AT_ROW.format(2), "4x64xf16, strided<[64, 1], offset: 128>"),
+    ),
+    "two sizes": (
+        "it has 256 elements, another part that is used has 1024",
+        _part(
+            _AT_ROW.format("%row"),
+            _ROWS,
+            start=f"%row = arith.muli %i, %c4 : index\n{STOWED_LOAD.replace('%v', '%w')}\n",
+        ),
+    ),
+    "half rows": (
+        "its 32 elements are not whole rows of rotate_rows<64, 4>",
+        _tile("16x32xf16"),
+        _part(
+            "memref.subview %a[%i, 0] [1, 32] [1, 1] : !tile to",
+            "32xf16, strided<[1], offset: ?>",
+            "%i",
+        ),
+    ),
+    "dynamic part": (
+        "cannot be hinted: its shape is dynamic",
+        _part("memref.subview %a[0, 0] [%n, 64] [1, 1] : !tile to", "?x64xf16, strided<[64, 1]>"),
+    ),
+    "one element": (
+        "cannot be hinted: it has rank 0",
+        _part(
+            "memref.subview %a[%i, %i] [1, 1] [1, 1] : !tile to", "f16, strided<[], offset: ?>", ""
+        ),
+    ),
+    "unranked": (
+        "is not a ranked memref",
+        _use(
+            f"%u = memref.cast %a : !tile to {lds('*xf16')}",
+            f"%s = arith.select %p, %u, %u : {lds('*xf16')}",
+            f'"test.use"(%s) : ({lds("*xf16")}) -> () {HERE}',
+        ),
+    ),
+    "other elements": (
+        "its elements are f16",
+        _tile("2048xi8"),
+        _part("memref.view %a[%c0][] : !tile to", "1024xf16", "%i"),
+    ),
+    "reinterpreted": (
+        "it may start elsewhere",
+        _tile("1024xf16"),
+        _part(
+            "memref.reinterpret_cast %a to offset: [64], sizes: [64], strides: [1] : !tile to",
+            "64xf16, strided<[1], offset: 64>",
+            "%i",
+        ),
+    ),
+    # The stride of the dimension of size 1 would change, and the user might not take that.
+    "unknown user": (
+        "test.use uses part of an allocation with a swizzle that cannot be hinted: its type would "
+        "change",
+        _tile("4x2x64xf16"),
+        _use(
+            "%w0 = memref.subview %a[%i, %i, 0] [1, 1, 64] [1, 1, 1] : !tile to !part",
+            "%s = arith.select %p, %w0, %w0 : !part",
+            f'"test.use"(%s) : (!part) -> () {HERE}',
+        ),
+        ("!flat = ", f"!part = {lds('1x1x64xf16, strided<[128, 64, 1], offset: ?>')}\n!flat = "),
+    ),
+}
+
+
+@each_kept(NOT_REINSERTED)
+def test_swizzles_that_cannot_be_reinserted(reason: str, edits: list[Edit]) -> None:
+    text = edited(STOWED, *edits)
+    if HERE not in text:  # The allocation itself is at fault.
+        text = text.replace(": !tile\n  %v", f": !tile {HERE}\n  %v")
+    assert_fails(text, ReinsertSwizzleHints(), said=reason)
+
+
+HINTED = f"""
+!tile = {lds("2048xf16")}
+!half = {lds("1024xf16, strided<[1], offset: 1024>")}
+func.func @f(%i: index, %n: index, %arg: !tile) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : !tile
+  %h = iree_codegen.swizzle_hint %a[{SWIZZLE}] : !tile
+  %v = memref.load %h[%i] : !tile
+  return
+}}
+"""
+ALLOCATED, HINT, HINTED_LOAD = HINTED.splitlines()[-5:-2]
+HALF = "%s = memref.subview %a[1024] [1024] [1] : !tile to !half"
+OTHER = "iree_codegen.swizzle_hint {}[#iree_codegen.rotate_rows<64, 8>] : !tile"
+NO_ALLOCATION = "expected swizzle_hint operand to be defined by a memref.alloc"
+DIFFER = "accesses to one allocation go through different swizzle hints: [rotate_rows<64, 4>] and "
+
+NOT_ABSORBED: Kept = {
+    "argument": (NO_ALLOCATION, (HINT, f"{HINT.replace('%a', '%arg')} {HERE}")),
+    "carried by a loop": (
+        NO_ALLOCATION,
+        (
+            HINT,
+            "%r = scf.for %k = %c0 to %n step %c1 iter_args(%x = %a) -> !tile {\n"
+            f"{HINT.replace('%a', '%x')} {HERE}",
+        ),
+        (HINTED_LOAD, f"{HINTED_LOAD}\nscf.yield %x : !tile\n}}"),
+    ),
+    "part": (
+        "swizzle_hint is not on a whole allocation: memref.subview is between them",
+        (HINT, f"{HALF}\n{HINT.replace('%a', '%s').replace('!tile', '!half')} {HERE}"),
+        ("%h[%i] : !tile", "%h[%i] : !half"),
+    ),
+    "different": (
+        f"{DIFFER}[rotate_rows<64, 8>]",
+        (
+            HINTED_LOAD,
+            f"%g = {OTHER.format('%a')} {HERE}\n{HINTED_LOAD}\n%w = memref.load %g[%i] : !tile",
+        ),
+    ),
+    # The same hints in another order are another layout.
+    "different order": (
+        "go through different swizzle hints",
+        (
+            HINTED_LOAD,
+            f"%h1 = {OTHER.format('%h')}\n%g = {OTHER.format('%a')}\n"
+            f"{HINT.replace('%h', '%g1').replace('%a', '%g')} {HERE}\n"
+            "%v = memref.load %h1[%i] : !tile\n%w = memref.load %g1[%i] : !tile",
+        ),
+    ),
+    # One access through the whole chain, one through the first hint only.
+    "inside a chain": (
+        f"{DIFFER}[rotate_rows<64, 4>, rotate_rows<64, 8>]",
+        (
+            HINTED_LOAD,
+            f"%g = {OTHER.format('%h')} {HERE}\n{HINTED_LOAD}\n%w = memref.load %g[%i] : !tile",
+        ),
+    ),
+    "beside": (
+        "swizzle_hint does not hold for all accesses: memref.load uses the allocation beside it",
+        (HINT, f"{HINT} {HERE}\n{HALF}"),
+        (HINTED_LOAD, f"{HINTED_LOAD}\n%w = memref.load %s[%i] : !half"),
+    ),
+    "stowed already": (
+        "the allocation of swizzle_hint already has the attribute iree_codegen.swizzle",
+        ("alloc()", f"alloc() {{iree_codegen.swizzle = {SWIZZLE}}}"),
+        (HINT, f"{HINT} {HERE}"),
+    ),
+}
+
+
+@each_kept(NOT_ABSORBED)
+def test_hints_that_cannot_be_absorbed(reason: str, edits: list[Edit]) -> None:
+    assert_fails(edited(HINTED, *edits), AbsorbSwizzleHints(), said=reason)
