@@ -162,11 +162,11 @@ def assert_said(text: str, *passes: FunctionPass, said: str, target: str | None 
     return parsed
 
 
-def assert_fails(text: str, step: FunctionPass, *, said: str) -> None:
+def assert_fails(text: str, step: FunctionPass, *, said: str, target: str | None = None) -> None:
     """Asserts that a pass fails at the line `HERE` of a text, for a reason, and changes nothing."""
     parsed = parse(text)
     with pytest.raises(PassFailure) as failure:
-        run(parsed, step)
+        run(parsed, step, target=target)
     assert said in failure.value.message
     place = SourceLocation.of(failure.value.location)
     assert place is not None

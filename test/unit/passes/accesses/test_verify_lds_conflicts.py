@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which accesses pass the verification of conflicts, and what is said of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
+
+from ...functions import (
+    HERE,
+    Edit,
+    Kept,
+    assert_fails,
+    each_kept,
+    edited,
+    launched,
+    lds,
+    parse,
+    run,
+)
+
+# Lanes read one row.
+ROW = f"""
+!tile = {lds("64x64xf32")}
+!flat = {lds("4096xf32")}
+func.func @f(%n: index, %v: f32) attributes {{{launched()}}} {{
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  %a = memref.alloc() : !tile
+  %r = memref.load %a[%c0, %x] : !tile
+  return
+}}
+"""
+_ALLOC, _LOAD = ROW.splitlines()[-4:-2]
+_COLUMN = (
+    "ds_{}_b32 takes 32 cycles where lanes 0, 1, 2, 3, 4, 5, 6, 7, ... (32 lanes) want 32 words of "
+    "bank 0"
+)
+
+
+def _hinted(access_width: int, *use: str) -> tuple[Edit, ...]:
+    """Returns edits that hint a flat allocation, which lines use as `%h`."""
+    hint = f"%h = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<64, {access_width}>]"
+    return (_ALLOC, "%a = memref.alloc() : !flat"), (_LOAD, "\n".join((f"{hint} : !flat", *use)))
+
+
+FAILS: Kept = {
+    # All rows of 64 words begin at bank 0.
+    "column": (
+        f"read of 1 element a lane of memref<64x64xf32> has 62 conflict cycles: "
+        f"{_COLUMN.format('read')}",
+        (_LOAD, f"%r = memref.load %a[%x, %c0] : !tile {HERE}"),
+    ),
+    # The worst access is named, the others are counted.
+    "worst": (
+        f"write of 1 element a lane of memref<64x64xf32> has 62 conflict cycles: "
+        f"{_COLUMN.format('write')} (and 2 more such accesses)",
+        (
+            _LOAD,
+            f"""memref.store %v, %a[%x, %c0] : !tile {HERE}
+            %two = affine.apply affine_map<()[s0] -> (s0 * 2)>()[%x]
+            %f = memref.collapse_shape %a [[0, 1]] : !tile into !flat
+            memref.store %v, %f[%two] : !flat
+            %quarter = affine.apply affine_map<()[s0] -> (s0 floordiv 4)>()[%x]
+            %r = memref.load %a[%quarter, %c0] : !tile""",
+        ),
+    ),
+    # A hint that cannot be resolved is none: the vector may cross its groups.
+    "dropped hint": (
+        "read of 4 elements a lane of memref<4096xf32>",
+        *_hinted(
+            4,
+            "%o = affine.apply affine_map<()[s0] -> (s0 * 64 + 2)>()[%x]",
+            f"%r = vector.load %h[%o] : !flat, vector<4xf32> {HERE}",
+        ),
+    ),
+    # What cannot be evaluated has not been verified.
+    "unknown index": (
+        "an access to memref<64x64xf32> cannot be verified: memref.load: index depends on the "
+        "block argument of func.func",
+        (_LOAD, f"%r = memref.load %a[%n, %x] : !tile {HERE}"),
+    ),
+    "atomic": (
+        "an access to memref<64x64xf32> cannot be verified: used by memref.atomic_rmw",
+        (_LOAD, f"%r = memref.atomic_rmw addf %v, %a[%c0, %x] : (f32, !tile) -> f32 {HERE}"),
+    ),
+    "dynamic LDS": (
+        "an access to memref<?x64xf32> cannot be verified: its shape is dynamic",
+        ("!tile = memref<64x", "!tile = memref<?x"),
+        (_ALLOC, f"%a = memref.alloc(%n) : !tile {HERE}"),
+    ),
+    # Without a launch nothing is known.
+    "no launch": (
+        "LDS accesses cannot be verified: the function has no translation_info with workgroup and "
+        "subgroup size",
+        (f"{launched()}}} {{", f"}} {{ {HERE}"),
+    ),
+}
+
+
+@each_kept(FAILS)
+def test_what_fails(reason: str, edits: list[Edit]) -> None:
+    assert_fails(edited(ROW, *edits), VerifyLdsConflicts(), said=reason, target="gfx942")
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        (),
+        # A hint is honoured: column 0 of row r lies at bank r % 32.
+        _hinted(
+            1,
+            "%e = memref.expand_shape %h [[0, 1]] output_shape [64, 64] : !flat into !tile",
+            "%r = memref.load %e[%x, %c0] : !tile",
+        ),
+        # Without LDS there is nothing to know.
+        ((launched(), ""), (_ALLOC, ""), (_LOAD, "")),
+    ],
+    ids=["row", "hinted column", "no LDS"],
+)
+def test_what_passes(edits: tuple[Edit, ...]) -> None:
+    assert not run(parse(edited(ROW, *edits)), VerifyLdsConflicts(), target="gfx942").said
