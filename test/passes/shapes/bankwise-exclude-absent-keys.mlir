@@ -31,8 +31,6 @@ func.func @step_by_step(%s: vector<4x32xf32>, %m: vector<4xf32>) -> vector<4xf32
   return %r : vector<4xf32>
 }
 
-// -----
-
 // All keys are one step, and the keys are not the last dimension of the scores.
 
 // CHECK-LABEL: func.func @at_once(
@@ -44,8 +42,6 @@ func.func @at_once(%s: vector<16x4xf32>, %m: vector<4xf32>) -> vector<4xf32> att
   %new = vector.multi_reduction <maximumf>, %s, %m [0] : vector<16x4xf32> to vector<4xf32>
   return %new : vector<4xf32>
 }
-
-// -----
 
 // Nothing is excluded where nothing was enlarged.
 

@@ -33,10 +33,6 @@ func.func @read(%row: index, %run: index) -> vector<8xf16> attributes {bankwise.
   return %v : vector<8xf16>
 }
 
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
 // The first 64 rows are there, whatever lane it is, and all columns.
 
 // CHECK-LABEL: func.func @inside(
@@ -51,10 +47,6 @@ func.func @inside() -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["
   %v = vector.transfer_read %b[%row, %c0], %p {in_bounds = [true]} : memref<96x64xf16>, vector<8xf16>
   return %v : vector<8xf16>
 }
-
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 
 // Writes through a part of the buffer go to the buffer, where they stay inside. Rows of 75 elements of
 // 16 bits begin at multiples of 2 bytes, and 75 is odd: each element is on its own.

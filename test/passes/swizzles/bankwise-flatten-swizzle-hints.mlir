@@ -1,5 +1,4 @@
 // RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --mlir-print-local-scope | FileCheck %s
-// RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints))' --bankwise-remarks --verify-diagnostics -o /dev/null
 // RUN: bankwise-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(bankwise-flatten-swizzle-hints,iree-codegen-fold-memref-alias-ops,cse,canonicalize))' --mlir-print-local-scope | FileCheck %s --check-prefix=FOLD
 
 func.func @flat_alloc() {
@@ -131,89 +130,6 @@ func.func @no_hint(%i: index) -> f16 {
 
 // CHECK-LABEL: func.func @no_hint
 //       CHECK:   memref.alloc() : memref<2x64xf16
-
-func.func @rank_0() {
-  %alloc = memref.alloc() : memref<f32, #gpu.address_space<workgroup>>
-  // expected-remark @+1 {{swizzle hint of memref<f32> is left as it is: it has rank 0}}
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<f32, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<f32, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @rank_0
-//       CHECK:   memref.alloc() : memref<f32
-
-func.func @dynamic(%n: index) {
-  %alloc = memref.alloc(%n) : memref<?x64xf32, #gpu.address_space<workgroup>>
-  // expected-remark @+1 {{swizzle hint of memref<?x64xf32> is left as it is: its shape is dynamic}}
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<?x64xf32, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<?x64xf32, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @dynamic
-//       CHECK:   memref.alloc(%{{.+}}) : memref<?x64xf32
-
-func.func @padded_layout() {
-  %alloc = memref.alloc() : memref<8x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
-  // expected-remark @+1 {{is left as it is: its layout strided<[68, 1]> is not the identity}}
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<8x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<8x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @padded_layout
-//       CHECK:   memref.alloc() : memref<8x64xf32, strided<[68, 1]>
-
-func.func @symbol_in_layout(%s: index) {
-  %alloc = memref.alloc()[%s] : memref<8x64xf32, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>, #gpu.address_space<workgroup>>
-  // expected-remark @+1 {{is not the identity}}
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<8x64xf32, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<8x64xf32, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @symbol_in_layout
-//       CHECK:   memref.alloc()[%{{.+}}]
-
-func.func @argument(%arg0: memref<32x64xf32, #gpu.address_space<workgroup>>) {
-  // expected-remark @+1 {{its operand is an argument of func.func, not a memref.alloc}}
-  %0 = iree_codegen.swizzle_hint %arg0[#iree_codegen.rotate_rows<64, 4>] : memref<32x64xf32, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<32x64xf32, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @argument
-//       CHECK:   iree_codegen.swizzle_hint %{{.+}} : memref<32x64xf32
-
-func.func @loop_carried(%n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %a = memref.alloc() : memref<32x64xf32, #gpu.address_space<workgroup>>
-  %b = memref.alloc() : memref<32x64xf32, #gpu.address_space<workgroup>>
-  %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%x = %a, %y = %b) -> (memref<32x64xf32, #gpu.address_space<workgroup>>, memref<32x64xf32, #gpu.address_space<workgroup>>) {
-    // expected-remark @+1 {{its operand is an argument of scf.for, not a memref.alloc}}
-    %0 = iree_codegen.swizzle_hint %x[#iree_codegen.rotate_rows<64, 4>] : memref<32x64xf32, #gpu.address_space<workgroup>>
-    "test.use"(%0) : (memref<32x64xf32, #gpu.address_space<workgroup>>) -> ()
-    scf.yield %y, %x : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<32x64xf32, #gpu.address_space<workgroup>>
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @loop_carried
-// CHECK-COUNT-2:   memref.alloc() : memref<32x64xf32
-
-func.func @subview() {
-  %alloc = memref.alloc() : memref<32x64xf32, #gpu.address_space<workgroup>>
-  %sub = memref.subview %alloc[0, 0] [16, 64] [1, 1] : memref<32x64xf32, #gpu.address_space<workgroup>> to memref<16x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
-  // expected-remark @+1 {{its operand comes from memref.subview, not from a memref.alloc}}
-  %0 = iree_codegen.swizzle_hint %sub[#iree_codegen.rotate_rows<64, 4>] : memref<16x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
-  "test.use"(%0) : (memref<16x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>) -> ()
-  return
-}
-
-// CHECK-LABEL: func.func @subview
-//       CHECK:   memref.alloc() : memref<32x64xf32
 
 func.func @tensor() -> tensor<32x64xf32> {
   %0 = "bufferization.alloc_tensor"() <{memory_space = #gpu.address_space<workgroup>, operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> tensor<32x64xf32>

@@ -21,8 +21,6 @@ func.func @destination(%global: memref<2048xf32>) -> vector<4xf32> {
 //       CHECK:   amdgpu.gather_to_lds %[[GLOBAL]][%[[C68]]], %[[ALLOC]][%[[C0]]]
 //       CHECK:   vector.load %[[ALLOC]][%[[C72]]]
 
-// -----
-
 // A hint on the source says how the source offsets were permuted; it needs no layout at all.
 func.func @source(%global: memref<?xf32>, %o: index) {
   %alloc = memref.alloc() : memref<256xf32, #gpu.address_space<workgroup>>
@@ -36,8 +34,6 @@ func.func @source(%global: memref<?xf32>, %o: index) {
 //  CHECK-SAME:   (%[[GLOBAL:.+]]: memref<?xf32>, %[[O:.+]]: index)
 //       CHECK:   amdgpu.gather_to_lds %[[GLOBAL]][%[[O]]]
 
-// -----
-
 // Written only: nothing to rewrite, and nothing that could be wrong.
 func.func @destination_only(%global: memref<2048xf32>) {
   %alloc = memref.alloc() : memref<2000xf32, #gpu.address_space<workgroup>>
@@ -49,8 +45,6 @@ func.func @destination_only(%global: memref<2048xf32>) {
 
 // CHECK-LABEL: func.func @destination_only
 //       CHECK:   amdgpu.gather_to_lds
-
-// -----
 
 // There is no plain layout to fall back to: a load of parts of groups reads element by element.
 func.func @load_in_elements(%global: memref<2048xf32>) -> vector<2xf32> {
@@ -70,8 +64,6 @@ func.func @load_in_elements(%global: memref<2048xf32>) -> vector<2xf32> {
 //       CHECK:   vector.load %[[ALLOC]][%[[C71]]]{{.*}} vector<1xf32>
 //       CHECK:   vector.load %[[ALLOC]][%[[C72]]]{{.*}} vector<1xf32>
 
-// -----
-
 // A load beside the hint reads what lies where it reads.
 func.func @load_beside_the_hint(%global: memref<2048xf32>) -> f32 {
   %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
@@ -86,19 +78,6 @@ func.func @load_beside_the_hint(%global: memref<2048xf32>) -> f32 {
 // CHECK-LABEL: func.func @load_beside_the_hint
 //       CHECK:   %[[C68:.+]] = arith.constant 68 : index
 //       CHECK:   memref.load %{{.+}}[%[[C68]]]
-
-// -----
-
-func.func @unknown_user(%global: memref<2048xf32>) -> memref<2048xf32, #gpu.address_space<workgroup>> {
-  // expected-error @+1 {{all swizzle hints must resolve: unsupported user func.return}}
-  %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
-  %c0 = arith.constant 0 : index
-  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<2048xf32, #gpu.address_space<workgroup>>
-  amdgpu.gather_to_lds %global[%c0], %0[%c0] : vector<4xf32>, memref<2048xf32>, memref<2048xf32, #gpu.address_space<workgroup>>
-  return %0 : memref<2048xf32, #gpu.address_space<workgroup>>
-}
-
-// -----
 
 // As the op's documentation has it, the gather beside the hint is not swizzled and the load is.
 func.func @gather_beside_the_hint(%global: memref<2048xf32>) -> f32 {
@@ -115,8 +94,6 @@ func.func @gather_beside_the_hint(%global: memref<2048xf32>) -> f32 {
 // CHECK-LABEL: func.func @gather_beside_the_hint
 //       CHECK:   %[[C72:.+]] = arith.constant 72 : index
 //       CHECK:   memref.load %{{.+}}[%[[C72]]]
-
-// -----
 
 // Frames of 512 elements, in which the swizzle, which repeats after 2048, begins anew.
 func.func @frames(%global: memref<2048xf16>, %i: index) -> vector<8xf16> {
@@ -135,8 +112,6 @@ func.func @frames(%global: memref<2048xf16>, %i: index) -> vector<8xf16> {
 //       CHECK:   %[[C128:.+]] = arith.constant 128 : index
 //       CHECK:   %[[FRAME:.+]] = memref.subview
 //       CHECK:   vector.load %[[FRAME]][%[[C128]]] alignment = 16
-
-// -----
 
 // What is done to the memory beside the hints need not be understood.
 func.func @unknown_user_beside_the_hint(%global: memref<2048xf32>, %m: vector<4xi1>, %x: vector<4xf32>) -> (vector<4xf32>, vector<2xf32>) {
@@ -161,6 +136,17 @@ func.func @unknown_user_beside_the_hint(%global: memref<2048xf32>, %m: vector<4x
 //       CHECK:   vector.load %{{.+}}[%[[C72]]]{{.*}} vector<4xf32>
 //       CHECK:   vector.load %{{.+}}[%[[C71]]]{{.*}} vector<1xf32>
 //       CHECK:   vector.load %{{.+}}[%[[C72]]]{{.*}} vector<1xf32>
+
+// -----
+
+func.func @unknown_user(%global: memref<2048xf32>) -> memref<2048xf32, #gpu.address_space<workgroup>> {
+  // expected-error @+1 {{all swizzle hints must resolve: unsupported user func.return}}
+  %alloc = memref.alloc() : memref<2048xf32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  %0 = iree_codegen.swizzle_hint %alloc[#iree_codegen.rotate_rows<64, 4>] : memref<2048xf32, #gpu.address_space<workgroup>>
+  amdgpu.gather_to_lds %global[%c0], %0[%c0] : vector<4xf32>, memref<2048xf32>, memref<2048xf32, #gpu.address_space<workgroup>>
+  return %0 : memref<2048xf32, #gpu.address_space<workgroup>>
+}
 
 // -----
 

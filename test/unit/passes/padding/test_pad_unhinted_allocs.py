@@ -44,6 +44,7 @@ from ...functions import (
     Kept,
     Parsed,
     assert_kept,
+    assert_said,
     each_kept,
     edited,
     launched,
@@ -541,6 +542,65 @@ KEPT: Kept = {
 def test_allocations_that_are_not_padded(reason: str, edits: list[Edit]) -> None:
     text = edited(COLUMN, *edits)
     assert_kept(text, PadUnhintedAllocs(), said=f"not padded: {reason}", target="gfx942")
+
+
+_NO_MORE = "no bank conflicts are left, so that no layout has fewer"
+
+PADDED: Kept = {
+    "column": (f"4 bytes: conflict cycles 62 -> 0; {_NO_MORE}",),
+    # What is taken for granted is said.
+    "assumed": (
+        "4 bytes: conflict cycles 62 -> 0, if a condition that is not known holds in all lanes "
+        f"(block argument of func.func); {_NO_MORE}",
+        (_LOAD, f"scf.if %b {{\n{_LOAD}\n}}"),
+    ),
+    "unknown user": (
+        "8 bytes: stock's amount, because an access is not known: used by memref.atomic_rmw",
+        (
+            _LOAD,
+            "%f = arith.constant 0.0 : f16\n"
+            "%v = memref.atomic_rmw addf %f, %m[%c0, %c0] : (f16, !tile) -> f16",
+        ),
+    ),
+    "no launch": (
+        "8 bytes: stock's amount, because the function has no translation_info with workgroup and "
+        "subgroup size",
+        (launched(), ""),
+    ),
+    "half waves": (
+        "8 bytes: stock's amount, because waves of 32 lanes: the LDS of gfx942 is only known for "
+        "64",
+        (launched(), launched(wave=32)),
+    ),
+    # The rows' readers want padding; the 16-byte writers only keep whole, and free of conflicts,
+    # with more of it than stock's 8 bytes.
+    "some left": (
+        "8 bytes: conflict cycles 60 -> 8; no layout with fewer was found among those allowed (4 "
+        "with 16 bytes, which would use more LDS than the stock padding or the limit); 1 access is "
+        "split to avoid conflicts",
+        _tile("64x128xf16"),
+        (
+            _LOAD,
+            """%h:2 = affine.delinearize_index %x into (4, 16) : index, index
+            %j = affine.apply affine_map<(d0) -> (d0 * 8)>(%h#1)
+            %k = affine.apply affine_map<(d0) -> (d0 * 4)>(%h#0)
+            %w = arith.constant dense<0.0> : vector<8xf16>
+            vector.store %w, %m[%h#0, %j] : !tile, vector<8xf16>
+            %v = vector.load %m[%h#1, %k] : !tile, vector<4xf16>""",
+        ),
+    ),
+    # Stock's 8 bytes leave no conflict, but take the alignment of 16 bytes away.
+    "split": (
+        f"8 bytes: conflict cycles 56 -> 0; {_NO_MORE}; 1 access is split to avoid conflicts",
+        (_LOAD, "%v = vector.load %m[%x, %c0] : !tile, vector<8xf16>"),
+    ),
+}
+
+
+@each_kept(PADDED)
+def test_what_is_said_of_a_padding(reason: str, edits: list[Edit]) -> None:
+    text = edited(COLUMN, *edits)
+    assert_said(text, PadUnhintedAllocs(), said=f"xf16> padded by {reason}", target="gfx942")
 
 
 # The solver's decisions.

@@ -20,7 +20,19 @@ from bankwise.passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 
-from ...functions import HERE, Edit, Kept, Parsed, assert_fails, each_kept, edited, lds, parse, run
+from ...functions import (
+    HERE,
+    Edit,
+    Kept,
+    Parsed,
+    assert_fails,
+    assert_kept,
+    each_kept,
+    edited,
+    lds,
+    parse,
+    run,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -545,3 +557,70 @@ NOT_ABSORBED: Kept = {
 @each_kept(NOT_ABSORBED)
 def test_hints_that_cannot_be_absorbed(reason: str, edits: list[Edit]) -> None:
     assert_fails(edited(HINTED, *edits), AbsorbSwizzleHints(), said=reason)
+
+
+UNFLATTENED = f"""
+!tile = {lds("32x64xf32")}
+!part = {lds("16x64xf32, strided<[64, 1]>")}
+func.func @f(%n: index, %arg: !tile) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : !tile
+  %h = iree_codegen.swizzle_hint %a[{SWIZZLE}] : !tile // here
+  "test.use"(%h) : (!tile) -> ()
+  return
+}}
+"""
+UNFLATTENED_HINT = UNFLATTENED.splitlines()[-4]
+
+
+def _of(kind: str) -> Edit:
+    return "!tile = memref<32x64xf32", f"!tile = memref<{kind}"
+
+
+LEFT: Kept = {
+    "rank 0": ("swizzle hint of memref<f32> is left as it is: it has rank 0", _of("f32")),
+    "dynamic": (
+        "swizzle hint of memref<?x64xf32> is left as it is: its shape is dynamic",
+        _of("?x64xf32"),
+        ("alloc()", "alloc(%n)"),
+    ),
+    "padded": (
+        "is left as it is: its layout strided<[68, 1]> is not the identity",
+        _of("8x64xf32, strided<[68, 1]>"),
+    ),
+    "symbol in the layout": (
+        "is not the identity",
+        _of("8x64xf32, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>"),
+        ("alloc()", "alloc()[%n]"),
+    ),
+    "argument": (
+        "its operand is an argument of func.func, not a memref.alloc",
+        ("hint %a", "hint %arg"),
+    ),
+    "carried by a loop": (
+        "its operand is an argument of scf.for, not a memref.alloc",
+        (
+            UNFLATTENED_HINT,
+            "%b = memref.alloc() : !tile\n"
+            "%r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%x = %a, %y = %b)"
+            " -> (!tile, !tile) {\n"
+            f"{UNFLATTENED_HINT.replace('%a', '%x')}",
+        ),
+        ("  return", "  scf.yield %y, %x : !tile, !tile\n}\nreturn"),
+    ),
+    "part": (
+        "its operand comes from memref.subview, not from a memref.alloc",
+        (
+            UNFLATTENED_HINT,
+            "%s = memref.subview %a[0, 0] [16, 64] [1, 1] : !tile to !part\n"
+            f"{UNFLATTENED_HINT.replace('%a', '%s').replace('!tile', '!part')}",
+        ),
+        ("(!tile) -> ()", "(!part) -> ()"),
+    ),
+}
+
+
+@each_kept(LEFT)
+def test_hints_that_are_not_flattened(reason: str, edits: list[Edit]) -> None:
+    assert_kept(edited(UNFLATTENED, *edits), FlattenSwizzleHints(), said=reason)
