@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An interpreter of the language in which AMD's ISA documents say what an instruction does.
+"""The language in which AMD's ISA documents say what an instruction does, translated to Python.
 
-It runs one lane of one instruction: registers in, registers out. Written from the documents' own
-conventions ("Instruction pseudocode", CDNA3 ISA chapter 12), without a look at the emulator:
+A text becomes a Python function that runs one lane of one instruction: registers in, registers
+out. Written from the documents' own conventions ("Instruction pseudocode", CDNA3 ISA chapter 12),
+without a look at the emulator:
 
     D0.u32 = S0.u32 + S1.u32                 typed views of registers
     tmp[31 : 16].f16 = f32_to_f16(S1.f32)    fields
@@ -19,17 +20,16 @@ arithmetic is exact and rounded once.
 from __future__ import annotations
 
 import math
+import operator as operators
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-Node = tuple[Any, ...]
-
 
 class PseudocodeError(ValueError):
-    """Text in the language that this interpreter does not know."""
+    """Text in the language that this translator does not know."""
 
 
 # Values.
@@ -83,6 +83,21 @@ class Value:
     def quiet_bit(self) -> int:
         """Returns the bit that tells quiet NaNs."""
         return 1 << _MANTISSA[self.width] - 1
+
+    def view(self, kind: str, width: int) -> Value:
+        """Returns the low `width` bits as another type."""
+        return Value(self.bits & (1 << width) - 1, width, "u" if kind == "b" else kind)
+
+    def index(self, number: Value) -> Value:
+        """Returns a bit."""
+        return Value(self.bits >> number.integer & 1, 1)
+
+    def slice(self, first: Value, last: Value) -> Value:
+        """Returns some bits, in reversed order if the first one is the lower one."""
+        high, low = first.integer, last.integer
+        if high >= low:
+            return Value(self.bits >> low & (1 << high - low + 1) - 1, high - low + 1)
+        return _joined(*(self.index(integer(at)) for at in range(high, low + 1)))
 
 
 def integer(number: int, width: int = 32, kind: str = "i") -> Value:
@@ -151,7 +166,7 @@ def _float_cast(value: Value, width: int) -> Value:
     return Value(sign << width - 1 | infinity | fraction, width, "f")
 
 
-# Text to tree.
+# Text to Python.
 
 _TOKEN = re.compile(
     r"""\s+ | //[^\n]*
@@ -192,7 +207,9 @@ def _tokens(text: str) -> list[str]:
     return found
 
 
-class _Parser:
+class _Translator:
+    """Makes the source of Python statements on the registers `R` and the functions `F`."""
+
     def __init__(self, text: str) -> None:
         self.tokens = _tokens(text)
         self.at = 0
@@ -214,14 +231,15 @@ class _Parser:
         if not self.take(token):
             raise PseudocodeError(f"'{token}' expected, not '{self.peek()}'")
 
-    def block(self, *ends: str) -> list[Node]:
-        statements: list[Node] = []
+    def block(self, *ends: str) -> list[str]:
+        """Returns the indented lines of all statements up to one of `ends`."""
+        lines: list[str] = []
         while self.peek() and self.peek() not in ends:
             if not self.take(";"):
-                statements.append(self.statement())
-        return statements
+                lines += self.statement()
+        return [f" {line}" for line in lines or ["pass"]]
 
-    def statement(self) -> Node:
+    def statement(self) -> list[str]:
         if self.take("if"):
             return self.condition()
         if self.take("for"):
@@ -233,125 +251,151 @@ class _Parser:
             self.expect("do")
             body = self.block("endfor")
             self.expect("endfor")
-            return ("for", name, first, last, body)
+            head = f"for number in range({first}.integer, {last}.integer + 1):"
+            return [head, f" R[{name!r}] = integer(number)", *body]
         if self.take("break"):
-            return ("break",)
+            return ["break"]
         if self.take("return"):
-            return ("return", self.expression())
+            return [f"return {self.expression()}"]
         if self.take("declare"):
             name, is_array = self.next(), False
             while self.peek() not in (";", ""):
                 is_array |= self.next() == "["
-            return ("declare", name, is_array)
-        target = self.expression()
-        if self.take("="):
-            if self.take("lambda"):
-                return ("set", target, self.function())
-            value = self.expression()
-            if self.take("="):
-                # a = b = c: both get it.
-                return ("both", target, value, self.expression())
-            return ("set", target, value)
-        if self.peek() in ("+=", "-="):
-            operator = self.next()[0]
-            return ("set", target, ("binary", operator, target, self.expression()))
-        raise PseudocodeError(f"no statement before '{self.peek()}'")
+            return [f"R[{name!r}] = {'_Array()' if is_array else 'Value(0, 64)'}"]
+        if self.tokens[self.at + 1 : self.at + 3] == ["=", "lambda"]:
+            return self.function()
+        _, lines = self.assigned()
+        if not lines:
+            raise PseudocodeError(f"no statement before '{self.peek()}'")
+        return lines
 
-    def condition(self) -> Node:
-        arms: list[tuple[Node | None, list[Node]]] = []
-        test: Node | None = self.expression()
-        self.expect("then")
-        while True:
-            arms.append((test, self.block("elsif", "else", "endif")))
-            if self.take("elsif"):
-                test = self.expression()
-                self.expect("then")
-            elif self.take("else"):
-                test = None
+    def assigned(self) -> tuple[str, list[str]]:
+        """Returns the value of `a = b = c`, `a += c` or `c`, and the lines that assign it."""
+        start = self.at
+        value = self.expression()
+        operator = self.peek()
+        if operator not in ("=", "+=", "-="):
+            return value, []
+        self.at = start
+        place = self.place()
+        self.next()
+        right, lines = self.assigned()
+        if operator != "=":
+            right = f"_binary({operator[0]!r}, {value}, {right})"
+        return right, [*lines, f"_assign({right}, {place})"]
+
+    def place(self) -> str:
+        if self.take("{"):
+            return self.listed(self.place, "}")
+        return self.postfix(f"_Place(R, {self.next()!r})")
+
+    def listed(self, part: Callable[[], str], end: str) -> str:
+        parts: list[str] = []
+        while not self.take(end):
+            parts.append(part())
+            self.take(",")
+        return ", ".join(parts)
+
+    def condition(self) -> list[str]:
+        lines: list[str] = []
+        keyword = "if"
+        while keyword != "endif":
+            if keyword == "else":
+                lines.append("else:")
             else:
-                self.expect("endif")
-                return ("if", arms)
+                lines.append(f"{keyword.replace('elsif', 'elif')} {self.expression()}.bits:")
+                self.expect("then")
+            lines += self.block("elsif", "else", "endif")
+            keyword = self.next()
+        return lines
 
-    def function(self) -> Node:
-        self.expect("(")
-        names = [self.next()]
-        while self.take(","):
-            names.append(self.next())
-        self.expect(")")
+    def function(self) -> list[str]:
+        name = self.next()
+        for token in ("=", "lambda", "("):
+            self.expect(token)
+        names = self.listed(lambda: repr(self.next()), ")")
         self.expect("(")
         if self.peek() in ("if", "declare"):
             body = self.block(")")
         else:
-            body = [("return", self.expression())]
+            body = [f" return {self.expression()}"]
         self.expect(")")
-        return ("lambda", names, body)
+        return [
+            "def function(*values, outer=R):",
+            f" R = {{**outer, **dict(zip([{names}], values, strict=True))}}",
+            *body,
+            f"R[{name!r}] = function",
+        ]
 
-    def expression(self) -> Node:
+    def expression(self) -> str:
         test = self.binary(0)
         if not self.take("?"):
             return test
         yes = self.expression()
         self.expect(":")
-        return ("choose", test, yes, self.expression())
+        return f"({yes} if {test}.bits else {self.expression()})"
 
-    def binary(self, level: int) -> Node:
+    def binary(self, level: int) -> str:
         if level == len(_BINARY):
             return self.unary()
         left = self.binary(level + 1)
         while self.peek() in _BINARY[level]:
             operator = self.next()
-            left = ("binary", operator, left, self.binary(level + 1))
+            right = self.binary(level + 1)
+            if operator in ("&&", "||"):
+                word = "and" if operator == "&&" else "or"
+                left = f"truth(bool({left}.bits {word} {right}.bits))"
+            elif operator == "==" and right.startswith("_unary"):
+                left = f"_equal_with_sign({left}, {right})"
+            else:
+                left = f"_binary({operator!r}, {left}, {right})"
         return left
 
-    def unary(self) -> Node:
+    def unary(self) -> str:
         if self.peek() in ("-", "+", "~", "!"):
-            operator = self.next()
-            return ("unary", operator, self.unary())
+            return f"_unary({self.next()!r}, {self.unary()})"
         return self.postfix(self.atom())
 
-    def postfix(self, node: Node) -> Node:
+    def postfix(self, text: str) -> str:
         while True:
             if self.take("."):
-                node = ("view", node, self.next())
+                kind = self.next()
+                found = _TYPE.match(kind)
+                if found is None:
+                    raise PseudocodeError(f"no type '{kind}'")
+                text += f".view({found[1]!r}, {found[2]})"
             elif self.take("["):
                 first = self.expression()
                 if self.take(":"):
-                    node = ("slice", node, first, self.expression())
+                    text += f".slice({first}, {self.expression()})"
                 else:
-                    node = ("index", node, first)
+                    text += f".index({first})"
                 self.expect("]")
             else:
-                return node
+                return text
 
-    def atom(self) -> Node:
+    def atom(self) -> str:
         token = self.next()
         if token == "(":
-            node = self.expression()
+            text = self.expression()
             self.expect(")")
-            return node
+            return text
         if token == "{":
-            parts = [self.expression()]
-            while self.take(","):
-                parts.append(self.expression())
-            self.expect("}")
-            return ("join", parts)
+            return f"_joined({self.listed(self.expression, '}')})"
         if "'" in token:
             width, _, rest = token.partition("'")
             if rest in ("F", "U", "I", "B", "BF"):
                 self.expect("(")
-                node = self.expression()
+                text = self.expression()
                 self.expect(")")
-                return ("cast", int(width), rest.lower(), node)
-            return ("value", _sized(int(width), rest))
+                return f"_cast({text}, {width}, {rest.lower()!r})"
+            return repr(_sized(int(width), rest))
         if token[0].isdigit():
-            return ("value", _number(token))
+            return repr(_number(token))
         if self.take("("):
-            arguments = []
-            while not self.take(")"):
-                arguments.append(self.expression())
-                self.take(",")
-            return ("call", token, arguments)
-        return ("name", token)
+            arguments = self.listed(self.expression, ")")
+            return f"R.get({token!r}, F.get({token!r}))({arguments})"
+        return f"R[{token!r}]"
 
 
 def _sized(width: int, text: str) -> Value:
@@ -374,269 +418,162 @@ def _number(text: str) -> Value:
 # Running it.
 
 
-class _Break(Exception):
-    pass
-
-
-class _Return(Exception):
-    def __init__(self, value: Value) -> None:
-        self.value = value
-
-
-Functions = Mapping[str, Callable[..., Value]]
-
-
 class Pseudocode:
     """One instruction's text, ready to run."""
 
-    def __init__(self, text: str, functions: Functions) -> None:
-        parser = _Parser(text)
-        self.body = parser.block()
-        self.functions = functions
+    def __init__(self, text: str, functions: Mapping[str, Callable[..., Value]]) -> None:
+        lines = ["def run(R):", *_Translator(text).block()]
+        defined: dict[str, Any] = {**globals(), "F": functions}
+        exec("\n".join(lines), defined)
+        self.execute: Callable[[dict[str, Any]], None] = defined["run"]
 
     def run(self, registers: Mapping[str, Value]) -> dict[str, Any]:
         """Returns the registers after one lane has run, and the temporaries."""
         names: dict[str, Any] = dict(registers)
-        _Lane(names, self.functions).execute(self.body)
+        self.execute(names)
         return names
 
 
-class _Lane:
-    def __init__(self, names: dict[str, Any], functions: Functions) -> None:
-        self.names = names
-        self.functions = functions
+class _Array(dict[int, Value]):
+    """A declared array."""
 
-    def execute(self, body: list[Node]) -> None:
-        for node in body:
-            self.statement(node)
-
-    def statement(self, node: Node) -> None:
-        match node:
-            case ("set", target, ("lambda", names, body)):
-                self.names[target[1]] = ("lambda", names, body)
-            case ("set", target, value):
-                self.assign(target, self.value(value))
-            case ("both", first, second, value):
-                self.assign(second, self.value(value))
-                self.assign(first, self.value(value))
-            case ("if", arms):
-                for test, body in arms:
-                    if test is None or self.value(test).bits:
-                        self.execute(body)
-                        break
-            case ("for", name, first, last, body):
-                try:
-                    for number in range(self.value(first).integer, self.value(last).integer + 1):
-                        self.names[name] = integer(number)
-                        self.execute(body)
-                except _Break:
-                    pass
-            case ("declare", name, is_array):
-                self.names[name] = {} if is_array else Value(0, 64)
-            case ("break",):
-                raise _Break
-            case ("return", value):
-                raise _Return(self.value(value))
-            case _:
-                raise PseudocodeError(f"no meaning of {node}")
-
-    def assign(self, target: Node, value: Value) -> None:
-        match target:
-            case ("name", name):
-                self.names[name] = value
-            case ("index", ("name", name), number) if isinstance(self.names.get(name), dict):
-                self.names[name][self.value(number).integer] = value
-            case ("join", parts):
-                for part in reversed(parts):
-                    self.assign(part, Value(value.bits, value.width, "u"))
-                    value = Value(value.bits >> self.width_of(part), value.width, "u")
-            case _:
-                name, low, width, kind, backward = self.place(target)
-                converted = _cast(value, width, kind) if kind else value
-                if backward:
-                    raise PseudocodeError("an assignment to a reversed slice")
-                old = self.names.get(name, Value(0, 64))
-                mask = (1 << width) - 1
-                bits = old.bits & ~(mask << low) | (converted.bits & mask) << low
-                size = max(old.width, low + width)
-                whole = isinstance(target, tuple) and target[0] == "view" and low == 0
-                typed = whole and name not in self.names
-                self.names[name] = converted if typed else Value(bits, size, "u")
-
-    def width_of(self, target: Node) -> int:
-        return self.place(target)[2]
-
-    def place(self, target: Node) -> tuple[str, int, int, str, bool]:
-        """Returns the variable, lowest bit, width, type and direction of an assignable part."""
-        match target:
-            case ("name", name):
-                return name, 0, 64, "", False
-            case ("view", inner, kind):
-                match_type = _TYPE.match(kind)
-                if match_type is None:
-                    raise PseudocodeError(f"no type '{kind}'")
-                name, low, width, _, backward = self.place(inner)
-                wanted = int(match_type[2])
-                width = wanted if inner[0] in ("name", "view") else width
-                return name, low, width, match_type[1], backward
-            case ("slice", inner, first, last):
-                name, low, _, kind, _ = self.place(inner)
-                high, bottom = self.value(first).integer, self.value(last).integer
-                kind = kind if kind in ("", "u") else ""
-                return name, low + min(high, bottom), abs(high - bottom) + 1, kind, high < bottom
-            case ("index", inner, number):
-                name, low, _, _, _ = self.place(inner)
-                return name, low + self.value(number).integer, 1, "u", False
-        raise PseudocodeError(f"no place {target}")
-
-    def value(self, node: Node) -> Value:
-        match node:
-            case ("value", value):
-                return value
-            case ("name", name):
-                if name not in self.names:
-                    raise PseudocodeError(f"no value of '{name}'")
-                return self.names[name]
-            case ("view", inner, kind):
-                return self.view(self.value(inner), kind)
-            case ("index", ("name", name), number) if isinstance(self.names.get(name), dict):
-                return self.names[name][self.value(number).integer]
-            case ("index", inner, number):
-                at = self.value(number).integer
-                return Value(self.value(inner).bits >> at & 1, 1)
-            case ("slice", inner, first, last):
-                return self.slice(self.value(inner), self.value(first), self.value(last))
-            case ("cast", width, kind, inner):
-                return _cast(self.value(inner), width, kind)
-            case ("join", parts):
-                bits, width = 0, 0
-                for part in map(self.value, parts):
-                    bits, width = bits << part.width | part.bits, width + part.width
-                return Value(bits, width)
-            case ("choose", test, yes, no):
-                return self.value(yes if self.value(test).bits else no)
-            case ("unary", operator, inner):
-                return self.unary(operator, self.value(inner))
-            case ("binary", operator, left, right):
-                return self.binary(operator, left, right)
-            case ("call", name, arguments):
-                return self.call(name, [self.value(argument) for argument in arguments])
-        raise PseudocodeError(f"no value of {node}")
-
-    def view(self, value: Value, kind: str) -> Value:
-        match_type = _TYPE.match(kind)
-        if match_type is None:
-            raise PseudocodeError(f"no type '{kind}'")
-        letters, width = match_type[1], int(match_type[2])
-        letters = "u" if letters == "b" else letters
-        return Value(value.bits & (1 << width) - 1, width, letters)
-
-    def slice(self, value: Value, first: Value, last: Value) -> Value:
-        high, low = first.integer, last.integer
-        if high >= low:
-            return Value(value.bits >> low & (1 << high - low + 1) - 1, high - low + 1)
-        bits = 0
-        for at in range(high, low + 1):
-            bits = bits << 1 | value.bits >> at & 1
-        return Value(bits, low - high + 1)
-
-    def call(self, name: str, arguments: list[Value]) -> Value:
-        defined = self.names.get(name)
-        if defined is None:
-            if name not in self.functions:
-                raise PseudocodeError(f"no function '{name}'")
-            return self.functions[name](*arguments)
-        _, names, body = defined
-        inner = _Lane({**self.names, **dict(zip(names, arguments, strict=True))}, self.functions)
-        try:
-            inner.execute(body)
-        except _Return as result:
-            return result.value
-        raise PseudocodeError(f"'{name}' returns nothing")
-
-    def unary(self, operator: str, value: Value) -> Value:
-        if operator == "!":
-            return truth(not value.bits)
-        if operator == "+":
-            return value
-        if value.kind == "f":
-            return Value(value.bits ^ 1 << value.width - 1, value.width, "f")
-        number = ~value.integer if operator == "~" else -value.integer
-        width = value.width if operator == "~" else max(32, value.width)
-        return integer(number, width, value.kind)
-
-    def binary(self, operator: str, left_node: Node, right_node: Node) -> Value:
-        left = self.value(left_node)
-        if operator in ("&&", "||"):
-            if bool(left.bits) == (operator == "||"):
-                return truth(bool(left.bits))
-            return truth(bool(self.value(right_node).bits))
-        right = self.value(right_node)
-        if operator == "==" and right_node[0] == "unary" and not right.real:
-            # Only in `x == +0.0` and `x == -0.0` zeros have signs.
-            return truth(
-                not left.real and left.bits >> left.width - 1 == right.bits >> right.width - 1
-            )
-        if "f" in (left.kind, right.kind):
-            return _float_binary(operator, left, right)
-        return _integer_binary(operator, left, right)
+    def index(self, number: Value) -> Value:
+        return self[number.integer]
 
 
-def _compared(operator: str, a: float, b: float) -> bool | None:
-    return {
-        "==": a == b,
-        "!=": a != b,
-        "<>": a < b or a > b,
-        "<": a < b,
-        ">": a > b,
-        "<=": a <= b,
-        ">=": a >= b,
-    }.get(operator)
+@dataclass(frozen=True)
+class _Place:
+    """Bits of a variable that can be assigned.
+
+    Attributes:
+        step: "name", "view" or "part", by what led here last.
+    """
+
+    names: dict[Any, Any]
+    name: str | int
+    low: int = 0
+    width: int = 64
+    kind: str = ""
+    step: str = "name"
+    backward: bool = False
+
+    def view(self, kind: str, width: int) -> _Place:
+        width = self.width if self.step == "part" else width
+        return replace(self, width=width, kind=kind, step="view")
+
+    def slice(self, first: Value, last: Value) -> _Place:
+        high, bottom = first.integer, last.integer
+        return _Place(
+            self.names,
+            self.name,
+            self.low + min(high, bottom),
+            abs(high - bottom) + 1,
+            self.kind if self.kind == "u" else "",
+            "part",
+            high < bottom,
+        )
+
+    def index(self, number: Value) -> _Place:
+        variable = self.names.get(self.name)
+        if isinstance(variable, _Array):
+            return _Place(variable, number.integer)
+        return _Place(self.names, self.name, self.low + number.integer, 1, "u", "part")
+
+    def set(self, value: Value) -> None:
+        if self.step == "name":
+            self.names[self.name] = value
+            return
+        if self.backward:
+            raise PseudocodeError("an assignment to a reversed slice")
+        converted = _cast(value, self.width, self.kind) if self.kind else value
+        if self.step == "view" and self.low == 0 and self.name not in self.names:
+            self.names[self.name] = converted
+            return
+        old = self.names.get(self.name, Value(0, 64))
+        mask = (1 << self.width) - 1
+        bits = old.bits & ~(mask << self.low) | (converted.bits & mask) << self.low
+        self.names[self.name] = Value(bits, max(old.width, self.low + self.width))
 
 
-def _float_binary(operator: str, left: Value, right: Value) -> Value:
-    a, b = left.real, right.real
-    compared = _compared(operator, a, b)
-    if compared is not None:
-        return truth(compared)
-    width = max(value.width for value in (left, right) if value.kind == "f")
-    return real(exact(operator, a, b), width)
+def _assign(value: Value, *places: _Place) -> None:
+    """Assigns to one place, or bits to several, of which the last one gets the lowest."""
+    if len(places) == 1:
+        places[0].set(value)
+        return
+    bits = value.bits
+    for place in reversed(places):
+        place.set(Value(bits, value.width))
+        bits >>= place.width
 
 
-def exact(operator: str, a: float, b: float) -> float | Fraction:
-    """Returns a sum or product without rounding, where it is finite and not zero."""
-    with_special = {"+": a + b, "-": a - b, "*": a * b}.get(operator)
-    if with_special is None:
-        raise PseudocodeError(f"no float '{operator}'")
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return with_special
-    x, y = Fraction(a), Fraction(b)
-    result = {"+": x + y, "-": x - y, "*": x * y}[operator]
-    return result if result else with_special
+def _joined(*parts: Value) -> Value:
+    bits, width = 0, 0
+    for part in parts:
+        bits, width = bits << part.width | part.bits, width + part.width
+    return Value(bits, width)
 
 
-def _integer_binary(operator: str, left: Value, right: Value) -> Value:
-    compared = _compared(operator, left.integer, right.integer)
-    if compared is not None:
-        return truth(compared)
-    a, b = left.integer, right.integer
+def _unary(operator: str, value: Value) -> Value:
+    if operator == "!":
+        return truth(not value.bits)
+    if operator == "+":
+        return value
+    if value.kind == "f":
+        return Value(value.bits ^ 1 << value.width - 1, value.width, "f")
+    number = ~value.integer if operator == "~" else -value.integer
+    width = value.width if operator == "~" else max(32, value.width)
+    return integer(number, width, value.kind)
+
+
+def _equal_with_sign(left: Value, right: Value) -> Value:
+    """Compares with a signed number; only in `x == +0.0` and `x == -0.0` zeros have signs."""
+    if right.real:
+        return _binary("==", left, right)
+    return truth(not left.real and left.bits >> left.width - 1 == right.bits >> right.width - 1)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operators.eq,
+    "!=": operators.ne,
+    "<>": lambda a, b: a < b or a > b,
+    "<": operators.lt,
+    ">": operators.gt,
+    "<=": operators.le,
+    ">=": operators.ge,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+    "&": operators.and_,
+    "|": operators.or_,
+    "^": operators.xor,
+    "<<": operators.lshift,
+    ">>": operators.rshift,
+}
+
+
+def _binary(operator: str, left: Value, right: Value) -> Value:
+    is_float = "f" in (left.kind, right.kind)
+    a, b = (left.real, right.real) if is_float else (left.integer, right.integer)
+    if operator in _COMPARISONS:
+        return truth(_COMPARISONS[operator](a, b))
+    if is_float:
+        width = max(value.width for value in (left, right) if value.kind == "f")
+        return real(_exact(operator, a, b), width)
     width = max(32, left.width, right.width)
     kind = "i" if left.kind == right.kind == "i" else "u"
     if operator in ("<<", ">>"):
         width, kind = max(32, left.width), left.kind
-    functions: dict[str, Callable[[], int]] = {
-        "+": lambda: a + b,
-        "-": lambda: a - b,
-        "*": lambda: a * b,
-        "&": lambda: a & b,
-        "|": lambda: a | b,
-        "^": lambda: a ^ b,
-        "<<": lambda: a << b,
-        ">>": lambda: a >> b,
-    }
-    if operator not in functions:
-        raise PseudocodeError(f"no integer '{operator}'")
-    return integer(functions[operator](), width, kind)
+    return integer(_ARITHMETIC[operator](a, b), width, kind)
+
+
+def _exact(operator: str, a: float, b: float) -> float | Fraction:
+    """Returns a sum or product without rounding, where it is finite and not zero."""
+    with_special = _ARITHMETIC[operator](a, b)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return with_special
+    return _ARITHMETIC[operator](Fraction(a), Fraction(b)) or with_special
 
 
 # Functions of the language.
