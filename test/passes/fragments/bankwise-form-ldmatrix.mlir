@@ -253,50 +253,6 @@ func.func @of_two_kinds(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2x
   return %x : vector<2x2xf32>
 }
 
-// Of B operands, those that are used one after the other are read together, whatever order their loads
-// have: the two in columns 0 to 15, 8 rows apart, then those in columns 32 to 47.
-
-// CHECK-LABEL: func.func @in_order_of_use
-//       CHECK:   nvgpu.ldmatrix %{{.+}}[%[[ROW:.+]], %[[COLUMN:.+]]] numTiles = 4 transpose = false
-//       CHECK:   %[[C32:.+]] = arith.addi %[[COLUMN]], %c32 overflow<nsw>
-//       CHECK:   nvgpu.ldmatrix %{{.+}}[%[[ROW]], %[[C32]]] numTiles = 4 transpose = false
-func.func @in_order_of_use(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
-  %t = gpu.thread_id x
-  // expected-remark @+1 {{of memref<16x48xf16> 8 loads become 2 ldmatrix}}
-  %m = memref.alloc() : memref<16x48xf16, #gpu.address_space<workgroup>>
-  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
-  %r8 = affine.apply affine_map<(t) -> (t floordiv 4 + 8)>(%t)
-  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
-  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
-  %k32 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 32)>(%t)
-  %k40 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 40)>(%t)
-  %p0 = vector.load %m[%r, %k] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %p1 = vector.load %m[%r, %k8] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %p2:2 = vector.to_elements %p0 : vector<2xf16>
-  %p3:2 = vector.to_elements %p1 : vector<2xf16>
-  %p4 = vector.from_elements %p2#0, %p2#1, %p3#0, %p3#1 : vector<2x2xf16>
-  %s0 = vector.load %m[%r, %k32] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %s1 = vector.load %m[%r, %k40] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %s2:2 = vector.to_elements %s0 : vector<2xf16>
-  %s3:2 = vector.to_elements %s1 : vector<2xf16>
-  %s4 = vector.from_elements %s2#0, %s2#1, %s3#0, %s3#1 : vector<2x2xf16>
-  %q0 = vector.load %m[%r8, %k] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %q1 = vector.load %m[%r8, %k8] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %q2:2 = vector.to_elements %q0 : vector<2xf16>
-  %q3:2 = vector.to_elements %q1 : vector<2xf16>
-  %q4 = vector.from_elements %q2#0, %q2#1, %q3#0, %q3#1 : vector<2x2xf16>
-  %u0 = vector.load %m[%r8, %k32] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %u1 = vector.load %m[%r8, %k40] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %u2:2 = vector.to_elements %u0 : vector<2xf16>
-  %u3:2 = vector.to_elements %u1 : vector<2xf16>
-  %u4 = vector.from_elements %u2#0, %u2#1, %u3#0, %u3#1 : vector<2x2xf16>
-  %px = nvgpu.mma.sync(%a, %p4, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  %sx = nvgpu.mma.sync(%a, %s4, %qx) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  %ux = nvgpu.mma.sync(%a, %u4, %sx) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  return %ux : vector<2x2xf32>
-}
-
 // The second operand is 8 rows behind the first one for warp 0, in its rows for warp 1.
 
 // CHECK-LABEL: func.func @apart_by_warps
@@ -318,36 +274,6 @@ func.func @apart_by_warps(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x
   %p4 = vector.from_elements %p2#0, %p2#1, %p3#0, %p3#1 : vector<2x2xf16>
   %q0 = vector.load %m[%other, %k] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
   %q1 = vector.load %m[%other, %k8] : memref<16x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %q2:2 = vector.to_elements %q0 : vector<2xf16>
-  %q3:2 = vector.to_elements %q1 : vector<2xf16>
-  %q4 = vector.from_elements %q2#0, %q2#1, %q3#0, %q3#1 : vector<2x2xf16>
-  %px = nvgpu.mma.sync(%a, %p4, %c) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  %qx = nvgpu.mma.sync(%a, %q4, %px) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
-  return %qx : vector<2x2xf32>
-}
-
-// The second operand is a constant behind the first one, and so no multiple of 16 bytes.
-
-// CHECK-LABEL: func.func @only_the_first_is_aligned
-//       CHECK:   nvgpu.ldmatrix %{{.+}} numTiles = 2 transpose = false
-//   CHECK-NOT:   nvgpu.ldmatrix
-// CHECK-COUNT-2: vector.load
-func.func @only_the_first_is_aligned(%a: vector<4x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
-  %t = gpu.thread_id x
-  // expected-remark @+1 {{of memref<8x48xf16> 2 loads become 1 ldmatrix; loads kept: 2 (nvgpu.ldmatrix needs addresses that are multiples of 16 bytes}}
-  %m = memref.alloc() : memref<8x48xf16, #gpu.address_space<workgroup>>
-  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
-  %k = affine.apply affine_map<(t) -> (t mod 4 * 2)>(%t)
-  %k8 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 8)>(%t)
-  %k20 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 20)>(%t)
-  %k28 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 28)>(%t)
-  %p0 = vector.load %m[%r, %k] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %p1 = vector.load %m[%r, %k8] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %p2:2 = vector.to_elements %p0 : vector<2xf16>
-  %p3:2 = vector.to_elements %p1 : vector<2xf16>
-  %p4 = vector.from_elements %p2#0, %p2#1, %p3#0, %p3#1 : vector<2x2xf16>
-  %q0 = vector.load %m[%r, %k20] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
-  %q1 = vector.load %m[%r, %k28] : memref<8x48xf16, #gpu.address_space<workgroup>>, vector<2xf16>
   %q2:2 = vector.to_elements %q0 : vector<2xf16>
   %q3:2 = vector.to_elements %q1 : vector<2xf16>
   %q4 = vector.from_elements %q2#0, %q2#1, %q3#0, %q3#1 : vector<2x2xf16>

@@ -29,6 +29,7 @@ from bankwise.passes.fragments.matrix_fragments import MatrixAddresses
 from ...functions import HERE, Edit, Kept, assert_kept, each_kept, edited, launched, lds, parse, run
 
 ITERATIONS = 3
+UNALIGNED = "nvgpu.ldmatrix needs addresses that are multiples of 16 bytes"
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,36 @@ def test_operands_in_order_fill_four_registers_at_a_time() -> None:
     assert (result.ldmatrix, result.loads) == (4, 0)
 
 
+def test_operands_that_are_used_one_after_the_other_are_read_together() -> None:
+    # Pairs of operands in neighbouring rows, whose loads come in any order.
+    operands = [Operand(2, False, row, column, True) for column in (0, 32) for row in (0, 8)]
+    for seed in range(4):
+        program = Program(1, 64, 0, tuple(operands), seed)
+        assert formed(program).is_same
+        parsed = parse(source(program))
+        run(parsed, FormLdmatrix(), target="sm_80")
+        ldmatrix = parsed.operations("nvgpu.ldmatrix")
+        products = parsed.operations("nvgpu.mma.sync")
+        found = [readers(product.operands[1], ldmatrix) for product in products]
+        assert found in ([{0}, {0}, {1}, {1}], [{1}, {1}, {0}, {0}])
+
+
+def readers(value: ir.Value, ldmatrix: list[ir.Operation]) -> set[int]:
+    """Returns the numbers of the `ldmatrix` that read a value."""
+    operation = value.owner.operation
+    if operation in ldmatrix:
+        return {ldmatrix.index(operation)}
+    return {number for each in operation.operands for number in readers(each, ldmatrix)}
+
+
+def test_an_operand_that_is_not_aligned_stays_beside_one_that_is() -> None:
+    operands = (Operand(2, False, 0, 0, True), Operand(2, False, 0, 20, True))
+    result = formed(Program(1, 64, 0, operands, seed=4))
+    assert result.is_same
+    assert (result.ldmatrix, result.loads) == (1, 2)
+    assert result.decision.reason.endswith(f"; loads kept: 2 ({UNALIGNED})")
+
+
 @pytest.mark.parametrize("padding", [4, 2, 20])
 def test_rows_between_multiples_of_16_bytes_stay(padding: int) -> None:
     result = formed(Program(1, 64, padding, (Operand(4, False, 0, 0, False),), seed=2))
@@ -268,7 +299,7 @@ def test_rows_between_multiples_of_16_bytes_stay(padding: int) -> None:
     assert (result.ldmatrix, result.loads) == (0, 4)
     decision = result.decision
     assert (decision.action, decision.detail) == (Action.KEEP, "4 loads stay")
-    assert decision.reason == "nvgpu.ldmatrix needs addresses that are multiples of 16 bytes"
+    assert decision.reason == UNALIGNED
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -345,17 +376,16 @@ def _where(*condition: str) -> tuple[Edit, ...]:
     return ("  %r = affine", f"{head}  %r = affine"), ("return %x", tail)
 
 
-_UNALIGNED = "nvgpu.ldmatrix needs addresses that are multiples of 16 bytes"
 _BETWEEN = "a store, a barrier or a branch may come between them"
 _OTHER_LANES = "their lanes do not read the rows or columns of an 8x8 matrix"
 _SECOND = "  %1 = vector.load"
 
 KEPT: Kept = {
     # Rows of 40 bytes: every other one begins between multiples of 16.
-    "misaligned": (_UNALIGNED, _wide(20)),
+    "misaligned": (UNALIGNED, _wide(20)),
     # The view's rows begin 8 bytes behind those of the allocation.
     "starts at 8 bytes": (
-        _UNALIGNED,
+        UNALIGNED,
         _wide(24),
         *_subview("%m[0, 4] [8, 16] [1, 1]", "8x16xf16, strided<[24, 1], offset: 4>"),
     ),
@@ -428,7 +458,7 @@ KEPT: Kept = {
     # A load of the first operand fills a register of the second one too. Each load becomes part of
     # one ldmatrix at most, so that what is left of the second operand stays.
     "shares a load": (
-        f"{_UNALIGNED}), 1 (another operand has some of the loads of theirs)",
+        f"{UNALIGNED}), 1 (another operand has some of the loads of theirs)",
         _wide(20),
         (_SECOND, f"  %k12 = affine.apply affine_map<(t) -> (t mod 4 * 2 + 12)>(%t)\n{_SECOND}"),
         (
