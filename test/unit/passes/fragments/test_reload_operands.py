@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operands that stay in registers because what is read before a loop cannot be read in it."""
+"""Operands that are read in a loop, and those that stay in registers as they cannot be."""
 
 from __future__ import annotations
 
+import pytest
+
+from bankwise.dialect_utils.operations import operations_of
 from bankwise.passes.fragments.reload_operands import ReloadOperands
 
-from ...functions import Edit, Kept, assert_kept, each_kept, edited, launched, parse, run
+from ...functions import Edit, Kept, assert_kept, assert_said, each_kept, edited, launched
 
 # Two operands of 4 registers, one of 2 and an accumulator of 4 live through the loop, and 20 are
 # added for the rest.
@@ -142,12 +145,52 @@ KEPT: Kept = {
 }
 
 
-def test_operands_that_registers_cannot_hold_are_read_in_the_loop() -> None:
-    parsed = parse(RELOADED)
-    (message,) = run(parsed, ReloadOperands(most_registers=33), target="sm_80").messages
-    assert "are read in every iteration" in message
+FIRST = "%q0 = arith.mulf %m0, %s : vector<4x2xf16>"
+READ: dict[str, tuple[list[str], int, list[Edit]]] = {
+    "multiplied where they are stored": ([], 1, []),
+    # What takes an operand apart and puts it together goes with its reads; what nobody uses is
+    # dropped.
+    "apart and together": (
+        ["vector.shape_cast", "vector.shape_cast"],
+        1,
+        [
+            (
+                FIRST,
+                "%flat = arith.constant dense<1.250000e-01> : vector<8xf16>\n"
+                "  %f0 = vector.shape_cast %m0 : vector<4x2xf16> to vector<8xf16>\n"
+                "  %g0 = arith.mulf %f0, %flat : vector<8xf16>\n"
+                "  %q0 = vector.shape_cast %g0 : vector<8xf16> to vector<4x2xf16>",
+            ),
+            (
+                SECOND,
+                f"%dead = vector.extract %m1[0] : vector<2xf16> from vector<4x2xf16>\n  {SECOND}",
+            ),
+        ],
+    ),
+    "not multiplied": ([], 0, [(FIRST, ""), (SECOND, ""), ("(%q0,", "(%m0,"), ("(%q1,", "(%m1,")]),
+}
+
+
+@pytest.mark.parametrize(("moved", "products", "edits"), READ.values(), ids=READ)
+def test_operands_that_registers_cannot_hold_are_read_in_the_loop(
+    moved: list[str], products: int, edits: list[Edit]
+) -> None:
+    said = (
+        "operands from memref<512xf16> are read in every iteration: "
+        "the loop needs about 34 registers of 33, and 32 so"
+    )
+    text = edited(RELOADED, *edits)
+    parsed = assert_said(text, ReloadOperands(most_registers=33), said=said, target="sm_80")
     (loop,) = parsed.operations("scf.for")
-    assert {each.parent for each in parsed.operations("nvgpu.ldmatrix")} == {loop}
+    read, multiplied = "nvgpu.ldmatrix", "nvgpu.mma.sync"
+    inside = [each.name for each in operations_of(loop.regions[0].blocks[0])]
+    one_by_one = ["gpu.barrier", read, *moved, multiplied, read, multiplied, "scf.yield"]
+    assert inside == one_by_one
+    assert len(parsed.operations("nvgpu.ldmatrix")) == 2
+    # All of what is stored is multiplied at once.
+    scaled = [str(each.results[0].type) for each in parsed.operations("arith.mulf")]
+    assert scaled == ["vector<8xf16>"] * products
+    assert not parsed.operations("vector.extract")
 
 
 @each_kept(KEPT)

@@ -6,6 +6,8 @@ Copies of which this is not known stay as they are.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,16 +64,25 @@ func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 """
 
 
+_BARRIER = "    gpu.barrier memfence [#gpu.address_space<workgroup>]\n"
+_ALLOC, _LOOP, _LAST = "  %m = memref.alloc() : !tile\n", "  %r = scf.for", "    scf.yield %y"
+_STORE = "vector.store %v, %m[%at]"
+_OTHER = "memref.alloc() : memref<8xf16>\n"
+
+
+def _by_iteration(value: ir.Value) -> list[int]:
+    """Returns what the first lane has in each iteration that makes a difference."""
+    found = LaneEvaluator(Launch((32, 1, 1), 32)).evaluate(value)
+    assert isinstance(found, LaneValues)
+    return found.values.reshape(-1, found.values.shape[-1])[:, 0].tolist()
+
+
 def _slots_by_iteration(slot: ir.Value, iterations: int) -> list[int]:
     """Returns which slot a view of the tiles is, iteration by iteration."""
     view = defining_operation(slot)
     assert view is not None
     assert view.name == "memref.subview"
-    found = LaneEvaluator(Launch((32, 1, 1), 32)).evaluate(view.operands[1])
-    assert isinstance(found, LaneValues)
-    values = [
-        int(value) // _TILE for value in found.values.reshape(-1, found.values.shape[-1])[:, 0]
-    ]
+    values = [value // _TILE for value in _by_iteration(view.operands[1])]
     return values if len(values) == iterations else values * iterations
 
 
@@ -115,6 +126,45 @@ def test_each_iteration_reads_what_was_copied_for_it(
     assert len(parsed.operations("nvgpu.device_async_create_group")) == slots
 
 
+def test_the_first_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
+    unknown = ("%c: vector<2x2xf32>)", "%c: vector<2x2xf32>, %n: index)"), ("to %upper", "to %n")
+    parsed = parse(edited(_loop((0, 1, 1)), *unknown))
+    run(parsed, OverlapCopies(slots=2), target="sm_80")
+    below: list[ir.Value] = []
+    for copy in parsed.operations("nvgpu.device_async_copy"):
+        guard = copy.parent
+        assert guard is not None
+        assert guard.name == "scf.if"
+        condition = defining_operation(guard.operands[0])
+        assert condition is not None
+        assert re.search("= arith.cmpi slt, .+, %arg2 : index", str(condition))
+        below.append(condition.operands[0])
+    first, _ = below
+    assert _by_iteration(first) == [0]
+
+
+def test_a_copy_beyond_the_last_row_reads_nothing_and_fills_zeros() -> None:
+    zeros = (
+        (_LOOP, f"  %z = arith.constant dense<0.0> : vector<8xf16>\n{_LOOP}"),
+        (_LOOP, f"  %end = arith.constant 700 : index\n{_LOOP}"),
+        (
+            "    %v",
+            "    %in = arith.cmpi ule, %i, %end : index\n"
+            "    %last = arith.minui %i, %end : index\n    %v",
+        ),
+        ("%a[%i, %at]", "%a[%last, %at]"),
+        (_STORE, "%w = arith.select %in, %v, %z : vector<8xf16>\n    vector.store %w, %m[%at]"),
+    )
+    parsed = parse(edited(_loop((0, 1024, 256)), *zeros))
+    run(parsed, OverlapCopies(slots=2), target="sm_80")
+    copies = parsed.operations("nvgpu.device_async_copy")
+    read = [(_by_iteration(each.operands[3]), _by_iteration(each.operands[5])) for each in copies]
+    # Before the loop row 0, and in it 256, 512, 768 and, if there were another iteration, 1024.
+    assert read == [([0], [8]), ([256, 512, 700, 700], [8, 8, 0, 0])]
+    sizes = {ir.IntegerAttr(each.attributes["dstElements"]).value for each in copies}
+    assert sizes == {8}
+
+
 @pytest.mark.parametrize("chip", ["sm_75", "gfx942", "gfx950"])
 def test_chips_without_asynchronous_copies_keep_theirs(chip: str) -> None:
     parsed, _ = _overlapped((0, 64, 1), 2, chip)
@@ -126,11 +176,6 @@ def test_slots_that_do_not_fit_are_refused() -> None:
     assert not parsed.operations("nvgpu.device_async_copy")
     assert found.messages[-1].endswith("1024 slots take 524288 bytes of LDS, of 166912")
 
-
-_BARRIER = "    gpu.barrier memfence [#gpu.address_space<workgroup>]\n"
-_ALLOC, _LOOP, _LAST = "  %m = memref.alloc() : !tile\n", "  %r = scf.for", "    scf.yield %y"
-_STORE = "vector.store %v, %m[%at]"
-_OTHER = "memref.alloc() : memref<8xf16>\n"
 
 KEPT: Kept = {
     "may be written": (
