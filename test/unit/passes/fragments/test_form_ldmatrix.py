@@ -396,7 +396,7 @@ KEPT: Kept = {
     ),
     # Nobody knows which lanes come here.
     "condition not known": (
-        "not all lanes may take part: a condition that is not known",
+        "not all lanes may take part: the lanes of a wave may differ in whether an scf.if runs it",
         *_where(
             "%flag = memref.load %m[%t, %t] : !tile",
             "%zero = arith.constant 0.0 : f16",
