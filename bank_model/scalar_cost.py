@@ -6,19 +6,34 @@ output. Its lanes share the head and the keys, and read K and V from global memo
 scores, so that loads decide. What a load takes of a multiprocessor grows with the bytes from one
 row of K or V to the next, because its lanes read a few bytes each of 8, 16 or 32 rows:
 
-| attention | row in bytes | loads of a step | cycles of a load, measured | predicted |
-| --- | ---: | ---: | ---: | ---: |
-| 64x1024x48 f16 | 96 | 8 | 17 | 17 |
-| 40x2048x80 f16 | 160 | 7 | 19 | 22 |
-| 24x2048x96 f16 | 192 | 8 | 25 | 24 |
-| 32x1024x112 f16 | 224 | 9 | 22 | 26 |
-| 16x2048x64 f32 | 256 | 10 | 33 | 29 |
-| 32x1000x128 f16 | 256 | 10 | 32 | 29 |
-| 2x512x160 f16 | 320 | 7 | 28 | 33 |
-| 16x2048x192 f16 | 384 | 8 | 34 | 38 |
+| attention | row in bytes | rows of a load | loads of a step | cycles, measured | predicted |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| 64x1024x48 f16 | 96 | 32 | 8 | 17 | 17 |
+| 20x1500x64 f16 | 128 | 4 | 10 | 16 | 20 |
+| 40x2048x80 f16 | 160 | 16 | 7 | 19 | 22 |
+| 24x2048x96 f16 | 192 | 16 | 8 | 25 | 24 |
+| 32x1024x112 f16 | 224 | 16 | 9 | 22 | 26 |
+| 16x2048x64 f32 | 256 | 16 | 10 | 33 | 29 |
+| 32x1000x128 f16 | 256 | 8 | 10 | 32 | 29 |
+| 2x512x160 f16 | 320 | 8 | 7 | 28 | 33 |
+| 16x2048x192 f16 | 384 | 8 | 8 | 34 | 38 |
 
-(An H200 by ncu, at the 1,500 MHz of `Processor`.) Each part of the
-columns computes all scores again.
+(An H200 by ncu, at the 1,500 MHz of `Processor`.) Where the keys have no power of two as a factor,
+a step is one key, and all lanes load from the same row. That takes a constant time:
+
+| attention | row in bytes | loads of a step | cycles, measured | predicted |
+| --- | ---: | ---: | ---: | ---: |
+| 8x4096x40 f16, 77 keys | 80 | 7 | 9 | 8.5 |
+| 16x577x64 f16 | 128 | 10 | 8 | 8.5 |
+| 12x197x64 f16 | 128 | 10 | 9 | 8.5 |
+| 16x333x100 f16 | 200 | 15 | 9 | 8.5 |
+
+Each part of the columns computes all scores again.
+
+**Masks.** A kernel with matrix instructions loads a mask from global memory for the scores that a
+lane has, two beside each other or, where the keys are odd, one. Such a load takes about as long as
+one of another row. With a mask in f16, 32x1024x128 takes 0.043 ms more (16 cycles a load), and
+16x577x64 0.019 ms more (23 cycles a load; what it loads beyond the end is not counted).
 
 **Lanes with tiles.** A workgroup has a tile of rows, and each lane a part of it: rows, keys of the
 scores, and columns of the output. Q, K and V and the probabilities are read from the LDS. A step is
@@ -51,6 +66,10 @@ from .tile_cost import (
 
 _LOAD_CYCLES, _LOAD_CYCLES_PER_BYTE = 10.6, 0.0706
 """The cycles of a load: those of any, and those for each byte from one row to the next."""
+_ONE_ROW_CYCLES = 8.5
+"""The cycles of a load of which all lanes read the same row."""
+_MASK_CYCLES = 17.0
+"""The cycles of a load of a mask, from the rows that a matrix instruction has."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +104,24 @@ def row_reduction_microseconds(
     keys = math.ceil(reduction.keys / (reduction.warps * reduction.key_lanes))
     head = math.ceil(shape.head / (reduction.head_lanes * reduction.vector))
     columns = math.ceil(reduction.columns / (reduction.column_lanes * reduction.vector))
+    rows = reduction.key_lanes
     cycles = keys * (
-        head * _load_cycles(shape.head * shape.element_bytes)
-        + columns * _load_cycles(shape.columns * shape.element_bytes)
+        head * _load_cycles(rows, shape.head * shape.element_bytes)
+        + columns * _load_cycles(rows, shape.columns * shape.element_bytes)
     )
     total = warp_steps * cycles / processor.multiprocessors + processor.launch_cycles
     return total / processor.megahertz
 
 
-def _load_cycles(row_bytes: int) -> float:
-    """Returns the cycles of a multiprocessor that a load of a warp takes."""
-    return _LOAD_CYCLES + _LOAD_CYCLES_PER_BYTE * row_bytes
+def mask_microseconds(shape: AttentionShape, processor: Processor) -> float:
+    """Returns the predicted time for which matrix instructions wait for a mask of all scores."""
+    loads = shape.batch * shape.queries * shape.keys / (math.gcd(shape.keys, 2) * processor.lanes)
+    return loads * _MASK_CYCLES / processor.multiprocessors / processor.megahertz
+
+
+def _load_cycles(rows: int, row_bytes: int) -> float:
+    """Returns the cycles of a multiprocessor that a load of a warp from so many rows takes."""
+    return _ONE_ROW_CYCLES if rows == 1 else _LOAD_CYCLES + _LOAD_CYCLES_PER_BYTE * row_bytes
 
 
 _VECTOR_BYTES = 16

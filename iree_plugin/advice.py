@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ..bank_model.scalar_cost import mask_microseconds
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..passes.base import PassContext
 from ..passes.decisions import Action, Decision, LayoutRound
@@ -94,6 +95,8 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
         if circumstances is None:
             return Advice(name, pass_name, None)
         time = circumstances.time(circumstances.work(found.tiled, found.tiled.tile))
+        if attention.masked:
+            time += mask_microseconds(attention.shape, circumstances.processor)
     else:
         tiled, _ = lane_attention(attention, circumstances)
         pass_name, time = TileByLanes.name, tiled.time

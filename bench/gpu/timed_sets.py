@@ -118,15 +118,18 @@ def kernels() -> dict[TimedKernel, str]:
     return {timed(each): each.source() for each in (*attentions, *scalar, *_MATMULS)}
 
 
-def model_attentions() -> dict[TimedKernel, str]:
-    """Returns 40 f16 attentions as models have them and some in other types, with their MLIR.
+def attentions_of_models() -> list[ModelAttention]:
+    """Returns 40 f16 attentions as models have them and some in other types.
 
     Sizes are odd or round, V has other columns than K, other rows than Q or fewer heads, and scores
-    have masks. At `exact` those are compiled for which stock has matrix instructions: others keep
-    stock's code there, which takes up to 500 times as long.
+    have masks.
     """
-    modes = (STOCK, EXACT, FAST)
-    made = [
+    return [*_with_matrix_instructions(), *_without_matrix_instructions()]
+
+
+def _with_matrix_instructions() -> list[ModelAttention]:
+    """Returns those for which stock has matrix instructions on an NVIDIA GPU."""
+    return [
         *(model_attention(*shape) for shape in _ATTENTIONS),
         model_attention(32, 2048, 128, group=4),
         model_attention(16, 1024, 128, group=2),
@@ -139,8 +142,10 @@ def model_attentions() -> dict[TimedKernel, str]:
             for mask in ("f16", "i1")
         ),
     ]
-    found = {timed_model(each, modes): each for each in made}
-    odd = [
+
+
+def _without_matrix_instructions() -> list[ModelAttention]:
+    return [
         *(model_attention(*shape) for shape in _ODD_ATTENTIONS),
         model_attention(16, 2048, 192, columns=128),
         model_attention(32, 1, 128, keys=4096),
@@ -150,7 +155,16 @@ def model_attentions() -> dict[TimedKernel, str]:
         *(model_attention(*shape, "bf16") for shape in _ODD_BF16_ATTENTIONS),
         *(model_attention(*shape, "f32") for shape in _ODD_F32_ATTENTIONS),
     ]
-    found |= {timed_model(each, (STOCK, FAST)): each for each in odd}
+
+
+def model_attentions() -> dict[TimedKernel, str]:
+    """Returns the attentions of models, with their MLIR.
+
+    At `exact` those are compiled for which stock has matrix instructions: others keep stock's code
+    there, which takes up to 500 times as long.
+    """
+    found = {timed_model(each, (STOCK, EXACT, FAST)): each for each in _with_matrix_instructions()}
+    found |= {timed_model(each, (STOCK, FAST)): each for each in _without_matrix_instructions()}
     return {kernel: each.program().source for kernel, each in found.items()}
 
 

@@ -24,7 +24,13 @@ from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig, WarpLaunch
+from ...dialect_utils.lowering_config import (
+    CONFIG,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    loops_of,
+)
 from .attention_tiles import (
     OUTPUTS,
     SCORES,
@@ -43,6 +49,8 @@ LANE_BASIS = "lane_basis"
 THREAD = "thread"
 _PARTIAL = "partial_reduction"
 """What the configuration of an attention has that lanes reduce."""
+_OPERANDS_WITHOUT_MASK = 7
+"""Q, K, V, the scale, the output, and the maxima and sums of its rows."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,11 @@ class ScalarAttention:
         parts = (loops.batch, loops.rows, (loops.keys,), loops.head, loops.columns)
         sizes = (prod(self.extents[loop] for loop in part) for part in parts)
         return AttentionShape(*sizes, element_bytes=(element_bits(self.element) or 0) // 8)
+
+    @property
+    def masked(self) -> bool:
+        """Returns whether the scores have a mask."""
+        return len(loops_of(self.operation)) > _OPERANDS_WITHOUT_MASK
 
     def microseconds(self, processor: Processor) -> float:
         """Returns the predicted time.

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.bench.benchmark import RESULTS
+from bankwise.bench.gpu.modes import EXACT, FAST, STOCK
+from bankwise.bench.gpu.record import Record
+from bankwise.bench.gpu.timed_sets import attentions_of_models
 from bankwise.iree_plugin.compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.sweep.cases import target_flags
@@ -22,6 +26,21 @@ from .test_odd_attentions import source
 F16 = source(2048, 2048, 96, 96, "f16", False, 24)
 F32 = source(2048, 2048, 64, 64, "f32", False, 16).replace("@f(", "@g(")
 NOTE = re.compile(r"^note: (\d+) attentions? keeps? .* run (\d+)x faster .* with (.*) \(out", re.M)
+
+
+ATTENTIONS = {each.name: each for each in attentions_of_models()}
+MEASURED = {
+    case: row.figures
+    for case, row in Record.read(RESULTS / "gpu_attentions.json").by_case().items()
+    if row.figures is not None
+}
+SCALAR = [
+    name
+    for name in ATTENTIONS
+    # One row, for which `fast` has nothing else, is not predicted.
+    if (name, EXACT) not in MEASURED and "x1x" not in name
+]
+"""The attentions without matrix instructions in stock, whose times an H200 was measured for."""
 
 
 @pytest.fixture
@@ -52,6 +71,26 @@ def test_a_compile_says_it_in_one_line(tool: Tool, program: Path, tmp_path: Path
         "bankwise-tile-by-lanes",
     ]
     assert all(each["action"] == "keep" and not each["stands"] for each in said)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=() if number % 6 == 0 else pytest.mark.nightly)
+        for number, each in enumerate(SCALAR)
+    ],
+)
+def test_the_factor_is_about_what_was_measured(name: str) -> None:
+    stock, fast = (MEASURED[name, mode].milliseconds for mode in (STOCK, FAST))
+    with pytest.warns(UserWarning, match="scalar instructions") as warned:
+        compile(ATTENTIONS[name].program().source, target_flags("sm_80"), "auto/exact")
+    found = re.search(r"run ([\d.]+)x faster \(predicted\).*: attention_", str(warned[0].message))
+    assert found is not None
+    assert 1 / 2 < float(found[1]) / (stock / fast) < 2
+
+
+def test_every_attention_that_was_measured_has_a_factor() -> None:
+    assert len(SCALAR) == 26
 
 
 @pytest.mark.parametrize(
