@@ -43,12 +43,17 @@ def attention_rows(
     """Returns the elements of an attention that `part` marks, in float64.
 
     Args:
-        operands: q, k and v [batch, seq, head_dim].
-        part: [batch, seq, head_dim]; only its rows are computed.
+        operands: q, k, v and perhaps a mask, as `attention` takes them; their leading dimensions
+            broadcast to those of `part`.
+        part: [..., rows, columns]; only its rows are computed.
     """
     found: list[F64] = []
-    for batch in np.flatnonzero(part.any(axis=(1, 2))):
-        q, k, v = (each[batch].astype(np.float64) for each in operands)
-        rows = np.flatnonzero(part[batch].any(axis=1))
-        found.append(attention(q[rows], k, v, scale)[part[batch][rows]])
+    lead = part.shape[:-2]
+    for batch in np.argwhere(part.any(axis=(-1, -2))):
+        place = tuple(batch)
+        q, k, v, *mask = (np.broadcast_to(x, (*lead, *x.shape[-2:]))[place] for x in operands)
+        rows = np.flatnonzero(part[place].any(axis=1))
+        q, k, v = (each.astype(np.float64) for each in (q[rows], k, v))
+        computed = attention(q, k, v, scale, mask[0][rows] if mask else None)
+        found.append(computed[part[place][rows]])
     return np.concatenate(found)

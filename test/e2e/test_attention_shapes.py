@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The bench of attentions of models counts what runs, and finds what must not be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bankwise.bench.attention_shapes import Counts, ShapeRow, cases, round_shape
+from bankwise.bench.gpu.timed_sets import attentions_of_models, model_attention
+from bankwise.bench.reference_attention import attention_rows
+from bankwise.emulator.counters import Counted
+
+COUNTS = Counts(
+    {Counted.MFMA: 8, Counted.LDS: 100, Counted.LDS_CYCLES: 400, Counted.CONFLICTS: 0},
+    workgroups=40,
+    emulated=2,
+    multiplications=1000,
+    error=0.001,
+    out_of_range=0,
+)
+ROW = ShapeRow(
+    "attention_a",
+    "gfx942",
+    stock=0,
+    round="128x64",
+    fast=COUNTS,
+    neighbour=COUNTS,
+    tolerance=0.01,
+)
+
+
+def test_an_attention_is_measured_beside_its_round_shape() -> None:
+    (case,) = cases(["gfx942"], "12x197x64_f16")
+    row = ShapeRow.measure(case)
+    assert not row.errors
+    assert (row.stock, row.round) == (0, "256x64")
+    assert row.fast is not None
+    assert row.neighbour is not None
+    assert row.has_matrix_instructions
+    assert row.fast.error < row.tolerance
+    assert (row.fast.emulated, row.fast.out_of_range) == (2, 0)
+    assert row.fast.multiplications == 12 * 197 * 197 * 128
+    assert row.neighbour.multiplications == 12 * 256 * 256 * 128
+    assert row.fast.counters[Counted.CONFLICTS] == 0
+
+
+def test_an_attention_that_stock_has_instructions_for_is_compared_with_none() -> None:
+    row = ShapeRow.measure(cases(["gfx950"], "_2x1024x128_f16")[0])
+    assert row.stock
+    assert (row.round, row.neighbour, row.faults) == ("", None, [])
+    assert row.ratio(Counted.LDS) is None
+
+
+def test_sizes_of_round_shapes_are_the_next_multiples() -> None:
+    odd = model_attention(6, 50, 72, keys=129, columns=20, group=3)
+    near = round_shape(odd)
+    assert near.sizes == {"b": 1, "h": 2, "g": 3, "m": 128, "n": 64, "k1": 128, "k2": 256}
+    assert near.name == "128x128, 256 keys, 64 columns"
+    assert round_shape(near).sizes == near.sizes
+
+
+def test_counts_are_of_the_whole_grid_for_each_multiplication() -> None:
+    assert COUNTS.each(Counted.LDS) == 2.0
+    twice = replace(COUNTS, counters={**COUNTS.counters, Counted.LDS: 200})
+    assert replace(ROW, fast=twice).ratio(Counted.LDS) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"counters": {**COUNTS.counters, Counted.MFMA: 0}}, "no matrix instructions"),
+        ({"counters": {**COUNTS.counters, Counted.CONFLICTS: 4}}, "4 conflict cycles"),
+        ({"counters": {**COUNTS.counters, Counted.LDS: 126}}, "1.26x the LDS instructions"),
+        ({"counters": {**COUNTS.counters, Counted.LDS_CYCLES: 600}}, "1.50x the LDS cycles"),
+        ({"error": 0.02}, "results are wrong"),
+        ({"error": float("nan")}, "results are wrong"),
+        ({"out_of_range": 3}, "3 accesses beyond"),
+    ],
+)
+def test_what_must_not_be_is_a_fault(changed: dict[str, object], fault: str) -> None:
+    assert ROW.faults == []
+    (found,) = replace(ROW, fast=replace(COUNTS, **changed)).faults
+    assert fault in found
+
+
+@pytest.mark.parametrize("mask", ["f16", "i1"])
+def test_rows_of_grouped_and_masked_attentions_are_those_of_the_whole(mask: str) -> None:
+    model = model_attention(6, 5, 8, keys=7, columns=3, group=3, mask=mask)
+    program = model.program()
+    inputs = program.draw_inputs()
+    (whole,) = program.expected(inputs)
+    part = np.zeros(whole.shape, bool)
+    part[0, 1, 2, 3:] = part[0, 0, 0, 1, :2] = True
+    q, k, v, added = inputs
+    operands = (q, k[:, :, None], v[:, :, None], added)
+    found = attention_rows(operands, part, model.score_factor)
+    np.testing.assert_allclose(found, whole[part], rtol=1e-12)
+
+
+def test_the_names_of_all_attentions_differ() -> None:
+    names = [each.name for each in attentions_of_models()]
+    assert len(names) == len(set(names)) == 45
