@@ -153,13 +153,13 @@ def _joined(batch: list[str], dims: tuple[str, str], beside: bool) -> str:
     return " ".join([*batch, *dims])
 
 
-def outcome_elsewhere(case: Case) -> dict[str, float] | None:
+def outcome_elsewhere(case: Case, mode: str = "auto/fast") -> dict[str, float] | None:
     """Returns what a run in another process shows; None if it ends that.
 
     The process is no copy of this one, whose compiler may have threads that hold locks.
     """
     receiver, sender = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=_send_outcome, args=(case, sender))
+    process = PROCESSES.Process(target=_send_outcome, args=(case, mode, sender))
     process.start()
     sender.close()
     try:
@@ -172,11 +172,11 @@ def outcome_elsewhere(case: Case) -> dict[str, float] | None:
         process.join()
 
 
-def _send_outcome(case: Case, sender: Connection) -> None:
-    sender.send(_outcome(case))
+def _send_outcome(case: Case, mode: str, sender: Connection) -> None:
+    sender.send(_outcome(case, mode))
 
 
-def _outcome(case: Case) -> dict[str, float]:
+def _outcome(case: Case, mode: str) -> dict[str, float]:
     """Returns what a run of a case shows."""
     devices: list[EmulatedDevice] = []
 
@@ -188,9 +188,9 @@ def _outcome(case: Case) -> dict[str, float]:
     done = run_emulated(
         case.text,
         target_flags(case.chip),
-        "auto/fast",
+        mode,
         inputs,
-        edits=EDITS if case.by_lanes else (),
+        edits=EDITS if case.by_lanes and mode != "stock" else (),
         decisions=log,
         device=device,
     )

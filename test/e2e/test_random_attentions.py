@@ -29,6 +29,8 @@ from .test_odd_attentions import source
 Array = npt.NDArray[Any]
 
 IREE_COMPILE = str(Path(sys.executable).parent / "iree-compile")
+MOST_OF_STOCK = 1.5
+"""How many times stock's an error may be that is above the tolerance."""
 FEW, MANY = 1 << 21, 1 << 24
 """The most multiplications of an attention, of a few examples and of many."""
 
@@ -49,7 +51,11 @@ class Tally:
             self.failed.append(str(case.attention.sizes))
             self.counts["failed"] += 1
             return
-        assert found["error"] < TOLERANCE[case.attention.dtype], found
+        if not found["error"] < TOLERANCE[case.attention.dtype]:
+            # Where weighted values cancel, what is left has larger errors, in stock too.
+            stock = outcome_elsewhere(case, "stock")
+            assert stock is not None
+            assert found["error"] < MOST_OF_STOCK * stock["error"], (found, stock)
         sizes = case.attention.sizes
         if sizes["m"] * sizes.get("g", 1) > 1:
             # IREE has matrix instructions for some itself.
