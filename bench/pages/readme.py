@@ -6,14 +6,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
+from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
 from ...sweep.tables import markdown_lines
-from ..gpu.kernels import ATTENTION, MATMUL
+from ..attention_shapes import MOST
+from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
-from ..gpu.ratios import Ratios, failing
+from ..gpu.ratios import LIBRARY, Ratios, failing, is_scalar_in_stock
 from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
 from ..matmul_table import Row as ProductRow
+from ..whole_models.record import ModelRecord
 from .ladder import kernels
 from .records import MissingRowError, Records
 
@@ -22,6 +25,8 @@ SMALL, LARGE = "attention_1x1024x128", "attention_16x4096x128"
 """The attentions whose conflicts are quoted: a grid of few workgroups, and one of many."""
 _TIMES = "`python -m bankwise.bench.gpu_times`"
 _LINE = 108
+_SLOWER = 1.1
+"""From how many times a library's time on an attention of models is named."""
 _LITTLE = 0.8
 """From which part of stock's time on a kernel is said to gain little."""
 
@@ -38,10 +43,23 @@ def sections(records: Records) -> dict[str, str]:
 
 def mean(ratios: Ratios, function: str, series: str, base: str = STOCK) -> float:
     """Returns the geometric mean of the times of f16 kernels over those of a mode or library."""
-    found = ratios.mean(kernels(ratios, function), series, base)
+    return mean_of(ratios, kernels(ratios, function), series, base)
+
+
+def mean_of(ratios: Ratios, chosen: Sequence[TimedKernel], series: str, base: str) -> float:
+    """Returns the geometric mean of the times of kernels over those of a mode or library."""
+    found = ratios.mean(chosen, series, base)
     if found is None:
-        raise MissingRowError(f"gpu_times.json has no times of {series} over {base}")
+        raise MissingRowError(f"the record has no times of {series} over {base}")
     return found.ratio
+
+
+def call_mean(models: ModelRecord, mode: str) -> float:
+    """Returns the geometric mean of the times of models' calls over stock's."""
+    found = models.mean(mode, lambda row: row.milliseconds)
+    if found is None:
+        raise MissingRowError(f"models.json has no times of {mode}")
+    return found
 
 
 def times(ratio: float) -> str:
@@ -118,6 +136,7 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
         times(mean(ratios, MATMUL, STOCK, CUBLAS)),
         f"**{times(mean(ratios, MATMUL, EXACT, CUBLAS))}**",
     ]
+    yield from _of_models(records, where)
     errors = records.errors.rows
     differ = sum(not row.equals_stock(EXACT) for row in errors)
     yield [
@@ -143,6 +162,35 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
         ]
 
 
+def _of_models(records: Records, where: str) -> Iterator[list[str]]:
+    """Yields the rows of attentions as models have them, and of whole models."""
+    ratios = records.model_attentions
+    attentions = kernels(ratios, ATTENTION)
+    scalar = [kernel for kernel in attentions if is_scalar_in_stock(kernel)]
+    for what, chosen in (
+        (f"{len(attentions)} shapes of models", attentions),
+        (f"the {len(scalar)} of them that stock computes by scalar instructions", scalar),
+    ):
+        stock, fast = (mean_of(ratios, chosen, mode, LIBRARY) for mode in (STOCK, FAST))
+        yield [
+            f"time of f16 attention over FlashAttention-2's, or CUTLASS's where that takes none, "
+            f"mean of {what}",
+            where,
+            "`python -m bankwise.bench.gpu_times`, `--set attentions`",
+            times(stock),
+            f"**{times(fast)}** `fast`",
+        ]
+    models = records.models
+    exact, fast = (call_mean(models, mode) for mode in (EXACT, FAST))
+    yield [
+        f"time of a call over stock's, mean of {len(models.models())} models of a layer or two",
+        where,
+        "`python -m bankwise.bench.models`",
+        times(1),
+        f"{times(exact)} `exact`, **{times(fast)}** `fast`",
+    ]
+
+
 def conflicts(figures: Figures) -> int:
     """Returns what `ncu` counts as bank conflicts of loads and stores."""
     return figures.load_conflicts + figures.store_conflicts
@@ -160,6 +208,15 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
             "`bankwise-run --counters`",
             stock,
             f"**{exact}**" if exact == fast else both,
+        ]
+    for chip in EMULATED_CHIPS:
+        shapes = [row for row in records.shapes if row.target == chip]
+        yield [
+            f"of {len(shapes)} attentions of models, those with matrix instructions",
+            f"{chip}, emulated",
+            "`python -m bankwise.bench.attention_shapes`",
+            str(sum(bool(row.stock) for row in shapes)),
+            f"**{sum(row.has_matrix_instructions for row in shapes)}** `fast`",
         ]
     for dtype in ("f32", "f16"):
         found = records.swept(dtype)
@@ -203,7 +260,13 @@ def _with_conflicts(rows: Sequence[ProductRow], mode: str) -> int:
 
 def _not_better(records: Records) -> str:
     """Returns what a reader would otherwise have to look for in the records."""
-    found = (*_slower_kernels(records), *_conflicts_left(records), *_more_instructions(records))
+    found = (
+        *_slower_kernels(records),
+        *_slower_models(records),
+        *_conflicts_left(records),
+        *_more_instructions(records),
+        *_more_than_round_shapes(records),
+    )
     return "\n".join(wrapped(line, "* ") for line in found)
 
 
@@ -227,6 +290,27 @@ def _slower_kernels(records: Records) -> Iterator[str]:
     for found in failing(ratios.record):
         mode = found.mode.removeprefix("auto/")
         yield f"{_device(records)}: `{found.kernel}` fails its check at `{mode}`: {found.what}."
+
+
+def _slower_models(records: Records) -> Iterator[str]:
+    """Yields which attentions of models a library computes faster, and what of models fails."""
+    ratios = records.model_attentions
+    slower = [
+        f"{kernel.label.replace('_', ' ')} ({times(ratio)})"
+        for kernel in ratios.family(ATTENTION)
+        if (ratio := ratios.ratio(kernel, FAST, LIBRARY)) is not None and ratio > _SLOWER
+    ]
+    if slower:
+        yield (
+            f"{_device(records)}: attentions of models that take more than {times(_SLOWER)} of "
+            f"FlashAttention-2's or CUTLASS's time at `fast`: {', '.join(slower)}."
+        )
+    for found in records.models.findings():
+        mode = found.mode.removeprefix("auto/")
+        yield (
+            f"{_device(records)}: the model `{found.kernel}` fails its check at `{mode}`: "
+            f"{found.what}."
+        )
 
 
 def _conflicts_left(records: Records) -> Iterator[str]:
@@ -288,6 +372,28 @@ def _more_instructions(records: Records) -> Iterator[str]:
                 + "."
             )
         )
+
+
+def _more_than_round_shapes(records: Records) -> Iterator[str]:
+    """Yields which attentions of models have more LDS instructions than round ones."""
+    for chip in EMULATED_CHIPS:
+        rows = [row for row in records.shapes if row.target == chip]
+        if left := [row.label_of_shape for row in rows if not row.has_matrix_instructions]:
+            yield f"{chip}, emulated: attentions that stay scalar at `fast`: {', '.join(left)}."
+        ratios = {
+            row.label_of_shape: ratio
+            for row in rows
+            if row.has_matrix_instructions and (ratio := row.ratio(Counted.LDS)) is not None
+        }
+        more = [name for name, ratio in ratios.items() if ratio > MOST]
+        if more:
+            most = max(more, key=lambda name: ratios[name])
+            yield (
+                f"{chip}, emulated: {len(more)} of {len(ratios)} attentions of models have more "
+                f"than {MOST:g} times the LDS instructions a multiplication of the round shape "
+                f"next to them, up to {times(ratios[most])} ({most}): "
+                f"[all](docs/results.md#emulated-counters-attentions-of-models)."
+            )
 
 
 def _named(rows: Sequence[ProductRow]) -> str:

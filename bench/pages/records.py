@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, read_json_table, summaries
+from ..attention_shapes import ShapeRow
 from ..benchmark import RESULTS
 from ..cuda_attention import Row as SharedMemoryRow
 from ..gpu.errors import ErrorRecord
@@ -21,6 +22,7 @@ from ..gpu_examples import Row as ExampleRow
 from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
 from ..register_layouts import RegisterRow
+from ..whole_models.record import ModelRecord
 
 _RowT = TypeVar("_RowT")
 
@@ -42,6 +44,22 @@ class Records:
     def times(self) -> Ratios:
         """Returns the kernel times on a GPU."""
         return Ratios.of(Record.read(self.folder / "gpu_times.json"))
+
+    @cached_property
+    def model_attentions(self) -> Ratios:
+        """Returns the kernel times on a GPU of attentions as models have them."""
+        return Ratios.of(Record.read(self.folder / "gpu_attentions.json"))
+
+    @cached_property
+    def models(self) -> ModelRecord:
+        """Returns the times of whole models on a GPU."""
+        return ModelRecord.read(self.folder / "models.json")
+
+    @cached_property
+    def shapes(self) -> list[ShapeRow]:
+        """Returns the emulated attentions as models have them."""
+        document = json.loads((self.folder / "attention_shapes.json").read_text())
+        return [ShapeRow.of_document(**each) for each in document["rows"]]
 
     @cached_property
     def errors(self) -> ErrorRecord:

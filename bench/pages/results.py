@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
 from ...sweep.tables import Summary, markdown_lines, summaries
+from ..attention_shapes import COMPARED
 from ..emulated_rows import EmulatedRow
 from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
-from ..gpu.references import CUBLAS, FLASH
+from ..gpu.ratios import LIBRARY, is_scalar_in_stock
+from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
 from .ladder import OF_SM_90, kernels
-from .readme import LARGE, SMALL, mean, times
+from .readme import LARGE, SMALL, call_mean, mean, times
 from .records import Records
 
 _EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]
@@ -28,6 +31,8 @@ def sections(records: Records) -> dict[str, str]:
     made: dict[str, Callable[[Records], Lines]] = {
         "attention times": _attention_times,
         "matmul times": _matmul_times,
+        "attentions of models": _model_attentions,
+        "whole models": _models,
         "shared memory": _shared_memory,
         "convolutions": _convolutions,
         "attentions with conflicts": _attentions_with_conflicts,
@@ -42,7 +47,8 @@ def sections(records: Records) -> dict[str, str]:
     }
     tables = {name: _table(make(records)) for name, make in made.items()}
     tables |= {name: _table(_registers(records, name, each)) for name, each in counters.items()}
-    for chip in ("gfx942", "gfx950"):
+    for chip in EMULATED_CHIPS:
+        tables[f"attentions of models {chip}"] = _table(_shapes(records, chip))
         tables[f"products {chip}"] = _table(_products(records, chip))
     return tables
 
@@ -88,6 +94,61 @@ def _attention_times(records: Records) -> Lines:
 def _matmul_times(records: Records) -> Lines:
     yield ["matmul", "`layout`", "`exact`", _NAMES[CUBLAS]]
     yield from _times(records, MATMUL, (LAYOUT, EXACT, CUBLAS), STOCK)
+
+
+def _model_attentions(records: Records) -> Lines:
+    """Yields times of attentions of models over those of the library that takes them."""
+    ratios = records.model_attentions
+    series = (STOCK, EXACT, FAST, _CUDNN)
+    yield ["attention", "over", "stock IREE", "`exact`", "`fast`", _NAMES[_CUDNN]]
+    for kernel in ratios.family(ATTENTION):
+        library = ratios.library(kernel) or ""
+        known = (ratios.ratio(kernel, each, LIBRARY) for each in series)
+        cells = ("" if ratio is None else times(ratio) for ratio in known)
+        yield [kernel.label.replace("_", " "), SERIES[library], *cells]
+    narrow = kernels(ratios, ATTENTION)
+    scalar = [kernel for kernel in narrow if is_scalar_in_stock(kernel)]
+    for what, chosen in (("all f16", narrow), ("f16, scalar in stock", scalar)):
+        found = [ratios.mean(chosen, each, LIBRARY) for each in series]
+        cells = ("" if mean is None else f"{times(mean.ratio)} ({mean.kernels})" for mean in found)
+        yield [f"geometric mean, {what} ({len(chosen)})", "", *cells]
+
+
+def _models(records: Records) -> Lines:
+    """Yields times of whole models over those of stock."""
+    record = records.models
+    yield ["model", "stock IREE", "`exact`", "`fast`", "rms error of `fast` over stock's"]
+    for model in record.models():
+        stock = record.row(model, STOCK)
+        if stock is None:
+            continue
+        ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for mode in (EXACT, FAST)]
+        ratios.append(record.ratio(model, FAST, lambda row: row.errors.rms))
+        cells = ("" if ratio is None else times(ratio) for ratio in ratios)
+        yield [model.replace("_", " "), f"{stock.milliseconds:.3f} ms", *cells]
+    yield ["geometric mean", "", *(times(call_mean(record, each)) for each in (EXACT, FAST)), ""]
+
+
+def _shapes(records: Records, chip: str) -> Lines:
+    """Yields LDS figures of attentions of models that are compared with round shapes."""
+    yield [
+        chip,
+        "round shape",
+        "MFMA",
+        "conflict cycles",
+        "LDS instructions over the round shape's",
+        "LDS cycles",
+    ]
+    for row in records.shapes:
+        if row.target == chip and row.round and row.fast is not None:
+            found = [row.ratio(counter) for counter in COMPARED]
+            yield [
+                row.label_of_shape,
+                row.round,
+                "yes" if row.has_matrix_instructions else "no",
+                f"{row.fast.counters[Counted.CONFLICTS]:,}",
+                *("" if ratio is None else times(ratio) for ratio in found),
+            ]
 
 
 def _shared_memory(records: Records) -> Lines:
