@@ -23,6 +23,12 @@ up to a few, other instructions. How long it takes is modelled so:
   multiprocessor at a time; in the last wave there are fewer, and their steps are shorter. What a
   kernel does before and behind its steps counts as `outer_steps` steps.
 
+* **Operands without `ldmatrix`.** AMD's lanes load what is their own side by side. For V these are
+  elements of one row, from the columns of 1, 2, 4 or 8 matrix instructions: 80 columns are 5
+  instructions, of which no two pair up, so that a lane loads 2 bytes at a time; 96 are 3 pairs, with
+  4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
+  instructions of those with 80, and 0.77 times the LDS cycles.
+
 Registers beyond what a lane has are spilled: stored and loaded in every step, each for a cycle of
 the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
 
@@ -226,6 +232,8 @@ class AttentionShape:
         reloads: whether the kernel can read Q again in every step, where registers are short.
         true_head, true_columns: the columns of K and of V in memory, where `head` and `columns`
             count zeros behind them; 0 where they do not.
+        depth: the summed elements of the scores' matrix instruction, where lanes load operands as
+            they lie in the LDS; 0 where `ldmatrix` gives each lane 16 bytes.
     """
 
     batch: int
@@ -238,12 +246,17 @@ class AttentionShape:
     reloads: bool = False
     true_head: int = 0
     true_columns: int = 0
+    depth: int = 0
 
 
 _INSTRUCTION = (16, 8, 16)
 """Rows, columns and summed elements of `mma.sync` of 16-bit types."""
 CYCLE_BYTES = 128
 """Bytes that the LDS moves in a cycle."""
+_VECTOR_BYTES, _LEAST_BYTES = 16, 4
+"""The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
+_DEPTH_LANES = 4
+"""The lanes that share the summed elements of AMD's instructions with 16 rows and columns."""
 
 
 def attention_work(
@@ -277,9 +290,9 @@ def _attention_work(
     copied = tile.keys * (shape.head + tile.columns) * size
     queries = tile.rows * shape.head * size
     volume, threads = math.prod(instruction), lanes * tile.warps
-    # A load of a matrix operand gives each lane 16 bytes, and so does a copy.
-    loaded = copied + (queries / tile.warps if reloads else 0)
-    copies = copied / (16 * lanes * tile.warps)
+    # Each lane gets 16 bytes from a copy.
+    copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
+    loaded, read = _operand_loads(shape, tile, instruction)
     return TileWork(
         workgroups=shape.batch
         * math.ceil(shape.queries / tile.rows)
@@ -287,11 +300,11 @@ def _attention_work(
         warps=tile.warps,
         steps=math.ceil(shape.keys / tile.keys),
         matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume,
-        lds_cycles=((tile.warps + 1) * copied + (queries if reloads else 0)) / CYCLE_BYTES,
+        lds_cycles=(tile.warps * read + copied + (queries if reloads else 0)) / CYCLE_BYTES,
         # A score is scaled, reduced twice, shifted, raised and converted.
         instructions=scores * (4.2 + shape.exponential)
         + outputs
-        + loaded / (16 * lanes)
+        + (loaded + (queries / tile.warps / _VECTOR_BYTES if reloads else 0)) / lanes
         + 2 * copies
         + 50,
         copies=copies,
@@ -310,6 +323,30 @@ def _attention_work(
             )
         ),
     )
+
+
+def _operand_loads(
+    shape: AttentionShape, tile: AttentionTile, instruction: tuple[int, int, int]
+) -> tuple[float, float]:
+    """Returns the loads of all lanes of a warp that bring it K and V, and the bytes that they take.
+
+    Without `ldmatrix` a lane loads what is its own side by side: elements of K along the head and
+    of V along the columns, which belong to consecutive matrix instructions. Of an odd number of
+    these it has no two side by side. A load of 2 bytes takes as long as one of 4.
+    """
+    size = shape.element_bytes
+    loads = volume = 0.0
+    for extent, side_by_side, step in (
+        (shape.head, shape.depth // _DEPTH_LANES, shape.depth),
+        (tile.columns, 1, instruction[1]),
+    ):
+        width = _VECTOR_BYTES
+        if shape.depth:
+            width = math.gcd(side_by_side * (extent // step) * size, _VECTOR_BYTES)
+        elements = tile.keys * extent * size
+        loads += elements / width
+        volume += elements * max(1, _LEAST_BYTES / width)
+    return loads, volume
 
 
 @dataclass(frozen=True)

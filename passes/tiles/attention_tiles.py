@@ -327,6 +327,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             reloads=circumstances.reloads,
             true_head=self.true_rows[0],
             true_columns=self.true_rows[1],
+            depth=0 if circumstances.ldmatrix else self.scores[2],
         )
         return attention_work(shape, tile, circumstances.processor, self.outputs)
 

@@ -57,6 +57,7 @@ class Circumstances:
         overlap: whether copies to the LDS overlap with contractions.
         reloads: whether an attention reads Q in every step where registers do not suffice.
         exponential: the instructions of an exponential.
+        ldmatrix: whether `ldmatrix` loads the operands of matrix instructions.
     """
 
     processor: Processor
@@ -65,6 +66,7 @@ class Circumstances:
     overlap: bool = False
     reloads: bool = False
     exponential: float = 1.0
+    ldmatrix: bool = True
 
     @staticmethod
     def of(
@@ -92,6 +94,7 @@ class Circumstances:
             overlap=chip.async_copies and overlap,
             reloads=chip.mma_sync and reloads,
             exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,
+            ldmatrix=chip.mma_sync,
         )
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:

@@ -32,7 +32,7 @@ def _known(arch: str) -> Processor:
     return processor
 
 
-SM80 = _known("sm_80")
+SM80, CDNA3 = _known("sm_80"), _known("gfx942")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -104,6 +104,38 @@ def test_queries_are_read_again_only_where_registers_are_short() -> None:
     small = replace(cut, columns=64)
     wide = replace(shape, reloads=True)
     assert attention_work(wide, small, SM80) == attention_work(shape, small, SM80)
+
+
+@pytest.mark.parametrize(
+    ("columns", "bytes_a_load"), [(80, 2), (96, 4), (64, 8), (192, 8), (128, 16), (256, 16)]
+)
+def test_lanes_of_amd_load_columns_of_instructions_that_pair_up(
+    columns: int, bytes_a_load: int
+) -> None:
+    def work(depth: int) -> TileWork:
+        # The head is 8 instructions deep, so that 16 bytes of K lie side by side.
+        shape = AttentionShape(8, 1024, 1024, 128, columns, depth=depth)
+        return attention_work(shape, AttentionTile(64, columns, 64, 4), CDNA3, (16, 16, 16))
+
+    gathered, whole = work(16), work(0)
+    volume = 64 * columns * 2
+    more = volume / bytes_a_load - volume / 16
+    assert gathered.instructions - whole.instructions == pytest.approx(more / 64)
+    # A load of 2 bytes takes as long as one of 4.
+    longer = 4 * volume / 128 if bytes_a_load == 2 else 0
+    assert gathered.lds_cycles - whole.lds_cycles == longer
+
+
+@pytest.mark.parametrize(("head", "depth", "side_by_side"), [(80, 16, 4), (96, 16, 8), (96, 32, 8)])
+def test_lanes_of_amd_load_a_head_of_instructions_that_pair_up(
+    head: int, depth: int, side_by_side: int
+) -> None:
+    shapes = (AttentionShape(8, 1024, 1024, head, 128, depth=each) for each in (depth, 0))
+    cut = AttentionTile(64, 128, 64, 4)
+    gathered, whole = (attention_work(each, cut, CDNA3, (16, 16, 16)) for each in shapes)
+    more = 64 * head / side_by_side - 64 * head / 8
+    assert gathered.instructions - whole.instructions == pytest.approx(more / 64)
+    assert gathered.lds_cycles == whole.lds_cycles
 
 
 def test_what_does_not_fit_takes_forever() -> None:
