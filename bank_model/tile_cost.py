@@ -25,8 +25,8 @@ up to a few, other instructions. How long it takes is modelled so:
 
 * **Operands without `ldmatrix`.** AMD's lanes load what is their own side by side. For V these are
   elements of one row, from the columns of 1, 2, 4 or 8 matrix instructions: 80 columns are 5
-  instructions, of which no two pair up, so that a lane loads 2 bytes at a time; 96 are 3 pairs, with
-  4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
+  instructions, of which no two pair up, so that a lane loads 2 bytes at a time; 96 are 3 pairs,
+  with 4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
   instructions of those with 80, and 0.77 times the LDS cycles.
 
 Registers beyond what a lane has are spilled: stored and loaded in every step, each for a cycle of
