@@ -428,7 +428,6 @@ class _Run:
         program, machine = self.program, self.machine
         instructions = program.kernel.instructions
         group, mode = WaveGroup(machine, waves), int(machine.mode_of[waves[0]])
-        executions = machine.workgroup_counters.executions
         # Where the straight run of instructions began that is not counted yet.
         start = pc
         while pc < len(instructions):
@@ -447,14 +446,21 @@ class _Run:
             except EmulationError as error:
                 program.locate(error, instructions[group.pc])
                 raise
-            executions[start : pc + 1] += group.waves_of_workgroups
+            self.count(group, start, pc + 1)
             if following is None:
                 return
             start = pc = following
         if (pc, mode) not in self.ready:
             raise EmulationError(f"kernel '{program.kernel.name}' runs past its last instruction")
-        executions[start:pc] += group.waves_of_workgroups
+        self.count(group, start, pc)
         self.enqueue(pc, waves)
+
+    def count(self, group: WaveGroup, start: int, stop: int) -> None:
+        """Counts that a group has executed the instructions from `start` up to `stop`."""
+        machine = self.machine
+        machine.workgroup_counters.executions[start:stop] += group.waves_of_workgroups
+        if machine.recorder is not None:
+            machine.recorder.executed(group.waves, start, stop)
 
     def follow(self, group: WaveGroup, pc: int) -> int | None:
         """Executes the instruction of the control flow at `pc`.

@@ -112,6 +112,10 @@ class GlobalMemory:
         """Returns the number of buffers."""
         return len(self._buffers)
 
+    def spans(self) -> list[tuple[int, int]]:
+        """Returns the address and the bytes of each buffer, in the order of addresses."""
+        return [(buffer.start, buffer.size) for buffer in self._buffers]
+
     def name_null(self, name: str) -> None:
         """Notes a pointer that a kernel was given as null, so that an access can be explained."""
         if name not in self.nulls:

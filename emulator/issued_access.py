@@ -69,6 +69,7 @@ class IssuedAccess:
         defined_at: how many stores had put undefined bits into the LDS when all bytes of the access
             were last seen to be defined. They still are while that number stays the same.
         cycles: what one issue costs each workgroup; None before it is counted.
+        wave_cycles: [n], the cycles of all phases that one issue costs each wave; None likewise.
     """
 
     serial: int
@@ -82,6 +83,7 @@ class IssuedAccess:
     touched: dict[int, Touched]
     defined_at: int = -1
     cycles: LdsCycles[Indices] | None = None
+    wave_cycles: Indices | None = None
 
     @property
     def granule(self) -> int:

@@ -24,6 +24,7 @@ from .linking import link
 from .machine import Machine
 from .step import BuildContext
 from .supervision import RunState, Supervision
+from .trace import TraceRecorder
 
 _LDS_BYTES_AT_ONCE = 1 << 24
 _PRIVATE_BYTES_AT_ONCE = 1 << 28
@@ -38,6 +39,7 @@ def launch(
     workgroups: Sequence[Size] | None = None,
     max_waves: int = 256,
     supervision: Supervision = _UNWATCHED,
+    recorder: TraceRecorder | None = None,
 ) -> Counters:
     """Runs workgroups of a kernel and returns what was counted.
 
@@ -47,6 +49,7 @@ def launch(
         workgroups: the ids (x, y, z) of the workgroups to run; all of the grid by default.
         max_waves: the most waves to run at once.
         supervision: when the run is ended as endless, and who is told how far it is.
+        recorder: records what some of the workgroups execute; None records nothing.
 
     Raises:
         LaunchError: the kernel is for another chip, needs more LDS than the chip has, wants state
@@ -55,7 +58,8 @@ def launch(
             instruction.
     """
     chosen = None if workgroups is None else _chosen_workgroups(dispatch.grid, workgroups)
-    runs = _runs(dispatch, target, arguments, memory, chosen, max_waves, supervision)
+    place = (dispatch, target, arguments, memory)
+    runs = _runs(*place, chosen, max_waves, supervision, recorder)
     return Counters.sum([machine.counters for machine in runs])
 
 
@@ -67,12 +71,14 @@ def launch_each(
     workgroups: Sequence[Size],
     max_waves: int = 256,
     supervision: Supervision = _UNWATCHED,
+    recorder: TraceRecorder | None = None,
 ) -> list[Counters]:
     """Runs some workgroups of a kernel, as `launch` does, and returns what each of them counted."""
     chosen = _chosen_workgroups(dispatch.grid, workgroups)
+    place = (dispatch, target, arguments, memory)
     return [
         machine.workgroup_counters.of(index)
-        for machine in _runs(dispatch, target, arguments, memory, chosen, max_waves, supervision)
+        for machine in _runs(*place, chosen, max_waves, supervision, recorder)
         for index in range(len(machine.workgroups))
     ]
 
@@ -85,6 +91,7 @@ def _runs(
     workgroups: npt.NDArray[np.int64] | None,
     max_waves: int,
     supervision: Supervision,
+    recorder: TraceRecorder | None,
 ) -> Iterator[Machine]:
     """Runs all portions of workgroups, and yields the machine of each at its end."""
     kernel = dispatch.kernel
@@ -99,6 +106,8 @@ def _runs(
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
     size = max(1, min(total, _workgroups_at_once(dispatch, max_waves)))
     lanes = size * dispatch.waves_per_workgroup * LANES
+    if recorder is not None:
+        recorder.begin_launch(total)
     # The portions run one after the other, in the same private memory.
     private = memory.allocate(lanes * kernel.private_bytes) if kernel.private_bytes else 0
     for start in range(0, total, size):
@@ -108,7 +117,12 @@ def _runs(
         machine.private_segment = private
         set_initial_state(machine, state)
         watch = _watch(supervision, kernel, start, total)
-        program.run(machine, supervision.max_steps, watch)
+        if recorder is None:
+            program.run(machine, supervision.max_steps, watch)
+        else:
+            machine.recorder = recorder
+            with recorder.portion(start, len(portion), machine.waves_per_workgroup):
+                program.run(machine, supervision.max_steps, watch)
         yield machine
 
 

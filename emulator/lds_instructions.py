@@ -143,6 +143,8 @@ class _Accessor:
         )
         if found.cycles is None:
             found.cycles = self.cycles(found, group)
+        if machine.recorder is not None and found.wave_cycles is not None:
+            machine.recorder.accessed_lds(pc, group.waves, found.wave_cycles)
         counters = machine.workgroup_counters
         counters.lds_conflict_cycles[pc] += found.cycles.conflicts
         counters.lds_cycles[pc] += found.cycles.all
@@ -152,14 +154,16 @@ class _Accessor:
     def cycles(self, access: IssuedAccess, group: WaveGroup) -> LdsCycles[npt.NDArray[np.int64]]:
         """Returns the cycles of one issue, summed over the waves of each workgroup.
 
-        Workgroups mostly repeat each other, so rows of equal addresses are counted once.
+        The access keeps those of each wave. Workgroups mostly repeat each other, so rows of equal
+        addresses are counted once.
         """
         rows = access.addresses
         if access.active is not None:
             rows = np.where(access.active, rows, -1)
         result = LdsCycles(*np.zeros((3, len(group.machine.workgroups)), np.int64))
+        access.wave_cycles = np.zeros(group.count, np.int64)
         owners = np.tile(group.workgroup_index, len(rows)).tolist()
-        for owner, row in zip(owners, rows.reshape(-1, LANES), strict=True):
+        for place, (owner, row) in enumerate(zip(owners, rows.reshape(-1, LANES), strict=True)):
             key = row.tobytes()
             cost = self.costs.get(key)
             if cost is None:
@@ -168,6 +172,7 @@ class _Accessor:
                 cost = self.costs[key] = self.row_cycles(row)
             for total, cycles in zip(result, cost, strict=True):
                 total[owner] += cycles
+            access.wave_cycles[place % group.count] += cost.all
         return result
 
     def row_cycles(self, row: npt.NDArray[np.int64]) -> LdsCycles[int]:

@@ -28,6 +28,7 @@ from .floats import flush_denormals
 from .global_memory import GlobalMemory
 from .instruction_text import EXEC, SCALAR_REGISTERS, Register, scalar_name
 from .lds import LdsState
+from .trace import TraceRecorder
 from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 
 SCC = SCALAR_REGISTERS
@@ -55,6 +56,7 @@ class Machine:
         mode_of: [waves], the index of each wave's mode in `modes`.
         s_defined: the defined bits of `sgpr` and of SCC.
         v_defined: the defined bits of `vgpr`.
+        recorder: records what the waves execute; None if nobody asks for it.
     """
 
     dispatch: Dispatch
@@ -70,6 +72,7 @@ class Machine:
     s_defined: DefinedBits = field(init=False)
     v_defined: DefinedBits = field(init=False)
     private_segment: int = 0
+    recorder: TraceRecorder | None = None
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: Counters = field(init=False)

@@ -337,6 +337,9 @@ class _Traffic:
         allowed = target.words_allowed(width)
         if allowed is not None:
             active = allowed[0]
+        machine = group.machine
+        if machine.recorder is not None:
+            machine.recorder.accessed_memory(group.pc, group.waves, addresses, width, active)
         if active is not None:
             if not active.any():
                 return
@@ -345,7 +348,6 @@ class _Traffic:
         if active is not None:
             relative = np.where(active, relative, -1)
         counts = self._remembered(relative, width)
-        machine = group.machine
         counters = machine.workgroup_counters
         if group.all_waves:
             per = machine.waves_per_workgroup

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the lines come from that miss in the L1 cache of a compute unit.
+
+A die has an L2 cache. Behind the dies lie the Infinity Cache, which all share, and HBM. One unit is
+played alone, so what the others fetch is known only by numbers:
+
+* a workgroup touches `bytes_of_workgroup` of a buffer, and all workgroups of the grid the buffer;
+* each die fetches each line at most once: the traffic behind the L2 caches is the workgroups', but
+  at most the buffer's bytes for each die;
+* workgroups that share lines run side by side, and all wait for the first one's fetch. So a line
+  comes from behind the L2 cache, except where the grid takes several rounds and what a die touches
+  fits its L2 cache: then it does so in the first round alone;
+* what fits the Infinity Cache comes from there, as it does where a kernel runs again and again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..dispatch import Dispatch
+from ..trace import LINE, BufferUse
+from .constants import Chip
+from .occupancy import Occupancy
+
+
+@dataclass(frozen=True)
+class MemoryShare:
+    """What a compute unit gets of the memory behind its L1 cache.
+
+    Attributes:
+        far_part: the part of L1 misses that wait for what is behind the L2 cache.
+        far_cycles: the latency of these, in cycles.
+        far_line: the cycles that a line takes of the unit's share of what is behind the L2 cache.
+        l2_line: the cycles that a line takes of the unit's share of the L2 cache.
+        fits_mall: whether all that the grid touches fits the Infinity Cache.
+        far_bytes: the bytes that all dies fetch.
+        bytes: the bytes of memory that the grid touches.
+    """
+
+    far_part: float
+    far_cycles: float
+    far_line: float
+    l2_line: float
+    fits_mall: bool
+    far_bytes: float
+    bytes: float
+
+
+def memory_share(
+    dispatch: Dispatch, uses: Sequence[BufferUse], placed: Occupancy, chip: Chip
+) -> MemoryShare:
+    """Returns what a unit gets while all units that the grid reaches are busy."""
+    grid, dies = math.prod(dispatch.grid), chip.dies.value
+    touched = [use.bytes_of_workgroup * grid for use in uses]
+    distinct = [min(use.size, all_) for use, all_ in zip(uses, touched, strict=True)]
+    far = [min(all_, dies * its) for all_, its in zip(touched, distinct, strict=True)]
+    total, footprint = max(sum(touched), 1.0), sum(distinct)
+    rounds = grid / (chip.units.value * placed.resident)
+    of_die = min(footprint, total / dies)
+    in_l2 = rounds > 1 and of_die <= chip.l2_mib.value * 2**20
+    far_part = 1 / rounds if in_l2 else 1.0
+    fits = footprint <= chip.mall_mib.value * 2**20
+    nanoseconds, terabytes = (
+        (chip.mall_nanoseconds, chip.mall_terabytes)
+        if fits
+        else (chip.hbm_nanoseconds, chip.hbm_terabytes)
+    )
+    gigahertz = chip.gigahertz.value
+    bytes_of_unit = terabytes.value * 1e3 / gigahertz / placed.active_units
+    merged = min(1.0, sum(far) / (total * far_part))
+    of_die_units = -(-placed.active_units // dies)
+    l2_bytes = min(chip.l1_bytes.value, chip.l2_bytes.value / of_die_units)
+    return MemoryShare(
+        far_part,
+        nanoseconds.value * gigahertz,
+        LINE / bytes_of_unit * merged,
+        LINE / l2_bytes,
+        fits,
+        sum(far),
+        footprint,
+    )
