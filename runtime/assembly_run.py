@@ -79,6 +79,7 @@ def run_assembly(
     target: str = "",
     workgroups: int | None = None,
     max_steps: int | None = None,
+    timing: bool = False,
 ) -> AssemblyRun:
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
@@ -99,6 +100,7 @@ def run_assembly(
             None runs all. The buffers of a sample are incomplete.
         max_steps: the most steps of workgroups that run at once, which ends endless loops. A step
             is an instruction that waves execute together. None for 100,000,000.
+        timing: whether the time of the whole grid is predicted, as `AssemblyRun.record.timing`.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
@@ -113,7 +115,8 @@ def run_assembly(
     for name, value in (("kernel", kernel), ("target", target)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is {value!r}; give a text")
-    options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps)
+    sizes, limits = (grid, block, shared), (workgroups, max_steps)
+    options = LaunchOptions.checked(*sizes, *limits, timing=timing)
     return run_kernel(read_kernel(source, kernel, target), arguments, options)
 
 
@@ -183,6 +186,7 @@ class LaunchOptions:
     shared: int | None = None
     workgroups: int | None = None
     supervision: Supervision = field(default_factory=Supervision)
+    timing: bool = False
 
     @classmethod
     def checked(
@@ -193,6 +197,7 @@ class LaunchOptions:
         workgroups: int | None = None,
         max_steps: int | None = None,
         watch: Callable[[RunState], None] | None = None,
+        timing: bool = False,
     ) -> LaunchOptions:
         """Returns options that can be; `watch` is told now and then how far the run is.
 
@@ -206,6 +211,7 @@ class LaunchOptions:
             None if shared is None else _whole("shared", shared, 0),
             None if workgroups is None else _whole("workgroups", workgroups, 1),
             Supervision(steps, watch),
+            timing,
         )
 
     def completed(self, triton: TritonKernel) -> LaunchOptions:
@@ -281,7 +287,8 @@ def _run(
     values, addresses = _placed(kernel, arguments, offsets, memory)
     segment = argument_block(dispatch, values, memory)
     chosen = sampled_workgroups(dispatch.grid, options.workgroups)
-    record = run_dispatch(dispatch, segment, memory, chosen, options.supervision)
+    watched, timed = options.supervision, options.timing
+    record = run_dispatch(dispatch, segment, memory, chosen, watched, timed)
     placed = [(number, at) for number, at in enumerate(addresses) if at is not None]
     buffers: list[Array | None] = [None] * len(addresses)
     for number, address in placed:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..bank_model.targets import target
 from ..emulator.assembly import Kernel
@@ -15,6 +16,10 @@ from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
 from ..emulator.supervision import Supervision
+from ..emulator.trace import TraceRecorder, buffer_uses
+
+if TYPE_CHECKING:
+    from ..emulator.timing.prediction import Prediction
 
 Workgroup = tuple[int, int, int]
 
@@ -27,12 +32,14 @@ class DispatchRecord:
         counters: the sums over the workgroups that ran.
         each: the counters of each workgroup of a sample, from the first to the last; empty where
             the whole grid ran at once.
+        timing: the predicted time of the whole grid; None where nobody asked for it.
     """
 
     dispatch: Dispatch
     counters: Counters
     seconds: float
     each: tuple[Counters, ...] = ()
+    timing: Prediction | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -74,12 +81,14 @@ def run_dispatch(
     memory: GlobalMemory,
     chosen: Sequence[Workgroup] | None = None,
     supervision: Supervision | None = None,
+    timing: bool = False,
 ) -> DispatchRecord:
     """Runs some workgroups of a launch, or all of them at once where `chosen` is None.
 
     Args:
         arguments: the kernarg segment.
         supervision: when the run is ended as endless, and who is told how far it is.
+        timing: whether the time of the whole grid is predicted, from what some workgroups do.
 
     Raises:
         EmulationError: the kernel cannot be launched, or does what a program must not do.
@@ -87,12 +96,24 @@ def run_dispatch(
     started = time.perf_counter()
     place = (dispatch, target(dispatch.kernel.arch), arguments, memory)
     watched = supervision or Supervision()
+    recorder = TraceRecorder() if timing else None
     each: tuple[Counters, ...] = ()
     if chosen is not None:
-        each = tuple(launch_each(*place, chosen, supervision=watched))
-    counters = Counters.sum(each) if each else launch(*place, supervision=watched)
+        each = tuple(launch_each(*place, chosen, supervision=watched, recorder=recorder))
+    counters = (
+        Counters.sum(each) if each else launch(*place, supervision=watched, recorder=recorder)
+    )
     seconds = time.perf_counter() - started
-    return DispatchRecord(dispatch, counters, seconds, each)
+    predicted = None if recorder is None else _predicted(dispatch, recorder, memory)
+    return DispatchRecord(dispatch, counters, seconds, each, predicted)
+
+
+def _predicted(dispatch: Dispatch, recorder: TraceRecorder, memory: GlobalMemory) -> Prediction:
+    """Returns the predicted time of a dispatch of which some workgroups were recorded."""
+    # numba, which compiles the model, takes half a second to import.
+    from ..emulator.timing.prediction import predict
+
+    return predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory))
 
 
 def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:

@@ -28,6 +28,7 @@ class EmulatedDevice:
         sample: how many workgroups of each dispatch run, the first and the last among them; None
             runs all. The output of a sample is incomplete.
         supervision: when a run is ended as endless, and who is told how far it is.
+        timing: whether the time of each dispatch is predicted.
         records: an entry for each dispatch, in order.
     """
 
@@ -36,6 +37,7 @@ class EmulatedDevice:
     supervision: Supervision = field(default_factory=Supervision)
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     records: list[DispatchRecord] = field(default_factory=list)
+    timing: bool = False
 
     def allocate(self, size: int) -> int:
         """Reserves `size` bytes of device memory."""
@@ -86,7 +88,8 @@ class EmulatedDevice:
         except LaunchError as error:
             raise HostProgramError(str(error)) from None
         arguments = kernel_arguments(dispatch, command, self.memory)
-        return run_dispatch(dispatch, arguments, self.memory, chosen, self.supervision)
+        watched, timed = self.supervision, self.timing
+        return run_dispatch(dispatch, arguments, self.memory, chosen, watched, timed)
 
 
 _WORKGROUPS = ("total", "emulated")

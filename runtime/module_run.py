@@ -137,6 +137,7 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
     """Returns the counters of all dispatches as JSON-ready data."""
     from ..emulator.counters import totals
     from ..emulator.source_conflicts import conflicts_by_line
+    from ..emulator.timing.document import timing_document
 
     return {
         "version": 1,
@@ -150,6 +151,7 @@ def counters_document(records: Sequence[DispatchRecord]) -> dict[str, object]:
                 "lds_bytes": record.lds_bytes,
                 "seconds": round(record.seconds, 3),
                 "counters": dict(totals(record.kernel, record.counters)),
+                **({"timing": timing_document(record.timing)} if record.timing else {}),
                 "conflicts_by_source_line": [
                     {
                         "file": row.line.file if row.line else None,
@@ -230,7 +232,9 @@ def _run_on_emulator(
         with compile_as_set(_set_up_compiler(settings, defaults)) as module:
             steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
             supervision = Supervision(steps, watch)
-            emulated = EmulatedDevice(module.kernels, settings.workgroups, supervision)
+            emulated = EmulatedDevice(
+                module.kernels, settings.workgroups, supervision, timing=settings.timing
+            )
             parameters = Parameters.load(settings.parameters)
             trace = _trace if settings.trace else None
             program = HostProgram(module.host, emulated, parameters, trace)

@@ -13,6 +13,7 @@ class OutputSettings:
 
     Attributes:
         counters: whether the emulator's counters are printed.
+        timing: whether the predicted time of each dispatch is printed.
         counters_json: where they are written to; None if nowhere.
         annotate: whether the assembly is printed with the counters of each line.
         workgroups: the size of the sample to emulate; None for whole grids.
@@ -24,6 +25,7 @@ class OutputSettings:
     """
 
     counters: bool
+    timing: bool
     counters_json: str | None
     annotate: bool
     workgroups: int | None

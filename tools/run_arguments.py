@@ -55,7 +55,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
 
 def _shown(known: argparse.Namespace) -> dict[str, Any]:
     """Returns the attributes of `OutputSettings`."""
-    names = ("counters", "counters_json", "annotate", "workgroups", "max_steps")
+    names = ("counters", "timing", "counters_json", "annotate", "workgroups", "max_steps")
     return {
         **{name: getattr(known, name) for name in names},
         "max_elements": known.output_max_element_count,
@@ -191,6 +191,7 @@ def _check(settings: RunSettings, known: argparse.Namespace) -> None:
     emulated = settings.device == "auto" or settings.device.startswith("emulated-")
     for given, flag in (
         (settings.counters, "--counters"),
+        (settings.timing, "--timing"),
         (settings.annotate, "--annotate"),
         (settings.counters_json is not None, "--counters-json"),
         (settings.workgroups is not None, "--workgroups"),
@@ -286,6 +287,8 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
     """Adds the flags that only the emulator honours."""
     add = parser.add_argument
     add("--counters", action="store_true", help="print the emulator's counters")
+    add("--timing", action="store_true",
+        help="predict the time on an MI300X or MI355X, and what waves wait for")  # fmt: skip
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",
         help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip

@@ -47,6 +47,10 @@ def show_records(
     """
     if settings.counters:
         _print_counters(records)
+    if settings.timing:
+        from .run_timing import print_timing
+
+        print_timing(records)
     if settings.counters_json is not None:
         text = json.dumps(counters_document(records), indent=2) + "\n"
         write_output(settings.counters_json, text.encode())

@@ -27,26 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .operations import NO_WAIT, REGISTERS, Code, Column, Kind
+from .reasons import Reason
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
-
-
-class Reason(IntEnum):
-    """What the cycles of a wave are spent on."""
-
-    ISSUE = 0
-    FETCH = 1
-    DEPENDENCE = 2
-    MATRIX_RESULT = 3
-    MATRIX_UNIT = 4
-    VECTOR_UNIT = 5
-    SCALAR_UNIT = 6
-    LDS_QUEUE = 7
-    MEMORY_QUEUE = 8
-    LDS_WAIT = 9
-    MEMORY_WAIT = 10
-    BARRIER = 11
 
 
 class Total(IntEnum):

@@ -39,6 +39,7 @@ class Chip:
     """A chip as the model sees it.
 
     Attributes:
+        product: the GPU that has the chip.
         units: compute units.
         dies: accelerator dies (XCDs), each of which has an L2 cache.
         gigahertz: the highest clock of the compute units.
@@ -79,6 +80,7 @@ class Chip:
         store_done: the cycles after which a store is counted as done.
     """
 
+    product: str
     units: Constant
     dies: Constant
     gigahertz: Constant
@@ -122,7 +124,7 @@ class Chip:
 
     def names(self) -> tuple[str, ...]:
         """Returns the names of all constants."""
-        return tuple(each.name for each in fields(self))
+        return tuple(each.name for each in fields(self) if each.name != "product")
 
 
 def _published(value: float, source: str) -> Constant:
@@ -149,6 +151,7 @@ _CHIPS_AND_CHEESE = "Chips and Cheese, Testing AMD's Giant MI300X"
 _TRITON_950 = "facebookexperimental/triton #2507, AMDLatencyModel.cpp, measured on gfx950"
 
 _GFX942 = Chip(
+    product="MI300X",
     units=_published(304, _DATA_SHEET_942),
     dies=_published(8, _DATA_SHEET_942),
     gigahertz=_published(2.1, _DATA_SHEET_942),
@@ -178,7 +181,9 @@ _GFX942 = Chip(
     l2_latency=_assumed(250, "half of the Infinity Cache's"),
     l2_bytes=_published(2048, f"{_MI300_PAGE}: 16 channels of 128 bytes"),
     mall_mib=_published(256, _DATA_SHEET_942),
-    mall_nanoseconds=_published(218, _CHIPS_AND_CHEESE),
+    mall_nanoseconds=_derived(
+        260, f"the median of 218 ({_CHIPS_AND_CHEESE}) and of two others' 260 and 300, measured too"
+    ),
     mall_terabytes=_published(11.9, f"{_CHIPS_AND_CHEESE}, measured"),
     hbm_nanoseconds=_derived(340, f"500 to 800 cycles: {_LDS_READS}"),
     hbm_terabytes=_derived(4.3, f"{_DATA_SHEET_942}: 5.3, of which about 81 % is reached"),
@@ -188,6 +193,7 @@ _GFX942 = Chip(
 
 _GFX950 = replace(
     _GFX942,
+    product="MI355X",
     units=_published(256, _DATA_SHEET_950),
     gigahertz=_published(2.4, _DATA_SHEET_950),
     clock_per_matrix=_derived(
@@ -204,4 +210,4 @@ _GFX950 = replace(
 )
 
 CHIPS: Mapping[str, Chip] = MappingProxyType({CDNA3: _GFX942, CDNA4: _GFX950})
-"""The chips whose kernels can be timed: MI300X for gfx942, and MI355X for gfx950."""
+"""The chips whose kernels can be timed, by architecture."""

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from ..dispatch import Dispatch
 from ..trace import BLOCK, LINE, BufferUse, WorkgroupTrace
-from .compute_unit import UNIT, Log, Reason, Tape, Total, Unit, run
+from .compute_unit import UNIT, Log, Tape, Total, Unit, run
 from .constants import CHIPS, Chip
 from .error_bounds import ErrorBounds, bounds_of
 from .memory_levels import MemoryShare, memory_share
 from .occupancy import Occupancy, occupancy
 from .operations import Code, Column, kernel_code
+from .reasons import IN_WAITS, Reason
 from .tape import tape_of
 
 _STAGGERS = (0, 700, 2300)
@@ -41,6 +42,7 @@ class Prediction:
     """What is predicted for one dispatch.
 
     Attributes:
+        product: the GPU that the time is of.
         microseconds: the time from its start to its end.
         cycles: the cycles of the busiest compute unit.
         gigahertz: the clock that is assumed.
@@ -58,6 +60,7 @@ class Prediction:
         bounds: from where the bounds of the time are known.
     """
 
+    product: str
     microseconds: Range
     cycles: float
     gigahertz: float
@@ -201,6 +204,7 @@ def _summary(
     scale = grid / played
     waves = played * dispatch.waves_per_workgroup
     return Prediction(
+        product=chip.product,
         microseconds=Range(expected * bounds.low, expected, expected * bounds.high),
         cycles=cycles,
         gigahertz=gigahertz,
@@ -219,7 +223,6 @@ def _summary(
     )
 
 
-_WAITS = (Reason.LDS_WAIT, Reason.MEMORY_WAIT, Reason.BARRIER)
 _QUAD = 4
 
 
@@ -232,7 +235,7 @@ def _counters(
     grid: int,
 ) -> dict[str, int]:
     """Returns counters of the whole grid; SQ counts in units of 4 cycles."""
-    waits = sum(int(spent[reason]) for reason in _WAITS)
+    waits = sum(int(spent[reason]) for reason in IN_WAITS)
     stalled = int(spent.sum() - spent[Reason.ISSUE]) - waits
     of_grid = cycles * grid / placed.share
     return {

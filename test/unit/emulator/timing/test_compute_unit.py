@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bankwise.bench.timing_pieces import cycles_of_stream, issued_at, played
-from bankwise.emulator.timing.compute_unit import Reason
 from bankwise.emulator.timing.constants import CHIPS
+from bankwise.emulator.timing.reasons import Reason
 
 MATRIX = "v_mfma_f32_16x16x16_bf16 a[{c}:{d}], v[2:3], v[4:5], a[{c}:{d}]"
 INDEPENDENT = "\n".join(MATRIX.format(c=c, d=c + 3) for c in (0, 4, 8, 12))
