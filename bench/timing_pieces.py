@@ -23,7 +23,7 @@ k:
 \ts_endpgm
 .Lfunc_end0:
 \t.amdhsa_kernel k
-\t\t.amdhsa_group_segment_fixed_size 65536
+\t\t.amdhsa_group_segment_fixed_size {lds}
 \t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1
 \t\t.amdhsa_user_sgpr_count 2
 \t\t.amdhsa_next_free_vgpr 512
@@ -46,7 +46,9 @@ def piece(code: str, arch: str = "gfx942", waves: int = 1, arguments: int = 0) -
     Args:
         arguments: the bytes of its arguments.
     """
-    text = _FRAME.format(arch=arch, code=code, threads=64 * waves, arguments=arguments)
+    text = _FRAME.format(
+        arch=arch, code=code, threads=64 * waves, arguments=arguments, lds=target(arch).lds_bytes
+    )
     return parse_assembly(text, "piece.s")["k"]
 
 

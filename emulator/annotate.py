@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .assembly import Kernel, text_lines
@@ -29,13 +29,19 @@ _COLUMNS = (
 )
 
 
-def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
+def annotate(
+    text: str, kernel: Kernel, counters: Counters, spent: Sequence[tuple[int, str]] = ()
+) -> str:
     """Returns the kernel's lines of the assembly `text`, with counts before them.
 
     Beside each instruction stand its executions by waves, its LDS conflict cycles and the 64-byte
     blocks of global memory that it touched. A count of 0 is left out, and a line with conflicts
     begins with `>`. Where the assembly names the lines of its source, that of a line with conflicts
     stands beside it, and a table at the end sums the conflicts up by source line.
+
+    Args:
+        spent: for each instruction the cycles that waves are predicted to spend there, and for what
+            most of them; empty where nothing is predicted.
     """
     lines = text_lines(text)
     indices = {instruction.line: i for i, instruction in enumerate(kernel.instructions)}
@@ -43,10 +49,12 @@ def annotate(text: str, kernel: Kernel, counters: Counters) -> str:
     conflicts = conflicts_by_line(kernel, counters)
     width = max((len(str(row.line)) for row in conflicts if row.line), default=0)
     rows = [
-        _row(kernel, counters, indices.get(number), lines[number - 1], width)
+        _row(kernel, counters, spent, indices.get(number), lines[number - 1], width)
         for number in range(first, last + 1)
     ]
     titles = [f"{column.title:>{column.width}}" for column in _COLUMNS]
+    if spent:
+        titles.append(_spent_cell("predicted cycles", "most of them"))
     if width:
         titles.append(f" {'source':<{width}}".rstrip())
     return "\n".join([f"  {' '.join(titles)}", *rows, *_table(conflicts)]) + "\n"
@@ -59,7 +67,18 @@ def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
     return start, kernel.instructions[-1].line
 
 
-def _row(kernel: Kernel, counters: Counters, index: int | None, line: str, width: int) -> str:
+def _spent_cell(cycles: str, reason: str) -> str:
+    return f"{cycles:>16} {reason:<32}"
+
+
+def _row(
+    kernel: Kernel,
+    counters: Counters,
+    spent: Sequence[tuple[int, str]],
+    index: int | None,
+    line: str,
+    width: int,
+) -> str:
     """Returns one line of the text, which is instruction `index` if it is one.
 
     `width` is that of the column of source lines; 0 if there is none.
@@ -68,6 +87,9 @@ def _row(kernel: Kernel, counters: Counters, index: int | None, line: str, width
     for column in _COLUMNS:
         count = 0 if index is None else int(column.counts(counters)[index])
         cells.append(f"{f'{count:,}' if count else '':>{column.width}}")
+    if spent:
+        cycles, reason = (0, "") if index is None else spent[index]
+        cells.append(_spent_cell(f"{cycles:,}" if cycles else "", reason if cycles else ""))
     conflicts = index is not None and bool(counters.lds_conflict_cycles[index])
     if width:
         place = kernel.locations[index] if index is not None and conflicts else None

@@ -80,10 +80,12 @@ class BufferUse:
     Attributes:
         size: the bytes of the buffer.
         bytes_of_workgroup: the mean number of bytes that a workgroup touches, in whole lines.
+        shared: whether workgroups that are far from each other touch the same lines.
     """
 
     size: int
     bytes_of_workgroup: float
+    shared: bool = False
 
 
 @dataclass
@@ -97,7 +99,7 @@ class _WaveLog:
 class TraceRecorder:
     """Records up to `most` workgroups of one launch, spread from the first to the last."""
 
-    def __init__(self, most: int = 2) -> None:
+    def __init__(self, most: int = 3) -> None:
         self.most = most
         self.finished: list[WorkgroupTrace] = []
         self._chosen: list[int] = []
@@ -178,10 +180,19 @@ def buffer_uses(traces: Sequence[WorkgroupTrace], memory: GlobalMemory) -> tuple
     spans = memory.spans()
     starts = np.array([start for start, _ in spans], np.int64)
     lines: defaultdict[int, float] = defaultdict(float)
+    seen: set[int] = set()
+    shared: set[int] = set()
     for trace in traces:
         events = [e for wave in trace.waves for found in wave.memory.values() for e in found]
         touched = np.unique(np.concatenate([np.zeros(0, np.int64), *(e.lines for e in events)]))
         # Buffers begin at multiples of lines.
-        for number in (np.searchsorted(starts, touched * LINE, side="right") - 1).tolist():
+        numbers = np.searchsorted(starts, touched * LINE, side="right") - 1
+        for line, number in zip(touched.tolist(), numbers.tolist(), strict=True):
             lines[number] += LINE / len(traces)
-    return tuple(BufferUse(spans[number][1], used) for number, used in sorted(lines.items()))
+            if line in seen:
+                shared.add(number)
+        seen.update(touched.tolist())
+    return tuple(
+        BufferUse(spans[number][1], used, number in shared)
+        for number, used in sorted(lines.items())
+    )

@@ -233,7 +233,7 @@ def _run_on_emulator(
             steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
             supervision = Supervision(steps, watch)
             emulated = EmulatedDevice(
-                module.kernels, settings.workgroups, supervision, timing=settings.timing
+                module.kernels, settings.workgroups, supervision, timing=settings.predicts
             )
             parameters = Parameters.load(settings.parameters)
             trace = _trace if settings.trace else None

@@ -13,7 +13,8 @@ class OutputSettings:
 
     Attributes:
         counters: whether the emulator's counters are printed.
-        timing: whether the predicted time of each dispatch is printed.
+        timing: whether the predicted time of each dispatch is printed, and annotated.
+        timeline: where the predicted timelines of waves are written to; None if nowhere.
         counters_json: where they are written to; None if nowhere.
         annotate: whether the assembly is printed with the counters of each line.
         workgroups: the size of the sample to emulate; None for whole grids.
@@ -26,6 +27,7 @@ class OutputSettings:
 
     counters: bool
     timing: bool
+    timeline: str | None
     counters_json: str | None
     annotate: bool
     workgroups: int | None
@@ -34,3 +36,8 @@ class OutputSettings:
     thresholds: Mapping[str, float]
     relative: float
     exact: bool
+
+    @property
+    def predicts(self) -> bool:
+        """Returns whether times are predicted."""
+        return self.timing or self.timeline is not None

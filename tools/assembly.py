@@ -42,7 +42,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         sizes = (settings.grid, settings.block, settings.shared)
         limits = (settings.workgroups, settings.max_steps)
         with emulation_progress() as watch:
-            options = LaunchOptions.checked(*sizes, *limits, watch, settings.timing)
+            options = LaunchOptions.checked(*sizes, *limits, watch, settings.predicts)
             run = run_kernel(file, arguments, options)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")

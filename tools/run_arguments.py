@@ -55,9 +55,9 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
 
 def _shown(known: argparse.Namespace) -> dict[str, Any]:
     """Returns the attributes of `OutputSettings`."""
-    names = ("counters", "timing", "counters_json", "annotate", "workgroups", "max_steps")
+    names = ("counters", "timing", "timeline", "counters_json", "annotate", "workgroups")
     return {
-        **{name: getattr(known, name) for name in names},
+        **{name: getattr(known, name) for name in (*names, "max_steps")},
         "max_elements": known.output_max_element_count,
         "thresholds": {x: getattr(known, f"expected_{x}_threshold") for x in _THRESHOLDS},
         "relative": known.expected_rtol,
@@ -192,6 +192,7 @@ def _check(settings: RunSettings, known: argparse.Namespace) -> None:
     for given, flag in (
         (settings.counters, "--counters"),
         (settings.timing, "--timing"),
+        (settings.timeline is not None, "--timeline"),
         (settings.annotate, "--annotate"),
         (settings.counters_json is not None, "--counters-json"),
         (settings.workgroups is not None, "--workgroups"),
@@ -289,6 +290,8 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
     add("--counters", action="store_true", help="print the emulator's counters")
     add("--timing", action="store_true",
         help="predict the time on an MI300X or MI355X, and what waves wait for")  # fmt: skip
+    add("--timeline", metavar="FILE",
+        help="write when waves are predicted to issue what, for Perfetto")  # fmt: skip
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",
         help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip

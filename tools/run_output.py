@@ -33,8 +33,9 @@ def check_files(settings: Settings, outputs: Iterable[str]) -> None:
     for where in outputs:
         if where not in ("-", ""):
             check_output(array_path(where))
-    if settings.counters_json is not None:
-        check_output(settings.counters_json)
+    for where in (settings.counters_json, settings.timeline):
+        if where is not None:
+            check_output(where)
 
 
 def show_records(
@@ -51,14 +52,22 @@ def show_records(
         from .run_timing import print_timing
 
         print_timing(records)
+    if settings.timeline is not None:
+        from ..emulator.timing.timeline import timeline
+
+        timed = [(each.kernel, each.timing) for each in records if each.timing is not None]
+        write_output(settings.timeline, (json.dumps(timeline(timed)) + "\n").encode())
     if settings.counters_json is not None:
         text = json.dumps(counters_document(records), indent=2) + "\n"
         write_output(settings.counters_json, text.encode())
     if settings.annotate:
         from ..emulator.annotate import annotate
+        from .run_timing import spent_by_line
 
         for record in records:
-            print(annotate(assembly[record.kernel.name], record.kernel, record.counters))
+            timing = record.timing if settings.timing else None
+            text = assembly[record.kernel.name]
+            print(annotate(text, record.kernel, record.counters, spent_by_line(timing)))
 
 
 def _print_counters(records: Sequence[DispatchRecord]) -> None:

@@ -41,6 +41,15 @@ def print_timing(records: Sequence[DispatchRecord]) -> None:
         console.print(predicted.bounds.source)
 
 
+def spent_by_line(predicted: Prediction | None) -> list[tuple[int, str]]:
+    """Returns for each instruction the cycles of all waves, and what most of them do meanwhile."""
+    if predicted is None:
+        return []
+    from ..emulator.timing.reasons import LABELS, Reason
+
+    return [(int(row.sum()), LABELS[Reason(int(row.argmax()))]) for row in predicted.stalls]
+
+
 def _rows(predicted: Prediction) -> Iterator[tuple[str, str]]:
     from ..emulator.timing.reasons import LABELS
 

@@ -5,12 +5,13 @@ A die has an L2 cache. Behind the dies lie the Infinity Cache, which all share, 
 played alone, so what the others fetch is known only by numbers:
 
 * a workgroup touches `bytes_of_workgroup` of a buffer, and all workgroups of the grid the buffer;
-* each die fetches each line at most once: the traffic behind the L2 caches is the workgroups', but
-  at most the buffer's bytes for each die;
+* each die fetches each line at most once in each round of workgroups, and only once at all where
+  workgroups of different rounds share no lines, or where the buffer fits the L2 cache;
 * workgroups that share lines run side by side, and all wait for the first one's fetch. So a line
   comes from behind the L2 cache, except where the grid takes several rounds and what a die touches
   fits its L2 cache: then it does so in the first round alone;
 * what fits the Infinity Cache comes from there, as it does where a kernel runs again and again.
+  What does not is fetched from HBM once for all dies, in each round that needs it.
 """
 
 from __future__ import annotations
@@ -53,31 +54,34 @@ def memory_share(
 ) -> MemoryShare:
     """Returns what a unit gets while all units that the grid reaches are busy."""
     grid, dies = math.prod(dispatch.grid), chip.dies.value
+    rounds = max(1.0, grid / (chip.units.value * placed.resident))
     touched = [use.bytes_of_workgroup * grid for use in uses]
     distinct = [min(use.size, all_) for use, all_ in zip(uses, touched, strict=True)]
-    far = [min(all_, dies * its) for all_, its in zip(touched, distinct, strict=True)]
-    total, footprint = max(sum(touched), 1.0), sum(distinct)
-    rounds = grid / (chip.units.value * placed.resident)
-    of_die = min(footprint, total / dies)
-    in_l2 = rounds > 1 and of_die <= chip.l2_mib.value * 2**20
+    l2_bytes, mall_bytes = chip.l2_mib.value * 2**20, chip.mall_mib.value * 2**20
+    footprint, total = sum(distinct), max(sum(touched), 1.0)
+    fits = footprint <= mall_bytes
+    far = near = 0.0
+    for use, all_, its in zip(uses, touched, distinct, strict=True):
+        far += min(all_, its * dies * (rounds if use.shared and its > l2_bytes else 1))
+        near += min(all_, its * (rounds if use.shared and its > mall_bytes else 1))
+    in_l2 = rounds > 1 and min(footprint, total / dies) <= l2_bytes
     far_part = 1 / rounds if in_l2 else 1.0
-    fits = footprint <= chip.mall_mib.value * 2**20
-    nanoseconds, terabytes = (
-        (chip.mall_nanoseconds, chip.mall_terabytes)
-        if fits
-        else (chip.hbm_nanoseconds, chip.hbm_terabytes)
-    )
     gigahertz = chip.gigahertz.value
-    bytes_of_unit = terabytes.value * 1e3 / gigahertz / placed.active_units
-    merged = min(1.0, sum(far) / (total * far_part))
-    of_die_units = -(-placed.active_units // dies)
-    l2_bytes = min(chip.l1_bytes.value, chip.l2_bytes.value / of_die_units)
+
+    def cycles(moved: float, terabytes: float) -> float:
+        """Returns the cycles that a line takes of a unit's share of a memory that has `moved`."""
+        bytes_of_unit = terabytes * 1e3 / gigahertz / placed.active_units
+        return LINE / bytes_of_unit * min(1.0, moved / (total * far_part))
+
+    mall, hbm = cycles(far, chip.mall_terabytes.value), cycles(near, chip.hbm_terabytes.value)
+    nanoseconds = (chip.mall_nanoseconds if fits else chip.hbm_nanoseconds).value
+    units_of_die = math.ceil(placed.active_units / dies)
     return MemoryShare(
         far_part,
-        nanoseconds.value * gigahertz,
-        LINE / bytes_of_unit * merged,
-        LINE / l2_bytes,
+        nanoseconds * gigahertz,
+        mall if fits else max(mall, hbm),
+        LINE / min(chip.l1_bytes.value, chip.l2_bytes.value / units_of_die),
         fits,
-        sum(far),
+        far,
         footprint,
     )

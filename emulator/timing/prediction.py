@@ -200,7 +200,7 @@ def _summary(
     slower = chip.clock_per_matrix.value * utilization["matrix units"] * active
     gigahertz = chip.gigahertz.value * (1 - slower)
     expected = chip.launch_microseconds.value + cycles / gigahertz / 1e3
-    bounds = bounds_of(dispatch.kernel)
+    bounds = bounds_of(dispatch.kernel, expected)
     scale = grid / played
     waves = played * dispatch.waves_per_workgroup
     return Prediction(
