@@ -38,6 +38,7 @@ bench: $(WITH_TESTS)
 	$(BIN)/python -m bankwise.bench.decision_time
 	$(BIN)/python -m bankwise.bench.emulator_speed
 	$(BIN)/python -m bankwise.bench.transpose_ladder
+	$(BIN)/python -m bankwise.bench.timing_validation
 	$(BIN)/python -m bankwise.bench.hand_written
 	$(BIN)/python -m bankwise.bench.matmul_table --jobs -1 -o bench/results
 	$(BIN)/python -m bankwise.bench.programs --jobs -1 -o bench/results

@@ -22,8 +22,10 @@ from ..iree_plugin.temporary_files import temporary_directory
 from .output_settings import OutputSettings
 
 if TYPE_CHECKING:
+    from ..emulator.assembly import Kernel
     from ..emulator.supervision import RunState
     from .dispatch_record import DispatchRecord
+    from .emulated_device import EmulatedDevice
 
 Array = npt.NDArray[Any]
 
@@ -218,10 +220,8 @@ def _run_on_emulator(
     from ..bank_model.targets import UnknownTargetError
     from ..emulator.errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
-    from ..emulator.supervision import MAX_STEPS, Supervision
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
-    from .emulated_device import EmulatedDevice
     from .emulated_module import compile_as_set
     from .host_program import HostProgram
     from .host_values import HostProgramError
@@ -230,11 +230,7 @@ def _run_on_emulator(
     defaults = AMD.flags(arch)
     try:
         with compile_as_set(_set_up_compiler(settings, defaults)) as module:
-            steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
-            supervision = Supervision(steps, watch)
-            emulated = EmulatedDevice(
-                module.kernels, settings.workgroups, supervision, timing=settings.predicts
-            )
+            emulated = _emulated_device(settings, module.kernels, watch)
             parameters = Parameters.load(settings.parameters)
             trace = _trace if settings.trace else None
             program = HostProgram(module.host, emulated, parameters, trace)
@@ -251,6 +247,20 @@ def _run_on_emulator(
         UnknownTargetError,
     ) as error:
         raise RunError(str(error)) from None
+
+
+def _emulated_device(
+    settings: RunSettings,
+    kernels: Mapping[str, Kernel],
+    watch: Callable[[RunState], None] | None,
+) -> EmulatedDevice:
+    """Returns the emulator for a module's kernels, as it was asked for."""
+    from ..emulator.supervision import MAX_STEPS, Supervision
+    from .emulated_device import EmulatedDevice
+
+    steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
+    supervision = Supervision(steps, watch)
+    return EmulatedDevice(kernels, settings.workgroups, supervision, timing=settings.predicts)
 
 
 def _trace(line: str) -> None:

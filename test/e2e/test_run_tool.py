@@ -153,6 +153,22 @@ def test_annotated_assembly_names_the_conflicts(tool: Tool, attention: Kernel):
     assert "incomplete" in result.stdout
 
 
+def test_times_are_predicted(tool: Tool, attention: Kernel, tmp_path: Path):
+    flags = ("--timing", "--timeline=t.json", "--counters-json=c.json", "--annotate", "--output=")
+    result = tool("bankwise-run", "--module=a.mlir", "--device=emulated-gfx950", *QKV, *flags)
+    assert result.returncode == 0, result.stderr
+    assert ": predicted " in result.stdout
+    assert " us on one MI355X, from " in result.stdout
+    assert "predicted cycles most of them" in result.stdout
+    (dispatch,) = json.loads((tmp_path / "c.json").read_text())["dispatches"]
+    time = dispatch["timing"]["microseconds"]
+    assert 0 < time["low"] < time["expected"] < time["high"]
+    assert sum(dispatch["timing"]["spent"].values()) == pytest.approx(1, abs=1e-3)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}
+    assert all(event["dur"] >= 4 for event in events if event["ph"] == "X")
+
+
 def test_auto_says_which_device(tool: Tool, attention: Kernel):
     result = tool("bankwise-run", "a.mlir", *QKV, "--workgroups=1")
     reason = device_answers("hip")

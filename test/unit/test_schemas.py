@@ -133,8 +133,12 @@ def test_answers_on_tiles(target: str, tile: str, maps: bool):
 def test_counters_of_a_run():
     kernel = read_kernel(str(ROOT / "examples/assembly/by_hand.s"))
     arguments = [parse_argument(each) for each in ("64x64xf32=1", "64x64xf32")]
-    run = run_kernel(kernel, arguments, LaunchOptions((1, 1, 1), (64, 1, 1)))
-    check("counters", json.dumps(counters_document([run.record])))
+    for timing in (False, True):
+        options = LaunchOptions((1, 1, 1), (64, 1, 1), timing=timing)
+        run = run_kernel(kernel, arguments, options)
+        document = counters_document([run.record])
+        check("counters", json.dumps(document))
+        assert ("timing" in json.dumps(document)) is timing
     described = schema("counters")["$defs"]["dispatch"]["properties"]["counters"]["properties"]
     assert [*described] == counter_names()
 

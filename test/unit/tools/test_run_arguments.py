@@ -85,6 +85,7 @@ def test_a_real_device_may_be_a_uri():
         (["a.mlir", "--workgroups=x"], "invalid int value"),
         (["a.mlir", "--workgroups=1", "--expected_output=1"], "no complete output"),
         (["a.vmfb", "--device=cuda", "--counters"], "'cuda' is not emulated"),
+        (["a.vmfb", "--device=cuda", "--timing"], "'cuda' is not emulated"),
         (["a.vmfb", "--device=hip", "--annotate"], "'hip' is not emulated"),
     ],
 )

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a played workgroup is scaled to a grid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from bankwise.bank_model.matrix_instructions import mfma_shapes, smfmac_shapes
+from bankwise.bank_model.targets import target
+from bankwise.bench.timing_pieces import piece
+from bankwise.emulator.dispatch import Dispatch
+from bankwise.emulator.global_memory import GlobalMemory
+from bankwise.emulator.kernel_launch import launch
+from bankwise.emulator.timing.constants import CHIPS, Constant
+from bankwise.emulator.timing.document import timing_document
+from bankwise.emulator.timing.error_bounds import NOT_VALIDATED
+from bankwise.emulator.timing.matrix_passes import matrix_cycles
+from bankwise.emulator.timing.prediction import Prediction, predict
+from bankwise.emulator.timing.timeline import timeline
+from bankwise.emulator.trace import TraceRecorder, WorkgroupTrace
+
+CODE = "v_mov_b32_e32 v1, 0\n" + "v_exp_f32_e32 v2, v1\n" * 200
+KERNEL = piece(CODE, waves=4)
+
+
+def traces() -> list[WorkgroupTrace]:
+    recorder = TraceRecorder(1)
+    one = Dispatch.of(KERNEL, (1, 1, 1))
+    launch(one, target("gfx942"), b"", GlobalMemory(), recorder=recorder)
+    return recorder.finished
+
+
+TRACES = traces()
+
+
+def predicted(grid: int) -> Prediction:
+    return predict(Dispatch.of(KERNEL, (grid, 1, 1)), TRACES, [])
+
+
+def test_the_grid_takes_as_many_rounds_as_the_busiest_unit_gets() -> None:
+    one, full, next_round, many = (predicted(grid).cycles for grid in (1, 304, 305, 304 * 40))
+    assert one == full
+    # 64 KiB of LDS let one workgroup run at once; code is fetched in the first round alone.
+    assert 1.5 * one < next_round < 2 * one
+    assert many == pytest.approx(40 * (next_round - one), rel=0.05)
+
+
+def test_counters_are_those_of_the_whole_grid() -> None:
+    one, many = predicted(1).counters, predicted(304).counters
+    for name in ("SQ_WAVE_CYCLES", "SQ_ACTIVE_INST_ANY", "SQ_BUSY_CU_CYCLES"):
+        assert many[name] == pytest.approx(304 * one[name], rel=1e-3)
+    parts = ("SQ_WAIT_ANY", "SQ_WAIT_INST_ANY", "SQ_ACTIVE_INST_ANY")
+    assert sum(one[name] for name in parts) == pytest.approx(one["SQ_WAVE_CYCLES"], abs=3)
+
+
+def test_the_parts_of_the_cycles_are_all_of_them() -> None:
+    found = predicted(304)
+    assert sum(found.spent.values()) == pytest.approx(1)
+    assert found.stalls.sum() == pytest.approx(4 * found.counters["SQ_WAVE_CYCLES"], rel=1e-3)
+
+
+def test_busy_units_are_seen() -> None:
+    assert predicted(304 * 3).utilization["vector ALUs"] > 0.7
+
+
+def test_what_was_not_validated_says_so() -> None:
+    found = predicted(304)
+    assert found.bounds is NOT_VALIDATED
+    assert found.microseconds.low < found.microseconds.expected < found.microseconds.high
+    assert timing_document(found)["bounds"] == NOT_VALIDATED.source
+
+
+def test_a_slower_clock_takes_longer() -> None:
+    chip = CHIPS["gfx942"]
+    slow = predict(Dispatch.of(KERNEL, (304, 1, 1)), TRACES, [], chip.with_values(gigahertz=1.05))
+    launched = chip.launch_microseconds.value
+    times = (each.microseconds.expected - launched for each in (slow, predicted(304)))
+    assert next(times) == pytest.approx(2 * next(times), rel=0.01)
+
+
+def test_nothing_is_predicted_of_nothing() -> None:
+    with pytest.raises(ValueError, match="no workgroup"):
+        predict(Dispatch.of(KERNEL, (1, 1, 1)), [], [])
+
+
+def test_more_waves_than_a_unit_has_are_refused() -> None:
+    alone = replace(KERNEL, directives={**KERNEL.directives, "next_free_vgpr": 512})
+    dispatch = Dispatch.of(alone, (304, 1, 1))
+    assert predict(dispatch, TRACES, []).occupancy.resident == 1
+
+
+@pytest.mark.parametrize("arch", CHIPS)
+def test_all_matrix_instructions_have_passes(arch: str) -> None:
+    for name in (*mfma_shapes(arch), *smfmac_shapes(arch)):
+        instruction = piece(f"{name} a[0:31], v[0:7], v[8:15], a[0:31]", arch).instructions[0]
+        assert matrix_cycles(instruction, arch) in (8, 16, 32, 64)
+
+
+@pytest.mark.parametrize("arch", CHIPS)
+def test_every_constant_has_a_source(arch: str) -> None:
+    chip = CHIPS[arch]
+    for name in chip.names():
+        constant = getattr(chip, name)
+        assert isinstance(constant, Constant)
+        assert constant.source
+
+
+def test_a_timeline_has_every_instruction_of_every_wave() -> None:
+    found = predicted(304)
+    events = timeline([(KERNEL, found)])["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert len(slices) == 4 * len(KERNEL.instructions)
+    first = [event for event in slices if event["tid"] == 0]
+    assert all(a["ts"] + a["dur"] == b["ts"] for a, b in pairwise(first))
