@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -115,3 +117,11 @@ def test_a_timeline_has_every_instruction_of_every_wave() -> None:
     assert len(slices) == 4 * len(KERNEL.instructions)
     first = [event for event in slices if event["tid"] == 0]
     assert all(a["ts"] + a["dur"] == b["ts"] for a, b in pairwise(first))
+
+
+def test_nobody_waits_for_numba_who_asks_for_no_time() -> None:
+    names = ("tools.run", "runtime.emulated_device", "runtime.assembly_run", "tools.run_output")
+    imports = "; ".join(f"import bankwise.{name}" for name in names)
+    code = f"import sys; {imports}; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
