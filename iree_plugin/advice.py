@@ -2,12 +2,14 @@
 """What functions would gain from the level `fast`, which a compile at another level says once.
 
 The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
-IREE computes one row at a time. The level `fast` may compute them up to a hundred times as fast:
-nobody shall have to find that out with a profiler.
+IREE computes one row at a time, and of matmuls of dynamic sizes, of which it computes one element
+at a time. The level `fast` may compute them up to a hundred times as fast: nobody shall have to
+find that out with a profiler.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +17,14 @@ from iree.compiler import ir
 
 from ..bank_model.scalar_cost import mask_microseconds
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
+from ..dialect_utils.lowering_config import roots_in
 from ..passes.base import PassContext
 from ..passes.decisions import Action, Decision, LayoutRound
+from ..passes.tiles.dynamic_matmuls import dynamic_matmul
+from ..passes.tiles.merge_blocked_sizes import merges_sizes
 from ..passes.tiles.scalar_attention import scalar_attention
 from ..passes.tiles.tile_by_lanes import TileByLanes, has_instruction, lane_attention
+from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .compile_settings import LEVELLED, LEVELS, Mode
 
@@ -27,22 +33,25 @@ _LEAST_FACTOR = 1.1
 _SHOWN = 8
 """How many kernels a note names."""
 _FAST = list(LEVELS)[-1]
+_ATTENTION, _MATMUL = "attention", "matmul"
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What a function with an attention would gain.
+    """What a function with an attention or a matmul would gain.
 
     Attributes:
         function: its name.
         pass_name: the pass that would change it.
-        times: the predicted microseconds as it is and at the level `fast`; None for a GPU that
-            there is no prediction for.
+        times: the predicted microseconds as it is and at the level `fast`; None where there is no
+            prediction, as for a matmul of sizes that only the program knows.
+        kind: what it computes, `attention` or `matmul`.
     """
 
     function: str
     pass_name: str
     times: tuple[float, float] | None
+    kind: str = _ATTENTION
 
     @property
     def factor(self) -> float | None:
@@ -67,14 +76,14 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
         return None
     if advice is None or context.users_configuration():
         return None
-    reason = f"scalar instructions compute one row at a time; the level {_FAST} does not"
+    part = "row" if advice.kind == _ATTENTION else "element"
+    reason = f"scalar instructions compute one {part} at a time; the level {_FAST} does not"
     if advice.times is not None:
         now, then = advice.times
         reason += f", and is predicted to take {then:.1f} us of {now:.1f} us"
-    attention = scalar_attention(function)
-    assert attention is not None
-    place = str(SourceLocation.of(attention.operation.location) or "")
-    named = (advice.pass_name, name, attention.operation.name, place)
+    (operation,) = roots_in(function)
+    place = str(SourceLocation.of(operation.location) or "")
+    named = (advice.pass_name, name, operation.name, place)
     context.log.add(Decision(*named, Action.KEEP, reason), LayoutRound.NONE)
     return advice
 
@@ -83,11 +92,12 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
     """Returns what a function would gain whose configuration is IREE's.
 
     Raises:
-        Refusal: no pass changes its attention.
+        Refusal: no pass changes its attention or matmul.
     """
     attention = scalar_attention(function)
     if attention is None:
-        return None
+        is_dynamic = merges_sizes(function) or dynamic_matmul(function, None) is not None
+        return Advice(name, TileDynamicMatmuls.name, None, _MATMUL) if is_dynamic else None
     circumstances = TileByLanes().circumstances(function)
     if has_instruction(function, attention):
         found, pass_name = matrix_attention(function, circumstances), UseMatrixInstructions.name
@@ -114,19 +124,32 @@ def advice_text(given: Sequence[Advice], flag: str) -> str:
     functions = {each.function: each for each in given}
     if not functions:
         return ""
-    what = "1 attention keeps" if len(functions) == 1 else f"{len(functions)} attentions keep"
+    counts = Counter(each.kind for each in functions.values())
+    what = " and ".join(_counted(count, kind) for kind, count in sorted(counts.items()))
+    keep = "keeps" if len(functions) == 1 else "keep"
     names = ", ".join([*functions][:_SHOWN])
     if len(functions) > _SHOWN:
         names += f" and {len(functions) - _SHOWN} others"
+    faster = _faster([*functions.values()])
     return (
-        f"{what} IREE's scalar instructions, and would run {_faster([*functions.values()])} with "
-        f"{flag} (outputs right to rounding, not bitwise equal): {names}"
+        f"{what} {keep} IREE's scalar instructions, and would run {faster} with {flag} (outputs "
+        f"right to rounding, not bitwise equal): {names}"
     )
 
 
+def _counted(count: int, kind: str) -> str:
+    of = " of dynamic sizes" if kind == _MATMUL else ""
+    return f"{count} {kind}{'' if count == 1 else 's'}{of}"
+
+
 def _faster(given: Sequence[Advice]) -> str:
-    times = [each.times for each in given if each.times is not None]
+    predicted = [each for each in given if each.times is not None]
+    times = [each.times for each in predicted if each.times is not None]
     if not times:
         return "faster"
     factor = sum(now for now, _ in times) / sum(then for _, then in times)
-    return f"{factor:.{0 if factor >= 10 else 1}f}x faster (predicted)"
+    text = f"{factor:.{0 if factor >= 10 else 1}f}x"
+    if len(predicted) == len(given):
+        return f"{text} faster (predicted)"
+    kinds = {f"{each.kind}s" for each in predicted}
+    return f"faster ({' and '.join(sorted(kinds))} {text}, predicted)"

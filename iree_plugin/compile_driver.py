@@ -40,11 +40,14 @@ def compile_to_output(options: CompileSettings) -> None:
     with SteppedCompile(session, options, console=not unknown) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
-        with _atomic_output(options.output) as output:
-            with records_written(compilation), _in_a_sentence(compilation, unknown):
-                _compile_all(compilation, sources, output.file)
-            output.keep()
-        print_note(compilation.advice_text("--bankwise-level=fast"))
+        try:
+            with _atomic_output(options.output) as output:
+                with records_written(compilation), _in_a_sentence(compilation, unknown):
+                    _compile_all(compilation, sources, output.file)
+                output.keep()
+        finally:
+            # What does not compile otherwise may do so with that.
+            print_note(compilation.advice_text("--bankwise-level=fast"))
 
 
 @contextlib.contextmanager

@@ -62,17 +62,12 @@ class MergeBlockedSizes(FunctionPass):
             PassFailure: the matmul keeps its scalar instructions nevertheless.
         """
         function = function.operation
-        root = scalar_matmul_root(function)
-        if root is None:
-            return
-        merger = _Merger(root)
         try:
-            merger.plan(function)
-            if not merger.views:
+            merger = _merger_of(function, context.test_target)
+            if merger is None:
                 return
             if objection := context.users_configuration():
                 raise Refusal(objection)
-            matrix_instruction(function, root, context.test_target)
         except Refusal as refusal:
             message = f"a dynamic size stays parted: {refusal.reason}"
             context.sink.remark(function.location, message)
@@ -83,6 +78,31 @@ class MergeBlockedSizes(FunctionPass):
             dynamic_matmul(function, None, context.test_target)
         except Refusal as refusal:
             raise PassFailure(function.location, refusal.reason) from refusal
+
+
+def merges_sizes(function: ir.Operation) -> bool:
+    """Returns whether the pass merges sizes of `function`."""
+    try:
+        return _merger_of(function) is not None
+    except Refusal:
+        return False
+
+
+def _merger_of(function: ir.Operation, test_target: str | None = None) -> _Merger | None:
+    """Returns what is to be merged in a function with a scalar matmul.
+
+    Raises:
+        Refusal: it cannot be merged, or that would be of no use.
+    """
+    root = scalar_matmul_root(function)
+    if root is None:
+        return None
+    merger = _Merger(root)
+    merger.plan(function)
+    if not merger.views:
+        return None
+    matrix_instruction(function, root, test_target)
+    return merger
 
 
 @dataclass(eq=False)
