@@ -40,6 +40,11 @@ def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
     return build
 
 
+def _dialect(kind: ir.Type) -> str:
+    """Returns the dialect of operations that give a memref, or a tensor, another shape."""
+    return "memref" if isinstance(kind, ir.MemRefType) else "tensor"
+
+
 def _reshape(name: str) -> Callable[[Builder, ir.Value, Sequence[int]], ir.Value]:
     """Returns the method for an operation that gives the elements of a vector another shape."""
 
@@ -163,6 +168,10 @@ class Builder:
         """Returns the type of vectors of static sizes."""
         return ir.VectorType.get(list(shape), element, loc=self.location)
 
+    def tensor_type(self, shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
+        """Returns the type of tensors of static sizes."""
+        return ir.RankedTensorType.get(list(shape), element, loc=self.location)
+
     def _index_type(self) -> ir.Type:
         return ir.IndexType.get(self.context)
 
@@ -186,8 +195,10 @@ class Builder:
     andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
     minui = _binary("arith.minui")
     maxsi = _binary("arith.maxsi")
-    addf, mulf = _binary("arith.addf"), _binary("arith.mulf")
+    addf, subf = _binary("arith.addf"), _binary("arith.subf")
+    mulf, divf = _binary("arith.mulf"), _binary("arith.divf")
     minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
+    maximumf = _binary("arith.maximumf")
 
     def index(self, number: int) -> ir.Value:
         """Creates a constant of type index."""
@@ -230,6 +241,10 @@ class Builder:
         """Widens a floating-point number."""
         return self._value("arith.extf", [value], kind)
 
+    def truncf(self, value: ir.Value, kind: ir.Type) -> ir.Value:
+        """Rounds a floating-point number to a narrower type."""
+        return self._value("arith.truncf", [value], kind)
+
     def same_bits(self, value: ir.Value, kind: ir.Type) -> ir.Value:
         """Returns the bits of a scalar as another type of the same width."""
         return self._value("arith.bitcast", [value], kind)
@@ -237,6 +252,10 @@ class Builder:
     def negf(self, value: ir.Value) -> ir.Value:
         """Creates a negation."""
         return self._value("arith.negf", [value], value.type)
+
+    def exp2(self, value: ir.Value) -> ir.Value:
+        """Creates a power of two."""
+        return self._value("math.exp2", [value], value.type)
 
     def fma(self, left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
         """Creates left * right + added, rounded once."""
@@ -448,20 +467,35 @@ class Builder:
         )
 
     def expand_shape(
-        self, memory: ir.Value, kind: ir.MemRefType, groups: Sequence[Sequence[int]]
+        self,
+        memory: ir.Value,
+        kind: ir.MemRefType | ir.RankedTensorType,
+        groups: Sequence[Sequence[int]],
     ) -> ir.Value:
-        """Creates a view of which each of the `groups` of dimensions is one of `memory`."""
+        """Creates a view of which each of the `groups` of dimensions is one of `memory`.
+
+        Args:
+            memory: a memref; of a tensor it makes a tensor.
+        """
         shape = self._numbers(kind.shape)
         grouped = self._groups(groups)
-        name = "memref.expand_shape"
+        name = f"{_dialect(kind)}.expand_shape"
         return self._value(name, [memory], kind, reassociation=grouped, static_output_shape=shape)
 
     def collapse_shape(
-        self, memory: ir.Value, kind: ir.MemRefType, groups: Sequence[Sequence[int]]
+        self,
+        memory: ir.Value,
+        kind: ir.MemRefType | ir.RankedTensorType,
+        groups: Sequence[Sequence[int]],
     ) -> ir.Value:
-        """Creates a view each of whose dimensions is one of the `groups` of those of `memory`."""
+        """Creates a view each of whose dimensions is one of the `groups` of those of `memory`.
+
+        Args:
+            memory: a memref; of a tensor it makes a tensor.
+        """
         grouped = self._groups(groups)
-        return self._value("memref.collapse_shape", [memory], kind, reassociation=grouped)
+        name = f"{_dialect(kind)}.collapse_shape"
+        return self._value(name, [memory], kind, reassociation=grouped)
 
     def _groups(self, groups: Sequence[Sequence[int]]) -> ir.Attribute:
         return ir.ArrayAttr.get([self._array(group) for group in groups], self.context)
@@ -575,14 +609,77 @@ class Builder:
         self, tensor: ir.Value, output: ir.Value, body: Callable[..., ir.Value]
     ) -> ir.Value:
         """Returns a tensor whose elements `body` computes from those of another one."""
-        rank = ir.ShapedType(tensor.type).rank
-        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank, self.context))
+        identity = range(ir.ShapedType(tensor.type).rank)
+        return self.parallel([tensor], [identity], output, body)
+
+    def parallel(
+        self,
+        inputs: Sequence[ir.Value],
+        loops: Sequence[Sequence[int]],
+        output: ir.Value,
+        body: Callable[..., ir.Value],
+    ) -> ir.Value:
+        """Returns a tensor each of whose elements `body` computes by itself.
+
+        Args:
+            loops: the loops that index each of the inputs, one for each dimension of the output.
+        """
+        rank = ir.ShapedType(output.type).rank
         parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>", self.context)
         attributes: dict[str, ir.Attribute] = {
-            "indexing_maps": ir.ArrayAttr.get([identity] * 2, self.context),
+            "indexing_maps": self.indexing_maps(rank, [*loops, range(rank)]),
             "iterator_types": ir.ArrayAttr.get([parallel] * rank, self.context),
         }
-        return self.generic([tensor], output, attributes, body).results[0]
+        return self.generic(inputs, output, attributes, body).results[0]
+
+    def indexing_maps(self, count: int, loops: Sequence[Sequence[int]]) -> ir.Attribute:
+        """Returns the maps of operands whose dimensions are indexed by these of so many loops."""
+        dims = [ir.AffineDimExpr.get(loop, self.context) for loop in range(count)]
+        maps = (ir.AffineMap.get(count, 0, [dims[e] for e in each], self.context) for each in loops)
+        return ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], self.context)
+
+    def slice(
+        self,
+        tensor: ir.Value,
+        kind: ir.RankedTensorType,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+    ) -> ir.Value:
+        """Takes neighbouring elements of a tensor; dimensions of one may be left out of `kind`."""
+        return self._value(
+            "tensor.extract_slice",
+            [tensor],
+            kind,
+            static_offsets=self._numbers(offsets),
+            static_sizes=self._numbers(sizes),
+            static_strides=self._numbers([1] * len(sizes)),
+            operandSegmentSizes=self._segments(1, 0, 0, 0),
+        )
+
+    def online_attention(
+        self,
+        inputs: Sequence[ir.Value],
+        outputs: Sequence[ir.Value],
+        maps: ir.Attribute,
+        scores: ir.Block,
+    ) -> ir.Operation:
+        """Creates an `iree_linalg_ext.online_attention`.
+
+        Args:
+            inputs: Q, K, V, the scale of the scores, and a mask if there is one.
+            outputs: what the output, the maxima and the sums of rows begin with.
+            maps: the `indexing_maps`.
+            scores: the block that changes a score, which is taken from where it is.
+        """
+        operation = self.create(
+            "iree_linalg_ext.online_attention",
+            [*inputs, *outputs],
+            [each.type for each in outputs],
+            {"indexing_maps": maps},
+            regions=1,
+        )
+        scores.append_to(operation.regions[0])
+        return operation
 
     def _linalg_body(self, operation: ir.Operation, body: Callable[..., ir.Value]) -> None:
         """Emits the body of an operation of linalg on the elements of its operands."""

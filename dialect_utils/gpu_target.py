@@ -18,6 +18,7 @@ from iree.compiler.dialects import iree_codegen
 
 from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
+from .operations import children
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
 _MATRIX_INSTRUCTIONS = re.compile(r"\bmma = \[([^\]]*)\]")
@@ -97,7 +98,27 @@ def gpu_target_of(
                 info = GpuTargetInfo.parse(str(op.attributes[name]))
                 if info is not None:
                     return info
+        if op.name == "builtin.module" and (info := _target_of_devices(op)) is not None:
+            return info
     return GpuTargetInfo(test_target) if test_target else None
+
+
+def _target_of_devices(module: ir.Operation) -> GpuTargetInfo | None:
+    """Returns the target of the devices that a program names, if it is the only one.
+
+    IREE writes each device into a global of type `!hal.device`, before it forms dispatches.
+    """
+    found: set[GpuTargetInfo | None] = set()
+    for each in children(module):
+        if each.name == "util.global" and str(each.attributes["type"]) == "!hal.device":
+            text = (
+                str(each.attributes["initial_value"]) if "initial_value" in each.attributes else ""
+            )
+            found.update(
+                GpuTargetInfo.parse(m[0] + text[m.end() :]) for m in _TARGET.finditer(text)
+            )
+            found.update(() if _TARGET.search(text) else (None,))
+    return found.pop() if len(found) == 1 else None
 
 
 def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:

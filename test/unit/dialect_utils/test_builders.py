@@ -159,6 +159,38 @@ llvm.call_intrinsic "llvm.amdgcn.perm"(%w, %w, %w) : (i32, i32, i32) -> i32
 """
 
 
+def test_tensors_are_reshaped_and_computed_element_by_element(fresh: ir.Context) -> None:
+    """The dimensions of an input may be fewer than the loops; `slice` may leave some out."""
+
+    def emit(at: Builder, v: SimpleNamespace) -> None:
+        single = ir.F32Type.get()
+        whole = at.fill(v.f, at.empty(at.tensor_type([4, 6], single)))
+        parts = at.expand_shape(whole, at.tensor_type([4, 2, 3], single), [[0], [1, 2]])
+        row = at.slice(parts, at.tensor_type([4, 3], single), [0, 1, 0], [4, 1, 3])
+        half = at.empty(at.tensor_type([4, 2, 3], ir.F16Type.get()))
+        at.parallel([parts, row], [(0, 1, 2), (0, 2)], half, _compute)
+        at.collapse_shape(parts, at.tensor_type([4, 6], single), [[0], [1, 2]])
+
+    text = "\n".join(emitted(fresh, emit))
+    for line in (
+        "tensor.expand_shape % [[0], [1, 2]] output_shape [4, 2, 3]",
+        "tensor.extract_slice %[0, 1, 0] [4, 1, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<4x3",
+        "affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>]",
+        "arith.maximumf",
+        "arith.subf",
+        "math.exp2",
+        "arith.divf",
+        "arith.truncf",
+        "tensor.collapse_shape % [[0], [1, 2]] : tensor<4x2x3xf32> into tensor<4x6xf32>",
+    ):
+        assert line in re.sub(r"%\w+(?=[ \[])", "%", text)
+
+
+def _compute(at: Builder, whole: ir.Value, row: ir.Value, before: ir.Value) -> ir.Value:
+    greatest = at.maximumf(whole, row)
+    return at.truncf(at.divf(at.exp2(at.subf(whole, greatest)), row), before.type)
+
+
 def test_each_method_emits_its_operation(fresh: ir.Context) -> None:
     expected = EXPECTED.strip().splitlines()
     # Results are not named: only arguments are.
