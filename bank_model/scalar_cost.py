@@ -28,7 +28,9 @@ a step is one key, and all lanes load from the same row. That takes a constant t
 | 12x197x64 f16 | 128 | 10 | 9 | 8.5 |
 | 16x333x100 f16 | 200 | 15 | 9 | 8.5 |
 
-Each part of the columns computes all scores again.
+Each part of the columns computes all scores again. The time is that of the multiprocessor with the
+most workgroups, and at least what one workgroup waits in its steps, for K and then for V. One row,
+32x1x128 with 4,096 keys: 0.050 ms are predicted, and 0.063 ms were measured.
 
 **Masks.** A kernel with matrix instructions loads a mask from global memory for the scores that a
 lane has, two beside each other or, where the keys are odd, one. Such a load takes about as long as
@@ -100,7 +102,9 @@ def row_reduction_microseconds(
     """Returns the predicted time of an attention that is computed one row at a time."""
     parts = math.ceil(shape.columns / reduction.columns)
     steps = math.ceil(shape.keys / reduction.keys)
-    warp_steps = shape.batch * shape.queries * parts * steps * reduction.warps
+    workgroups = shape.batch * shape.queries * parts
+    # Those of the multiprocessor that has the most workgroups.
+    warp_steps = math.ceil(workgroups / processor.multiprocessors) * steps * reduction.warps
     keys = math.ceil(reduction.keys / (reduction.warps * reduction.key_lanes))
     head = math.ceil(shape.head / (reduction.head_lanes * reduction.vector))
     columns = math.ceil(reduction.columns / (reduction.column_lanes * reduction.vector))
@@ -109,8 +113,9 @@ def row_reduction_microseconds(
         head * _load_cycles(rows, shape.head * shape.element_bytes)
         + columns * _load_cycles(rows, shape.columns * shape.element_bytes)
     )
-    total = warp_steps * cycles / processor.multiprocessors + processor.launch_cycles
-    return total / processor.megahertz
+    # A step waits for K, and then for V.
+    latency = (steps + processor.outer_steps) * 2 * processor.wait_cycles
+    return (max(warp_steps * cycles, latency) + processor.launch_cycles) / processor.megahertz
 
 
 def mask_microseconds(shape: AttentionShape, processor: Processor) -> float:

@@ -118,6 +118,8 @@ class Processor:
             kernels of multiply-adds are not modelled.
         wasted_bytes_a_cycle: how many bytes of sectors that copies touch in part a multiprocessor
             can be brought in a cycle; infinite where that is not modelled.
+        memory_bytes_a_cycle: the bytes that global memory moves in a cycle, for all
+            multiprocessors, by the data sheets.
         measured: whether predictions were compared with measured times.
     """
 
@@ -142,6 +144,7 @@ class Processor:
     launch_cycles: float = 2000.0
     fma_cycles: float = 0.0
     wasted_bytes_a_cycle: float = math.inf
+    memory_bytes_a_cycle: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -457,8 +460,9 @@ def _nvidia(
 
 
 def _nvidia_processor(
-    multiprocessors: int, lds_kib: int, warps: int, measured: bool = False
+    multiprocessors: int, lds_kib: int, warps: int, gigabytes: int, measured: bool = False
 ) -> Processor:
+    """Returns a processor whose memory moves so many gigabytes a second."""
     return Processor(
         multiprocessors=multiprocessors,
         lanes=32,
@@ -469,12 +473,14 @@ def _nvidia_processor(
         max_warps=warps,
         matrix_cycles=2.0,
         issue_cycles=1.26,
-        # A warp alone would issue all copies: 2x1024x128 f16 takes 0.035 ms with 16 rows and one
-        # warp, and 0.022 ms with 32 rows and two (H200).
-        least_warps=2,
+        # A warp alone issues all copies, which the model knows: 2x1024x128 f16 takes 0.024 ms with
+        # 16 rows and one warp, and 0.023 ms with 32 rows and two (H200); 0.028 and 0.026 ms are
+        # predicted.
+        least_warps=1,
         fma_cycles=0.25,
         # Fitted to 98 attentions with heads of 40 to 192 in other tiles (H200).
         wasted_bytes_a_cycle=13.0,
+        memory_bytes_a_cycle=gigabytes / 1.5,
         measured=measured,
     )
 
@@ -501,7 +507,8 @@ def _cdna(
     )
 
 
-def _amd_processor(units: int, lds_kib: int, matrix_cycles: float) -> Processor:
+def _amd_processor(units: int, lds_kib: int, matrix_cycles: float, gigabytes: int) -> Processor:
+    """Returns a processor whose memory moves so many gigabytes a second."""
     return Processor(
         multiprocessors=units,
         lanes=64,
@@ -518,6 +525,7 @@ def _amd_processor(units: int, lds_kib: int, matrix_cycles: float) -> Processor:
         matrix_latency=16.0,
         issue_latency=4.0,
         megahertz=2100.0,
+        memory_bytes_a_cycle=gigabytes / 2.1,
     )
 
 
@@ -532,20 +540,20 @@ def _all_targets() -> Mapping[str, Target]:
     targets = (
         _cdna("gfx90a", 2, 64, _gfx90a_instructions()),
         # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA); twice the rate on CDNA4.
-        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0)),
+        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0, 5300)),
         _cdna(
             *("gfx950", 4, 160, cdna4, _gfx950_special_instructions()),
-            processor=_amd_processor(256, 160, 2.0),
+            processor=_amd_processor(256, 160, 2.0, 8000),
         ),
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
         *(_nvidia(capability, 96) for capability in (70, 72)),
         _nvidia(75, 64),
-        # Code for 8.0 was measured on an H200: its multiprocessors, and the LDS that they have.
-        _nvidia(80, 163, _nvidia_processor(132, 227, 64, measured=True)),
-        _nvidia(86, 99, _nvidia_processor(84, 100, 48)),
+        # Code for 8.0 was measured on an H200: its multiprocessors, their LDS, and its memory.
+        _nvidia(80, 163, _nvidia_processor(132, 227, 64, 4800, measured=True)),
+        _nvidia(86, 99, _nvidia_processor(84, 100, 48, 696)),
         _nvidia(87, 163),
-        _nvidia(89, 99, _nvidia_processor(142, 100, 48)),
-        _nvidia(90, 227, _nvidia_processor(132, 227, 64), iree_compiles=False),
+        _nvidia(89, 99, _nvidia_processor(142, 100, 48, 864)),
+        _nvidia(90, 227, _nvidia_processor(132, 227, 64, 3350), iree_compiles=False),
         *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})

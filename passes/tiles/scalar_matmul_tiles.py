@@ -49,6 +49,8 @@ from .tiled_operation import Circumstances, TiledOperation
 _SIZES = (16, 32, 64, 128, 256)
 _STEPS = (8, 16, 32)
 _THREADS = ((8, 8), (8, 4), (4, 8), (4, 4))
+_LEAST_WARPS = 2
+"""The fewest warps of a tile that was compared with measured times."""
 _MOST_THREADS = 256
 _MOST_MULTIPLY_ADDS = 2048
 """The most multiply-adds of a thread per step: their code, which is unrolled, takes 32 KiB."""
@@ -103,9 +105,10 @@ class ThreadTiledMatmul(TiledOperation[ScalarTile]):
         """Yields tiles of many sizes, which keep the order of sums unless it may be another."""
         steps = {self.tile.summed, *(_STEPS if circumstances.other_order else ())}
         shapes = product(_SIZES, _SIZES, sorted(steps), _THREADS)
+        least = max(_LEAST_WARPS, circumstances.processor.least_warps) * self.launch.warp_size
         for rows, columns, summed, (down, across) in shapes:
             tile = ScalarTile(rows, columns, summed, down, across)
-            if tile.threads >= circumstances.processor.least_warps * self.launch.warp_size:
+            if tile.threads >= least:
                 yield tile
 
     def copied_bytes(self, tile: ScalarTile) -> int:
