@@ -30,6 +30,8 @@ class Action(Enum):
     """Operands are read from the allocation in every iteration of a loop."""
     RETILE = "retile"
     """A workgroup of the operation computes another tile."""
+    SPLIT = "split"
+    """The keys of the operation are shared among workgroups."""
     KEEP = "keep"
     """The allocation was left as it is."""
 

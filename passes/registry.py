@@ -36,12 +36,14 @@ from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
+from .tiles.split_keys import SplitKeys
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    SplitKeys,
     UseMatrixInstructions,
     TileByLanes,
     MergeBlockedSizes,

@@ -72,7 +72,7 @@ Q, K, V = range(3)
 _OUTPUT = -3
 """The place of the output's map: those of the rows' maxima and sums follow."""
 
-_WARPS = (2, 4, 8)
+_WARPS = (1, 2, 4, 8)
 _INSTRUCTIONS_HIGH = (1, 2)
 """How many matrix instructions below each other a warp computes."""
 _KEY_STEPS = (16, 32, 64, 128)
@@ -415,9 +415,11 @@ class ContractionKinds:
         return ContractionKinds(*(ir.Attribute.parse(each, operation.context) for each in texts))
 
 
-def attention_loops(
-    operation: ir.Operation,
-) -> tuple[AttentionLoops, tuple[int, ...], frozenset[int]]:
+SizedLoops = tuple[AttentionLoops, tuple[int, ...], frozenset[int]]
+"""The loops of an attention, how long they are, and those that the program computes."""
+
+
+def attention_loops(operation: ir.Operation) -> SizedLoops:
     """Returns the loops of an attention, how long they are, and those that the program computes.
 
     The latter have a typical length.
@@ -436,21 +438,21 @@ def attention_loops(
 
 
 def configured_attention(
-    function: ir.Operation, operation: ir.Operation, kinds: ContractionKinds
+    operation: ir.Operation, sized: SizedLoops, kinds: ContractionKinds, launch: WarpLaunch
 ) -> WarpTiledAttention:
     """Returns an attention as these instructions compute it, with no tile yet.
 
     Raises:
-        Refusal: its loops are not known, or the size of its head.
+        Refusal: the shape of an instruction is not known.
     """
-    loops, extents, computed = attention_loops(operation)
+    loops, extents, computed = sized
     scores, outputs = (
         LoweringConfig({MMA_KIND: each}).instruction for each in (kinds.scores, kinds.outputs)
     )
     return WarpTiledAttention(
         operation,
         extents,
-        WarpLaunch.of(function),
+        launch,
         AttentionTile(0, 0, 0, 0),
         loops,
         scores,

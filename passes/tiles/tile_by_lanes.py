@@ -28,21 +28,20 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of
-from ..base import FunctionPass, PassContext
+from ..base import PassContext
 from .attention_tiles import K, Q, V
 from .enlarged_attention import EnlargedAttention
 from .lane_tiles import LaneTiledAttention, lane_tiled_attentions
 from .scalar_attention import ScalarAttention, scalar_attention
 from .tiled_operation import Circumstances
+from .tiling_pass import TilingPass
 
 
 @dataclass(frozen=True)
-class TileByLanes(FunctionPass):
+class TileByLanes(TilingPass):
     """Configures attentions for lanes with tiles that IREE computes one row at a time.
 
     Attributes:
-        overlap, reloads, native_exponentials: whether passes follow that do so, as for
-            `bankwise-retile`.
         everywhere: whether it does so, too, where there is a matrix instruction, and where that is
             predicted to take longer.
     """
@@ -52,9 +51,6 @@ class TileByLanes(FunctionPass):
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "scalar instructions"
 
-    overlap: bool = True
-    reloads: bool = True
-    native_exponentials: bool = True
     everywhere: bool = False
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
@@ -81,19 +77,6 @@ class TileByLanes(FunctionPass):
         operation, tile = attention.operation, str(tiled.tile)
         reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
         self.record_tile(context, function, operation, tile, reason)
-
-    def circumstances(
-        self, function: ir.Operation, test_target: str | None = None
-    ) -> Circumstances | None:
-        """Returns what tiles of a function are judged by; None for a GPU without a model."""
-        return Circumstances.of(
-            function,
-            test_target,
-            other_order=True,
-            overlap=self.overlap,
-            reloads=self.reloads,
-            native_exponentials=self.native_exponentials,
-        )
 
 
 def has_instruction(

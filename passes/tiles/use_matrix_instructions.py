@@ -28,73 +28,45 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
-from math import lcm
 from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
-from ..base import FunctionPass, PassContext
+from ...dialect_utils.lowering_config import WarpLaunch
+from ..base import PassContext
 from .attention_tiles import (
-    ContractionKinds,
-    K,
-    Q,
-    V,
     WarpTiledAttention,
-    configured_attention,
+    attention_loops,
     contractions_of,
     only_attention,
 )
 from .enlarged_attention import EnlargedAttention
-from .scalar_attention import scalar_operation
+from .matrix_tilings import best_tiling, matrix_attentions
+from .scalar_attention import scalar_attention, scalar_operation
+from .tile_choice import LEAST_GAIN
 from .tiled_operation import Circumstances
+from .tiling_pass import TilingPass
 
-_WARPS = (8, 4, 2, 1)
-_INSTRUCTIONS_HIGH = (1, 2)
-_KEY_STEPS = (128, 64, 32, 16)
-_WIDER_COLUMNS = (16, 32)
-_DEEP = 32
-"""The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
-_SUMMED = {"F32": 4}
-"""Those of the usual one, where they are not 16."""
 _LEAST_ROWS = 16
 """The rows of the least instruction by which IREE compiles an attention."""
 
 
 @dataclass(frozen=True)
-class UseMatrixInstructions(FunctionPass):
-    """Configures attentions for matrix instructions where IREE's configuration is a poor one.
-
-    Attributes:
-        overlap, reloads, native_exponentials: whether passes follow that do so, as for
-            `bankwise-retile`.
-    """
+class UseMatrixInstructions(TilingPass):
+    """Configures attentions for matrix instructions where IREE's configuration is a poor one."""
 
     name: ClassVar[str] = "bankwise-use-matrix-instructions"
     summary: ClassVar[str] = "let attentions of all heads and sizes use matrix instructions"
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "configuration"
 
-    overlap: bool = True
-    reloads: bool = True
-    native_exponentials: bool = True
-
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
         function = function.operation
-        circumstances = Circumstances.of(
-            function,
-            context.test_target,
-            other_order=True,
-            overlap=self.overlap,
-            reloads=self.reloads,
-            native_exponentials=self.native_exponentials,
-        )
+        circumstances = self.circumstances(function, context.test_target)
         try:
             attention = matrix_attention(function, circumstances, context.test_target)
             if attention is not None and (objection := context.users_configuration()):
@@ -162,19 +134,32 @@ def matrix_attention(
     target = gpu_target_of(function, test_target)
     listed = () if target is None else target.matrix_instructions
     limit = lds_limit(function, test_target)
-    found = [configured_attention(function, operation, each) for each in _kinds(operation, listed)]
-    # The deepest instructions are the best, unless more of the head is computed in vain.
-    for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
-        tiled = [
-            each
-            for tile in _tiles(attention)
-            if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
-            and each.is_copied_evenly(tile)
-        ]
-        if tiled:
-            best = min(tiled, key=lambda each: _cost(each, circumstances))
-            return MatrixAttention.of(attention, best, replaced)
-    raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
+    sized, launch = attention_loops(operation), WarpLaunch.of(function)
+    found = matrix_attentions(operation, sized, listed, launch)
+    attention, best = best_tiling(found, circumstances, limit)
+    _check_time(function, best, circumstances)
+    return MatrixAttention.of(attention, best, replaced)
+
+
+def _check_time(
+    function: ir.Operation, best: WarpTiledAttention, circumstances: Circumstances | None
+) -> None:
+    """Makes sure that scalar instructions are not predicted to be faster, as for a few short rows.
+
+    Raises:
+        Refusal: they are, on a GPU on which the predictions were compared with measured times.
+    """
+    if circumstances is None or not circumstances.processor.measured:
+        return
+    try:
+        scalar = scalar_attention(function)
+        alone = math.inf if scalar is None else scalar.microseconds(circumstances.processor)
+    except Refusal:
+        # There is no prediction for a configuration of another form than IREE's.
+        return
+    time = circumstances.time(circumstances.work(best, best.tile))
+    if alone < time * (1 - LEAST_GAIN):
+        raise Refusal(f"{best.tile} is predicted to take {time:.1f} us, and they {alone:.1f} us")
 
 
 def _operation_of_few_rows(function: ir.Operation) -> ir.Operation | None:
@@ -189,55 +174,3 @@ def _operation_of_few_rows(function: ir.Operation) -> ir.Operation | None:
         # It is no configuration that IREE 3.13 makes for matrix instructions.
         return None
     return operation if few else None
-
-
-def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
-    """Yields the tiles that an attention may have, of whole heads.
-
-    More columns than the head has are zeros that more lanes of a row can copy side by side.
-    """
-    high = max(attention.scores[0], attention.outputs[0])
-    deep = lcm(attention.scores[1], attention.outputs[2])
-    least = attention.of_whole_instructions().columns
-    wider = _WIDER_COLUMNS if len(attention.loops.columns) == 1 else ()
-    columns = sorted({least, *(-(-least // each) * each for each in wider)})
-    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS, columns):
-        if keys % deep == 0:
-            yield AttentionTile(warps * count * high, width, keys, warps)
-
-
-def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) -> tuple[float, ...]:
-    """Returns what is least of the best tile: the predicted time, and what is computed in vain."""
-    tile = attention.tile
-    time = 0.0
-    if circumstances is not None:
-        time = circumstances.time(circumstances.work(attention, tile))
-        if tile.warps < circumstances.processor.least_warps:
-            time = math.inf
-    return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys
-
-
-def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[ContractionKinds]:
-    """Yields the instructions of both contractions that a GPU has, the best ones first.
-
-    They are those that IREE takes for heads that it has a configuration for: the outputs' has the
-    scores in registers as the scores' leaves them there.
-    """
-    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (Q, K, V)}
-    if len(kinds) != 1:
-        raise Refusal("the elements of Q, K and V differ")
-    name = str(kinds.pop()).upper()
-    sync, deep = f"NV_MMA_SYNC_F32_16x8x16_{name}", f"MFMA_F32_16x16x{_DEEP}_{name}"
-    usual = f"MFMA_F32_16x16x{_SUMMED.get(name, 16)}_{name}"
-    if sync in listed:
-        yield ContractionKinds.of(f"mma_layout<{sync}>", f"mma_layout<{sync}>", operation)
-    elif usual in listed:
-        plain = f"mma_layout<{usual}, col_major = true>"
-        if deep in listed:
-            yield ContractionKinds.of(f"mma_layout<{deep}, col_major = true>", plain, operation)
-        elif name == "F16":
-            wide = f"virtual_mma_layout<V{deep}, col_major = true>"
-            yield ContractionKinds.of(wide, plain, operation)
-        yield ContractionKinds.of(plain, plain, operation)
-    else:
-        raise Refusal(f"there is no matrix instruction for {name.lower()}")

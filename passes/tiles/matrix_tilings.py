@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tiles by which matrix instructions may compute an attention, and the best one of them.
+
+The sizes of the attention need not be multiples of a tile: it is enlarged then, as
+`passes/shapes/enlarged_shapes.py` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from math import lcm
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import AttentionTile
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.lowering_config import WarpLaunch
+from .attention_tiles import (
+    ContractionKinds,
+    K,
+    Q,
+    SizedLoops,
+    V,
+    WarpTiledAttention,
+    configured_attention,
+)
+from .tiled_operation import Circumstances
+
+_WARPS = (8, 4, 2, 1)
+_INSTRUCTIONS_HIGH = (1, 2)
+_KEY_STEPS = (128, 64, 32, 16)
+_WIDER_COLUMNS = (16, 32)
+_DEEP = 32
+"""The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
+_SUMMED = {"F32": 4}
+"""Those of the usual one, where they are not 16."""
+
+
+def matrix_attentions(
+    operation: ir.Operation, sized: SizedLoops, listed: tuple[str, ...], launch: WarpLaunch
+) -> list[WarpTiledAttention]:
+    """Returns an attention as each pair of matrix instructions computes it, with no tile yet.
+
+    Args:
+        listed: the names that the compiler has for the matrix instructions of the GPU.
+
+    Raises:
+        Refusal: there is no instruction for its elements.
+    """
+    kinds = _kinds(operation, listed)
+    return [configured_attention(operation, sized, each, launch) for each in kinds]
+
+
+def best_tiling(
+    found: list[WarpTiledAttention], circumstances: Circumstances | None, limit: int
+) -> tuple[WarpTiledAttention, WarpTiledAttention]:
+    """Returns the best of some attentions, as it is and with the best tile that fits.
+
+    Args:
+        found: the same attention with other instructions.
+        circumstances: what tiles are judged by; None for a GPU without a model.
+        limit: the LDS that a workgroup may have, in bytes.
+
+    Raises:
+        Refusal: there is no such tile.
+    """
+    # The deepest instructions are the best, unless more of the head is computed in vain.
+    for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
+        tiled = [
+            each
+            for tile in _tiles(attention)
+            if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
+            and each.is_copied_evenly(tile)
+        ]
+        if tiled:
+            return attention, min(tiled, key=lambda each: _cost(each, circumstances))
+    raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
+
+
+def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
+    """Yields the tiles that an attention may have, of whole heads.
+
+    More columns than the head has are zeros that more lanes of a row can copy side by side.
+    """
+    high = max(attention.scores[0], attention.outputs[0])
+    deep = lcm(attention.scores[1], attention.outputs[2])
+    least = attention.of_whole_instructions().columns
+    wider = _WIDER_COLUMNS if len(attention.loops.columns) == 1 else ()
+    columns = sorted({least, *(-(-least // each) * each for each in wider)})
+    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS, columns):
+        if keys % deep == 0:
+            yield AttentionTile(warps * count * high, width, keys, warps)
+
+
+def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) -> tuple[float, ...]:
+    """Returns what is least of the best tile: the predicted time, and what is computed in vain."""
+    tile = attention.tile
+    time = 0.0
+    if circumstances is not None:
+        time = circumstances.time(circumstances.work(attention, tile))
+        if tile.warps < circumstances.processor.least_warps:
+            time = math.inf
+    return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys
+
+
+def _kinds(operation: ir.Operation, listed: tuple[str, ...]) -> Iterator[ContractionKinds]:
+    """Yields the instructions of both contractions that a GPU has, the best ones first.
+
+    They are those that IREE takes for heads that it has a configuration for: the outputs' has the
+    scores in registers as the scores' leaves them there.
+    """
+    kinds = {ir.ShapedType(operation.operands[each].type).element_type for each in (Q, K, V)}
+    if len(kinds) != 1:
+        raise Refusal("the elements of Q, K and V differ")
+    name = str(kinds.pop()).upper()
+    sync, deep = f"NV_MMA_SYNC_F32_16x8x16_{name}", f"MFMA_F32_16x16x{_DEEP}_{name}"
+    usual = f"MFMA_F32_16x16x{_SUMMED.get(name, 16)}_{name}"
+    if sync in listed:
+        yield ContractionKinds.of(f"mma_layout<{sync}>", f"mma_layout<{sync}>", operation)
+    elif usual in listed:
+        plain = f"mma_layout<{usual}, col_major = true>"
+        if deep in listed:
+            yield ContractionKinds.of(f"mma_layout<{deep}, col_major = true>", plain, operation)
+        elif name == "F16":
+            wide = f"virtual_mma_layout<V{deep}, col_major = true>"
+            yield ContractionKinds.of(wide, plain, operation)
+        yield ContractionKinds.of(plain, plain, operation)
+    else:
+        raise Refusal(f"there is no matrix instruction for {name.lower()}")

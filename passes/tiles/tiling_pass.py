@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What passes have in common that choose tiles by predicted times and may change sums' order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ..base import FunctionPass
+from .tiled_operation import Circumstances
+
+
+@dataclass(frozen=True)
+class TilingPass(FunctionPass):
+    """A pass whose tiles may sum in another order.
+
+    Attributes:
+        overlap, reloads, native_exponentials: whether passes follow that do so, as for
+            `bankwise-retile`.
+    """
+
+    overlap: bool = True
+    reloads: bool = True
+    native_exponentials: bool = True
+
+    def circumstances(
+        self, function: ir.Operation, test_target: str | None = None
+    ) -> Circumstances | None:
+        """Returns what tiles of a function are judged by; None for a GPU without a model."""
+        return Circumstances.of(
+            function,
+            test_target,
+            other_order=True,
+            overlap=self.overlap,
+            reloads=self.reloads,
+            native_exponentials=self.native_exponentials,
+        )
