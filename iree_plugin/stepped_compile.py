@@ -21,6 +21,7 @@ from iree.compiler.api import Session, Source
 
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
 from .embedding import Pipeline, SteppedInvocation
+from .program_passes import BEFORE_DISPATCHES, changes_programs
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -261,10 +262,37 @@ class SteppedCompile:
         self._source, self._users_configuration = source, None
         if has_codegen(start, end):
             end = BEFORE_CODEGEN
+        if changes_programs(self.settings):
+            if start != BEFORE_DISPATCHES:
+                first.set_phases(start, BEFORE_DISPATCHES)
+                self._check(first.execute())
+            module = self._module_of(first)
+            self._change_program(module)
+            return self.resume(module, BEFORE_DISPATCHES, end)
         if start != end:
             first.set_phases(start, end)
             self._check(first.execute())
         return first
+
+    def _change_program(self, module: ir.Operation) -> None:
+        """Runs the passes that change a program before its dispatches are formed.
+
+        Raises:
+            CompileError: a pass failed.
+        """
+        from ..dialect_utils.operations import children
+        from .program_passes import program_passes
+        from .replay import ReplayError
+
+        passes = program_passes(self.settings.mode)
+        functions = [each for each in children(module) if "function_type" in each.attributes]
+        try:
+            for function in functions:
+                for each in passes:
+                    if each.has_work(function):
+                        self._runner.run_python_pass(function, each)
+        except ReplayError as error:
+            raise self._failure(str(error)) from error
 
     def _module_of(self, invocation: SteppedInvocation) -> ir.Operation:
         """Returns the module, ours from here on; its invocation stays open for the diagnostics."""

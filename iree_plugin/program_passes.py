@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The passes that change a program before IREE forms its dispatches.
+
+All other passes work on one kernel at a time. Into how many kernels an attention is cut is decided
+before. Behind IREE's phase `global-optimization` every exported attention is an
+`iree_linalg_ext.attention` of tensors, and V is transposed where the kernel that makes V can do so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .compile_settings import LEVELLED, LEVELS, PHASES, CompileSettings, Mode
+
+if TYPE_CHECKING:
+    from ..passes.base import FunctionPass
+
+BEFORE_DISPATCHES = "global-optimization"
+"""The phase behind which the passes run."""
+_FAST = list(LEVELS)[-1]
+
+
+def changes_programs(settings: CompileSettings) -> bool:
+    """Returns whether a compile that generates code has passes that change programs."""
+    mode = settings.mode
+    return (
+        settings.generates_code
+        and PHASES.index(settings.compile_from) <= PHASES.index(BEFORE_DISPATCHES)
+        and mode.mitigation in LEVELLED
+        and mode.level == _FAST
+        and mode.retile != "off"
+    )
+
+
+def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
+    """Returns the passes of a mode that has some."""
+    from ..passes.tiles.split_keys import SplitKeys
+
+    return (SplitKeys(unmeasured=mode.retile == "on"),)
