@@ -6,7 +6,7 @@
     python -m bankwise.bench.gpu_times table times.json           # where the compiler is
     python -m bankwise.bench.gpu_times plot times.json -o times.svg
 
-The set `kernels` has round attentions and matmuls in every mode; `attentions` has 40 f16 attentions
+The set `kernels` has round attentions and matmuls in every mode; `attentions` has 47 f16 attentions
 as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
 `dynamic` has attentions and matmuls whose number of rows only the program knows.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's

@@ -48,7 +48,15 @@ def markdown(record: Record) -> str:
     Raises:
         RuntimeError: the record has times of no pair.
     """
-    found = comparisons(record)
+    return comparison_text(comparisons(record), record)
+
+
+def comparison_text(found: Sequence[Comparison], record: Record) -> str:
+    """Returns what comparisons say together, and their times.
+
+    Raises:
+        RuntimeError: there is no comparison.
+    """
     if not found:
         raise RuntimeError("the record has times of no tile")
     where = record.conditions

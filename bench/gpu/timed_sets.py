@@ -119,7 +119,7 @@ def kernels() -> dict[TimedKernel, str]:
 
 
 def attentions_of_models() -> list[ModelAttention]:
-    """Returns 40 f16 attentions as models have them and some in other types.
+    """Returns 47 f16 attentions as models have them and some in other types.
 
     Sizes are odd or round, V has other columns than K, other rows than Q or fewer heads, and scores
     have masks.
@@ -136,6 +136,8 @@ def _with_matrix_instructions() -> list[ModelAttention]:
         model_attention(14, 512, 64, group=7),
         model_attention(8, 128, 128, keys=8192),
         model_attention(32, 16, 128, keys=4096),
+        model_attention(8, 64, 128, keys=32768),
+        model_attention(2, 512, 64, keys=8192),
         *(
             model_attention(*shape, mask=mask)
             for shape in ((12, 512, 64), (32, 1024, 128))
@@ -149,6 +151,11 @@ def _without_matrix_instructions() -> list[ModelAttention]:
         *(model_attention(*shape) for shape in _ODD_ATTENTIONS),
         model_attention(16, 2048, 192, columns=128),
         model_attention(32, 1, 128, keys=4096),
+        model_attention(8, 1, 128, keys=32768),
+        model_attention(32, 4, 128, keys=4096),
+        model_attention(32, 1, 128, keys=8192, group=4),
+        model_attention(16, 4, 64, keys=4096, group=8, mask="i1"),
+        model_attention(16, 2, 96, keys=3000),
         model_attention(8, 4096, 40, keys=77),
         model_attention(20, 1024, 64, keys=77),
         *(model_attention(16, 577, 64, mask=mask) for mask in ("f16", "i1")),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +23,9 @@ from bankwise.bench.program_families.program import largest_error
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin import program_passes
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.runtime.dtypes import dtype_of
@@ -56,12 +60,14 @@ class Case:
     Attributes:
         doubled: whether the kernel doubles the result in f32, which it is not itself in.
         by_lanes: whether lanes multiply in the place of matrix instructions, as on CUDA.
+        parts: into how many parts the keys are split; 0 where the prediction decides on that.
     """
 
     chip: str
     attention: Attention
     doubled: bool
     by_lanes: bool
+    parts: int = 0
 
     @property
     def text(self) -> str:
@@ -117,8 +123,9 @@ def cases(draw: st.DrawFn, most: int) -> Case:
     if "g" in batch:
         batch["g"] = draw(st.integers(1, 8))
     rows, keys, head = (draw(size) for _ in range(3))
+    parts = draw(st.sampled_from([0, 0, 2, 3, 4, 7]))
     # iree-compile crashes on attentions with one key.
-    keys = max(keys, 2)
+    keys = max(keys, 2) if not parts else parts * max(keys // parts, 2)
     columns = head if draw(st.booleans()) else draw(size)
     left = max(1, most // (int(np.prod([*batch.values()])) * rows * keys))
     sizes = {**batch, "m": rows, "n": min(columns, left), "k1": min(head, left), "k2": keys}
@@ -142,7 +149,8 @@ def cases(draw: st.DrawFn, most: int) -> Case:
         mask_dtype=draw(st.sampled_from(["i1", dtype])),
     )
     chip, coin = draw(st.sampled_from(EMULATED_CHIPS)), draw(st.booleans())
-    return Case(chip, attention, coin and dtype != "f32", coin and dtype == "f32")
+    by_lanes = coin and dtype == "f32"
+    return Case(chip, attention, coin and dtype != "f32", by_lanes, 0 if by_lanes else parts)
 
 
 def _joined(batch: list[str], dims: tuple[str, str], beside: bool) -> str:
@@ -185,15 +193,21 @@ def _outcome(case: Case, mode: str) -> dict[str, float]:
         return devices[-1]
 
     inputs, log = case.inputs(), DecisionLog()
-    done = run_emulated(
-        case.text,
-        target_flags(case.chip),
-        mode,
-        inputs,
-        edits=EDITS if case.by_lanes and mode != "stock" else (),
-        decisions=log,
-        device=device,
+    is_stock = mode == "stock"
+    splitting = patch.object(
+        program_passes, "program_passes", lambda mode: (SplitKeys(parts=case.parts),)
     )
+    with nullcontext() if is_stock else splitting:
+        done = run_emulated(
+            case.text,
+            target_flags(case.chip),
+            mode,
+            inputs,
+            edits=EDITS if case.by_lanes and not is_stock else (),
+            decisions=log,
+            device=device,
+        )
+    assert sum(each.action is Action.SPLIT for each in log) == (bool(case.parts) and not is_stock)
     tiling = {TileByLanes.name, UseMatrixInstructions.name}
     return {
         "error": largest_error(done.outputs[0], case.expected(inputs)),
