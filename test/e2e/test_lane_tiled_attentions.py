@@ -82,7 +82,8 @@ def test_lanes_compute_numbers_of_rows_and_keys_that_only_the_program_knows(
     inputs = [random.standard_normal((2, n, 40)).astype(np.float32) for n in (rows, keys, keys)]
     flags = target_flags("gfx942")
     done = run_emulated(text, flags, "auto/fast", inputs, edits=EDITS, decisions=log)
-    expected = attention(*(each.astype(np.float64) for each in inputs), 0.125)
+    q, k, v = (each.astype(np.float64) for each in inputs)
+    expected = attention(q, k, v, 0.125)
     assert np.abs(done.outputs[0] - expected).max() < 2e-6
     retiled = [each for each in log if each.action is Action.RETILE]
     assert [each.pass_name for each in retiled] == [TileByLanes.name]

@@ -20,9 +20,11 @@ _MMA = {
 }
 
 
-def program(arch: str, *sizes: int, keys: int, group: int = 1, mask: str = "") -> Parsed:
+def program(
+    arch: str, batch: int, rows: int, head: int, keys: int, group: int = 1, mask: str = ""
+) -> Parsed:
     """Returns a program for devices, as IREE has it before it forms dispatches."""
-    source = model_attention(*sizes, keys=keys, group=group, mask=mask).program().source
+    source = model_attention(batch, rows, head, keys=keys, group=group, mask=mask).program().source
     devices = (
         f"util.global private @__device_{number} = {_device(each)}"
         for number, each in enumerate(arch.split())
