@@ -90,17 +90,19 @@ def gpu_target_of(
     """Returns the target of `function`: its own, the nearest enclosing op's, else `test_target`.
 
     A `hal.executable.variant` names the target in its attribute `target`; any op may carry one
-    as `hal.executable.target`, and tests do.
+    as `hal.executable.target`, and tests do. A function of a program has that of the program's
+    devices, if they are of one kind.
     """
+    is_told, info = False, None
     for op in _self_and_parents(function.operation):
         for name in ("hal.executable.target", "target", "iree_codegen.target_info"):
             if name in op.attributes:
-                info = GpuTargetInfo.parse(str(op.attributes[name]))
+                is_told, info = True, GpuTargetInfo.parse(str(op.attributes[name]))
                 if info is not None:
                     return info
-        if op.name == "builtin.module" and (info := _target_of_devices(op)) is not None:
-            return info
-    return GpuTargetInfo(test_target) if test_target else None
+        if op.name == "builtin.module" and not is_told:
+            info = _target_of_devices(op) or info
+    return info or (GpuTargetInfo(test_target) if test_target else None)
 
 
 def _target_of_devices(module: ir.Operation) -> GpuTargetInfo | None:
@@ -111,13 +113,10 @@ def _target_of_devices(module: ir.Operation) -> GpuTargetInfo | None:
     found: set[GpuTargetInfo | None] = set()
     for each in children(module):
         if each.name == "util.global" and str(each.attributes["type"]) == "!hal.device":
-            text = (
-                str(each.attributes["initial_value"]) if "initial_value" in each.attributes else ""
-            )
-            found.update(
-                GpuTargetInfo.parse(m[0] + text[m.end() :]) for m in _TARGET.finditer(text)
-            )
-            found.update(() if _TARGET.search(text) else (None,))
+            known = "initial_value" in each.attributes
+            text = str(each.attributes["initial_value"]) if known else ""
+            targets = [GpuTargetInfo.parse(text[m.start() :]) for m in _TARGET.finditer(text)]
+            found.update(targets or [None])
     return found.pop() if len(found) == 1 else None
 
 

@@ -61,6 +61,35 @@ def test_a_cpu_target_is_no_gpu_target() -> None:
     assert gpu_target_of(parsed.function) is None
 
 
+def device(number: int, target: str) -> str:
+    """Returns a global of a program that names a device with an executable target."""
+    return (
+        f"util.global private @__device_{number} = "
+        f'#hal.device.target<"local", [{target}]> : !hal.device\n'
+    )
+
+
+CPU = '#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic"}>'
+GPU, OTHER = (each.partition(" = ")[2] for each in (GFX942, SM_80))
+
+
+@pytest.mark.parametrize(
+    ("devices", "arch"),
+    [([GPU], "gfx942"), ([GPU, GPU], "gfx942"), ([GPU, OTHER], ""), ([GPU, CPU], ""), ([CPU], "")],
+)
+def test_a_program_has_the_target_of_its_devices(devices: list[str], arch: str) -> None:
+    globals_ = "".join(device(*each) for each in enumerate(devices))
+    parsed = parse(globals_ + "func.func @f() { return }")
+    info = gpu_target_of(parsed.function)
+    assert (info.arch if info else "") == arch
+
+
+def test_a_function_for_a_cpu_does_not_have_that_of_a_device() -> None:
+    attributes = f"attributes {{hal.executable.target = {CPU}}}"
+    parsed = parse(f"{device(0, GPU)} func.func @f() {attributes} {{ return }}")
+    assert gpu_target_of(parsed.function) is None
+
+
 def test_launch() -> None:
     parsed = parse(f"func.func @f() attributes {{{launched('64, 3, 1')}}} {{ return }}")
     launch = launch_of(parsed.function)
