@@ -33,12 +33,14 @@ class AccessKind(Enum):
 
 
 class Status(Enum):
-    """How well a table row is known."""
+    """How well a row of a table, or a constant, is known."""
 
     MEASURED = "measured"
     """Somebody's hardware counters agree with the row, exactly."""
     PUBLISHED = "published"
-    """The vendor's documentation states the row."""
+    """The vendor's documentation, or somebody who measured it, states it."""
+    DERIVED = "derived"
+    """It follows from what is published."""
     ASSUMED = "assumed"
     """Taken over from a similar instruction or chip."""
 

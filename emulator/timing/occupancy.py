@@ -6,14 +6,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..chips import CDNA4
+from ...bank_model.targets import target
+from ..chips import CDNA3, CDNA4
 from ..dispatch import Dispatch
 from .constants import Chip
 
-_SIMDS, _WAVES_OF_SIMD = 4, 8
-_REGISTERS, _REGISTER_GRANULE = 512, 8
-_LDS_BYTES = {CDNA4: 160 * 1024}
-_LDS_GRANULE = {CDNA4: 1280}
+_SIMDS, _REGISTER_GRANULE = 4, 8
+_LDS_GRANULE = {CDNA3: 512, CDNA4: 1280}
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,15 @@ def occupancy(dispatch: Dispatch, chip: Chip) -> Occupancy:
     """
     kernel, waves = dispatch.kernel, dispatch.waves_per_workgroup
     blocks = -(-max(kernel.directives.get("next_free_vgpr", 1), 1) // _REGISTER_GRANULE)
-    by_registers = _REGISTERS // (blocks * _REGISTER_GRANULE)
-    granule = _LDS_GRANULE.get(kernel.arch, 512)
+    processor = target(kernel.arch).processor
+    assert processor is not None
+    by_registers = processor.lane_registers // (blocks * _REGISTER_GRANULE)
+    granule = _LDS_GRANULE[kernel.arch]
     lds = -(-max(dispatch.lds_bytes, 1) // granule) * granule
     limits = {
-        "LDS": _LDS_BYTES.get(kernel.arch, 64 * 1024) // lds,
+        "LDS": processor.lds_bytes // lds,
         "registers": _SIMDS * by_registers // waves,
-        "wave slots": _SIMDS * _WAVES_OF_SIMD // waves,
+        "wave slots": processor.max_warps // waves,
     }
     units, dies = int(chip.units.value), int(chip.dies.value)
     grid = math.prod(dispatch.grid)
