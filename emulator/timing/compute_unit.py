@@ -59,7 +59,8 @@ class Tape(NamedTuple):
         cycles: for each access, the cycles of the LDS or the blocks of memory, -1 if not known;
             and -1 at the end.
         bounds_of_lines: [accesses + 2], where the lines of each access begin in `lines`.
-        lines: the numbers of the cache lines.
+        lines: the numbers of the cache lines; negative for those that one recorded workgroup alone
+            touches. Another workgroup that does the same touches other lines in their place.
     """
 
     waves: int
@@ -104,6 +105,7 @@ UNIT = np.dtype(
         *((name, "i8") for name in ("commands", "data_rows", "sets", "ways")),
         ("slots", "i8"),
         ("waves", "i8"),
+        ("recorded_workgroups", "i8"),
         # The waves: when each goes on, its place on the tape, and what it is doing.
         *((name, "i8", (MOST_WAVES,)) for name in ("time", "started", "recorded", "place")),
         *((name, "i8", (MOST_WAVES,)) for name in ("event", "index", "state", "priority")),
@@ -142,6 +144,8 @@ Unit = Any
 _RUNNING, _AT_BARRIER, _ENDED = 0, 1, 2
 _VM, _LGKM = 0, 1
 _EVER = 1 << 62
+_OWN_LINES = 1 << 44
+"""How far the lines of repeated workgroups are apart; addresses have 48 bits."""
 
 _jit = numba.njit(cache=True, nogil=True)
 
@@ -156,6 +160,7 @@ def run(code: Code, tape: Tape, starts: I64, unit: Unit, log: Log) -> None:
         log: is filled; its `ends` say how many workgroups run.
     """
     unit["waves"], unit["slots"] = tape.waves, min(len(starts), len(log.ends))
+    unit["recorded_workgroups"] = (len(tape.bounds) - 1) // tape.waves
     # Numba's cache outlives these classes, so that it must not know them.
     _play(code.table, code.registers, tuple(tape)[1:], starts, unit, tuple(log))
 
@@ -217,7 +222,8 @@ def _step(
         unit.event[wave] += 1
         step = row[Column.BUSY]
     elif kind == Kind.MEMORY:
-        _issue_memory(wave, row, counted, lines, unit)
+        repetition = unit.number[wave // unit.waves] // unit.recorded_workgroups
+        _issue_memory(wave, row, counted, lines, repetition, unit)
         unit.event[wave] += 1
     elif kind == Kind.BRANCH:
         unit.scalar[wave % _SIMDS] = unit.time[wave] + unit.issue
@@ -235,13 +241,12 @@ def _step(
 @_jit
 def _start(slot: int, number: int, time: int, bounds: I64, events: I64, unit: Unit) -> None:
     """Starts a workgroup in a slot; it does what one of the recorded ones does."""
-    recorded = (len(bounds) - 1) // unit.waves
     unit.live[slot] = unit.waves
     unit.arrived[slot] = 0
     unit.number[slot] = number
     for k in range(unit.waves):
         wave = slot * unit.waves + k
-        its = (number % recorded) * unit.waves + k
+        its = (number % unit.recorded_workgroups) * unit.waves + k
         unit.time[wave] = time
         unit.started[wave] = time
         unit.recorded[wave] = its
@@ -494,8 +499,13 @@ def _issue_lds(wave: int, row: I32, counted: int, unit: Unit) -> None:
 
 
 @_jit
-def _issue_memory(wave: int, row: I32, counted: int, lines: I64, unit: Unit) -> None:
-    """Issues an access to `counted` blocks of memory, which lie in `lines`."""
+def _issue_memory(
+    wave: int, row: I32, counted: int, lines: I64, repetition: int, unit: Unit
+) -> None:
+    """Issues an access to `counted` blocks of memory, which lie in `lines`.
+
+    It is one of the `repetition`-th workgroup that does what a recorded one has done.
+    """
     time = unit.time[wave]
     cycles = max(unit.issue, int(np.ceil(max(counted, 0) * unit.block_cycles)))
     unit.memory_free = time + cycles
@@ -505,7 +515,8 @@ def _issue_memory(wave: int, row: I32, counted: int, lines: I64, unit: Unit) -> 
         if row[Column.FIRST] == 1:
             done = max(done, _beyond(time, True, unit) + unit.store_done)
         else:
-            done = max(done, _load_line(line, time, unit))
+            its = line if line >= 0 else repetition * _OWN_LINES - line
+            done = max(done, _load_line(its, time, unit))
     if row[Column.SECOND] > 0:
         unit.lds_free = max(unit.lds_free, time) + row[Column.SECOND]
     tail = unit.tail[_VM, wave]

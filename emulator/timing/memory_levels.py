@@ -38,6 +38,7 @@ class MemoryShare:
         fits_mall: whether all that the grid touches fits the Infinity Cache.
         far_bytes: the bytes that all dies fetch.
         bytes: the bytes of memory that the grid touches.
+        microseconds: the time that the traffic behind the L2 caches takes at full bandwidth.
     """
 
     far_part: float
@@ -47,6 +48,7 @@ class MemoryShare:
     fits_mall: bool
     far_bytes: float
     bytes: float
+    microseconds: float
 
 
 def memory_share(
@@ -84,4 +86,8 @@ def memory_share(
         fits,
         far,
         footprint,
+        max(
+            far / (chip.mall_terabytes.value * 1e6),
+            0.0 if fits else near / (chip.hbm_terabytes.value * 1e6),
+        ),
     )

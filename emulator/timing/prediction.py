@@ -21,9 +21,9 @@ from .operations import Code, Column, kernel_code
 from .reasons import IN_WAITS, Reason
 from .tape import tape_of
 
-_STAGGERS = (0, 700, 2300)
-"""The distances in cycles at which the first workgroups of a unit start, over which the time is
-averaged: how workgroups on a unit interleave depends on it."""
+_STAGGERS = (0.35, 0.8)
+"""Workgroups of a unit start together, or spread over these parts of their duration. The time is
+the mean of all: how workgroups interleave depends on it."""
 _ROUNDS = 3
 """The most rounds of workgroups that are played; more rounds take as long as the last of these."""
 
@@ -49,7 +49,8 @@ class Prediction:
         cycles_of_wave: the mean cycles of a wave, from its first instruction to its end.
         spent: the part of the waves' cycles that each reason takes; their sum is 1.
         utilization: the part of the cycles for which the matrix units, the vector ALUs, the LDS and
-            the path to memory of the busiest compute unit are busy.
+            the L1 cache of the busiest compute unit are busy, and the part of the bandwidth behind
+            the L2 caches that the grid takes.
         counters: counters of the whole grid by the names of rocprof.
         lds_latency: the mean cycles from the issue of an LDS instruction to its end.
         l1_hits: the part of the lines that loads find in the L1 cache.
@@ -104,10 +105,12 @@ def predict(
     placed = occupancy(dispatch, chip)
     share = memory_share(dispatch, uses, placed, chip)
     tape = tape_of(traces, code)
-    runs = [
-        _play(code, tape, placed, new_unit(chip, share), stagger)
-        for stagger in (_STAGGERS if placed.resident > 1 else _STAGGERS[:1])
-    ]
+    runs = [_play(code, tape, placed, new_unit(chip, share), 0)]
+    if placed.resident > 1:
+        first = runs[0].unit["totals"][Total.WAVE_CYCLES] / len(runs[0].log.ends) / tape.waves
+        for part in _STAGGERS:
+            stagger = int(part * first / placed.resident)
+            runs.append(_play(code, tape, placed, new_unit(chip, share), stagger))
     return _summary(dispatch, traces, code, placed, share, chip, runs)
 
 
@@ -194,12 +197,14 @@ def _summary(
         "matrix units": totals[Total.MATRIX_CYCLES] / busy / 4,
         "vector ALUs": totals[Total.VECTOR_CYCLES] / busy / 4,
         "LDS": totals[Total.LDS_CYCLES] / busy,
-        "memory path": totals[Total.MEMORY_CYCLES] / busy,
+        "path to the L1 cache": totals[Total.MEMORY_CYCLES] / busy,
     }
     active = placed.active_units / chip.units.value
     slower = chip.clock_per_matrix.value * utilization["matrix units"] * active
     gigahertz = chip.gigahertz.value * (1 - slower)
-    expected = chip.launch_microseconds.value + cycles / gigahertz / 1e3
+    played_microseconds = cycles / gigahertz / 1e3
+    utilization["memory behind the L2 caches"] = share.microseconds / played_microseconds
+    expected = chip.launch_microseconds.value + played_microseconds
     bounds = bounds_of(dispatch.kernel, expected)
     scale = grid / played
     waves = played * dispatch.waves_per_workgroup

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -40,8 +41,25 @@ def tape_of(traces: Sequence[WorkgroupTrace], code: Code) -> Tape:
         events=np.array(events, np.int64),
         cycles=np.concatenate([*cycles, end]),
         bounds_of_lines=np.cumsum([0, *counts, 0], dtype=np.int64),
-        lines=np.concatenate([np.zeros(0, np.int64), *lines]),
+        lines=_own_lines_marked(lines, events[:: len(traces[0].waves)]),
     )
+
+
+def _own_lines_marked(lines: Sequence[I64], bounds: Sequence[int]) -> I64:
+    """Returns all lines in a row, with those negative that one workgroup alone touches.
+
+    Args:
+        lines: the lines of each access.
+        bounds: where the accesses of each workgroup begin, and where the last ones end.
+    """
+    places = pairwise(bounds)
+    empty = np.zeros(0, np.int64)
+    parts = [np.concatenate([empty, *lines[a:b]]) for a, b in places]
+    touched, counts = np.unique(
+        np.concatenate([np.unique(part) for part in parts]), return_counts=True
+    )
+    all_lines = np.concatenate(parts)
+    return np.where(np.isin(all_lines, touched[counts > 1]), all_lines, -all_lines)
 
 
 def _accesses(wave: WaveTrace, code: Code) -> tuple[npt.NDArray[np.int32], list[I64]]:

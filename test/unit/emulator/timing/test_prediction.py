@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from bankwise.bank_model.matrix_instructions import mfma_shapes, smfmac_shapes
@@ -22,7 +23,7 @@ from bankwise.emulator.timing.error_bounds import NOT_VALIDATED
 from bankwise.emulator.timing.matrix_passes import matrix_cycles
 from bankwise.emulator.timing.prediction import Prediction, predict
 from bankwise.emulator.timing.timeline import timeline
-from bankwise.emulator.trace import TraceRecorder, WorkgroupTrace
+from bankwise.emulator.trace import TraceRecorder, WorkgroupTrace, buffer_uses
 
 CODE = "v_mov_b32_e32 v1, 0\n" + "v_exp_f32_e32 v2, v1\n" * 200
 KERNEL = piece(CODE, waves=4)
@@ -48,6 +49,30 @@ def test_the_grid_takes_as_many_rounds_as_the_busiest_unit_gets() -> None:
     # 64 KiB of LDS let one workgroup run at once; code is fetched in the first round alone.
     assert 1.5 * one < next_round < 2 * one
     assert many == pytest.approx(40 * (next_round - one), rel=0.05)
+
+
+def test_memory_is_not_faster_than_its_bandwidth() -> None:
+    """Each workgroup copies a KiB of its own, which none finds in a cache."""
+    code = """s_load_dwordx2 s[4:5], s[0:1], 0x0
+v_lshlrev_b32_e32 v1, 4, v0
+s_lshl_b32 s6, s2, 10
+v_add_u32_e32 v1, s6, v1
+s_waitcnt lgkmcnt(0)
+global_load_dwordx4 v[4:7], v1, s[4:5]
+s_waitcnt vmcnt(0)
+global_store_dwordx4 v1, v[4:7], s[4:5]"""
+    kernel = piece(code, arguments=8)
+    kernel = replace(kernel, directives={**kernel.directives, "next_free_vgpr": 32})
+    kernel = replace(kernel, directives={**kernel.directives, "group_segment_fixed_size": 0})
+    grid, memory, recorder = 1 << 16, GlobalMemory(), TraceRecorder()
+    buffer = np.uint64(memory.allocate(grid << 10)).tobytes()
+    dispatch = Dispatch.of(kernel, (grid, 1, 1))
+    chosen = [(0, 0, 0), (grid // 2, 0, 0), (grid - 1, 0, 0)]
+    launch(dispatch, target("gfx942"), buffer, memory, chosen, recorder=recorder)
+    found = predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory))
+    busy = found.utilization["memory behind the L2 caches"]
+    assert found.l1_hits == 0
+    assert 0.5 < busy <= 1
 
 
 def test_counters_are_those_of_the_whole_grid() -> None:
