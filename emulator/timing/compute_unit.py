@@ -19,6 +19,7 @@ the unit is one record, which they take by reference.
 
 from __future__ import annotations
 
+import zlib
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -88,6 +89,10 @@ class Log(NamedTuple):
     fetched: I64
 
 
+_COMPILED_IN = zlib.crc32(repr([*map(list, (Column, Kind, Reason)), NO_WAIT, REGISTERS]).encode())
+"""A digest of what the compiled functions have from other files. Numba's cache notices changes of
+this file and of the types of arguments alone, so that the type of the unit holds the digest."""
+
 MOST_WAVES = 32
 """The most waves of a compute unit."""
 _SIMDS, _QUEUE, _RING, _SETS, _WAYS = 4, 64, 16, 8, 64
@@ -134,6 +139,7 @@ UNIT = np.dtype(
         *((name, "i8", (MOST_WAVES,)) for name in ("live", "arrived", "number")),
         ("spent", "i8", (len(Reason),)),
         ("totals", "f8", (len(Total),)),
+        (f"compiled_in_{_COMPILED_IN:08x}", "u1"),
     ],
     align=True,
 )
@@ -334,7 +340,7 @@ def _earliest(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int
     kind, simd = row[Column.KIND], wave % _SIMDS
     if kind == Kind.WAIT:
         return _wait_ends(wave, row[Column.FIRST], row[Column.SECOND], unit)
-    time, reason = _registers_ready(unit.ready[wave], unit.chain[wave], row, registers)
+    time, reason = _registers_ready(wave, row, registers, unit)
     other, its = 0, 0
     if kind <= Kind.MATRIX:
         other, its = unit.vector[simd], Reason.VECTOR_UNIT.value
@@ -360,8 +366,9 @@ def _earliest(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int
 
 
 @_jit
-def _registers_ready(ready: I64, chain: I64, row: I32, registers: I32) -> tuple[int, int]:
+def _registers_ready(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int]:
     """Returns when the registers of an instruction are ready, and the reason for the wait."""
+    ready, chain = unit.ready[wave], unit.chain[wave]
     time: Any = 0
     matrix = False
     for k in range(row[Column.READS], row[Column.CHAINS]):

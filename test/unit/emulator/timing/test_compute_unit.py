@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from bankwise.bench.timing_pieces import cycles_of_stream, issued_at, played
+from bankwise.emulator.timing import compute_unit
 from bankwise.emulator.timing.constants import CHIPS
 from bankwise.emulator.timing.reasons import Reason
 
@@ -137,3 +139,12 @@ def test_the_first_wave_waits_for_code() -> None:
     slow, fast = (played(code, chip=each, defined=DEFINED) for each in (chip, CHIP))
     lines = -(-(64 + len(DEFINED) + 1) * 4 // 128)
     assert slow.cycles - fast.cycles == 300 * lines
+
+
+def test_all_compiled_functions_take_the_unit_whose_type_names_what_is_compiled_in() -> None:
+    """Numba's cache would otherwise not notice that another file has changed."""
+    compiled = [each for each in vars(compute_unit).values() if hasattr(each, "py_func")]
+    assert len(compiled) > 15
+    for each in compiled:
+        assert "unit" in signature(each.py_func).parameters, each.py_func.__name__
+    assert any(name.startswith("compiled_in_") for name in compute_unit.UNIT.names or ())
