@@ -123,6 +123,7 @@ def _runs(
             machine.recorder = recorder
             with recorder.portion(start, len(portion), machine.waves_per_workgroup):
                 program.run(machine, supervision.max_steps, watch)
+            recorder.work += machine.workgroup_counters.executions.sum(axis=0).tolist()
         yield machine
 
 

@@ -97,11 +97,17 @@ class _WaveLog:
 
 
 class TraceRecorder:
-    """Records up to `most` workgroups of one launch, spread from the first to the last."""
+    """Records up to `most` workgroups of one launch, spread from the first to the last.
+
+    Attributes:
+        finished: the recorded workgroups.
+        work: the instructions that the waves of each workgroup executed, recorded or not, in order.
+    """
 
     def __init__(self, most: int = 3) -> None:
         self.most = most
         self.finished: list[WorkgroupTrace] = []
+        self.work: list[int] = []
         self._chosen: list[int] = []
         self._logs: dict[int, _WaveLog] = {}
         self._recorded: LaneMask = np.zeros(0, bool)

@@ -113,7 +113,8 @@ def _predicted(dispatch: Dispatch, recorder: TraceRecorder, memory: GlobalMemory
     # numba, which compiles the model, takes half a second to import.
     from ..emulator.timing.prediction import predict
 
-    return predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory))
+    uses = buffer_uses(recorder.finished, memory)
+    return predict(dispatch, recorder.finished, uses, work=recorder.work)
 
 
 def sampled_workgroups(grid: Workgroup, sample: int | None) -> list[Workgroup] | None:

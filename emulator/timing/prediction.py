@@ -20,6 +20,7 @@ from .occupancy import Occupancy, occupancy
 from .operations import Code, Column, kernel_code
 from .reasons import IN_WAITS, Reason
 from .tape import tape_of
+from .uneven_work import Unevenness, unevenness
 
 _STAGGERS = (0.35, 0.8)
 """Workgroups of a unit start together, or spread over these parts of their duration. The time is
@@ -84,14 +85,17 @@ def predict(
     traces: Sequence[WorkgroupTrace],
     uses: Sequence[BufferUse],
     chip: Chip | None = None,
+    work: Sequence[int] = (),
 ) -> Prediction:
     """Predicts the time of a dispatch on the chip that its kernel is for.
 
     Args:
-        traces: some of its workgroups, as `trace.py` has recorded them; all others are taken to do
-            what these do, in turn.
+        traces: some of its workgroups, as `trace.py` has recorded them; all others are played as
+            if they did what these do, in turn.
         uses: how these use the buffers.
         chip: the constants; those of `CHIPS` by default.
+        work: the instructions that each workgroup executed, where the whole grid ran. Workgroups
+            are taken to last in proportion to it.
 
     Raises:
         ValueError: no workgroup was recorded.
@@ -111,7 +115,10 @@ def predict(
         for part in _STAGGERS:
             stagger = int(part * first / placed.resident)
             runs.append(_play(code, tape, placed, new_unit(chip, share), stagger))
-    return _summary(dispatch, traces, code, placed, share, chip, runs)
+    uneven = Unevenness()
+    if len(work) == math.prod(dispatch.grid):
+        uneven = unevenness(np.array(work), traces, placed, chip)
+    return _summary(dispatch, traces, placed, share, chip, runs, uneven)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,14 +187,14 @@ def _cycles(run: _Run, share: int) -> float:
 def _summary(
     dispatch: Dispatch,
     traces: Sequence[WorkgroupTrace],
-    code: Code,
     placed: Occupancy,
     share: MemoryShare,
     chip: Chip,
     runs: Sequence[_Run],
+    uneven: Unevenness,
 ) -> Prediction:
     first, grid = runs[0], math.prod(dispatch.grid)
-    cycles = float(np.mean([_cycles(run, placed.share) for run in runs]))
+    cycles = uneven.time * float(np.mean([_cycles(run, placed.share) for run in runs]))
     played = sum(len(run.log.ends) for run in runs)
     totals = np.sum([run.unit["totals"] for run in runs], axis=0)
     spent = np.sum([run.unit["spent"] for run in runs], axis=0)
@@ -206,8 +213,8 @@ def _summary(
     utilization["memory behind the L2 caches"] = share.microseconds / played_microseconds
     expected = chip.launch_microseconds.value + played_microseconds
     bounds = bounds_of(dispatch.kernel, expected)
-    scale = grid / played
-    waves = played * dispatch.waves_per_workgroup
+    scale = uneven.work * grid / played
+    waves = played * dispatch.waves_per_workgroup / uneven.work
     return Prediction(
         product=chip.product,
         microseconds=Range(expected * bounds.low, expected, expected * bounds.high),
@@ -216,7 +223,7 @@ def _summary(
         cycles_of_wave=float(totals[Total.WAVE_CYCLES] / waves),
         spent={reason: float(spent[reason] / spent.sum()) for reason in Reason},
         utilization={name: float(part) for name, part in utilization.items()},
-        counters=_counters(totals, spent, scale, cycles, placed, grid),
+        counters=_counters(totals, spent, scale, cycles * uneven.work / uneven.time, placed, grid),
         lds_latency=float(totals[Total.LDS_LATENCY] / max(totals[Total.LDS_INSTRUCTIONS], 1)),
         l1_hits=float(1 - totals[Total.L1_MISSES] / max(totals[Total.LOADED_LINES], 1)),
         occupancy=placed,

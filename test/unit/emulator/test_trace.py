@@ -88,3 +88,9 @@ def test_the_recorded_workgroups_are_spread() -> None:
 def test_all_are_recorded_where_there_are_few() -> None:
     recorder, _ = recorded("v_nop", workgroups=2, most=3)
     assert [trace.number for trace in recorder.finished] == [0, 1]
+
+
+def test_the_work_of_all_workgroups_is_counted() -> None:
+    code = "s_cmp_lg_u32 s2, 1\ns_cbranch_scc1 .Lend\ns_nop 0\n.Lend:"
+    recorder, _ = recorded(code, workgroups=4, most=1, threads=128)
+    assert recorder.work == [6, 8, 6, 6]

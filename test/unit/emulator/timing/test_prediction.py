@@ -21,8 +21,10 @@ from bankwise.emulator.timing.constants import CHIPS, Constant
 from bankwise.emulator.timing.document import timing_document
 from bankwise.emulator.timing.error_bounds import NOT_VALIDATED
 from bankwise.emulator.timing.matrix_passes import matrix_cycles
+from bankwise.emulator.timing.occupancy import Occupancy
 from bankwise.emulator.timing.prediction import Prediction, predict
 from bankwise.emulator.timing.timeline import timeline
+from bankwise.emulator.timing.uneven_work import unevenness
 from bankwise.emulator.trace import TraceRecorder, WorkgroupTrace, buffer_uses
 
 CODE = "v_mov_b32_e32 v1, 0\n" + "v_exp_f32_e32 v2, v1\n" * 200
@@ -73,6 +75,25 @@ global_store_dwordx4 v1, v[4:7], s[4:5]"""
     busy = found.utilization["memory behind the L2 caches"]
     assert found.l1_hits == 0
     assert 0.5 < busy <= 1
+
+
+def test_workgroups_that_execute_more_last_longer() -> None:
+    """The busiest slot has the longest workgroup, and the mean has little of it."""
+    dispatch = Dispatch.of(KERNEL, (304, 1, 1))
+    work = [len(CODE.splitlines()) + 1] * 304
+    alike = predict(dispatch, TRACES, [], work=work)
+    uneven = predict(dispatch, TRACES, [], work=[*work[:-1], 3 * work[0]])
+    assert uneven.cycles == pytest.approx(3 * alike.cycles)
+    ratio = uneven.counters["SQ_WAVE_CYCLES"] / alike.counters["SQ_WAVE_CYCLES"]
+    assert ratio == pytest.approx(306 / 304, abs=1e-4)
+
+
+def test_a_slot_that_is_free_takes_the_next_workgroup() -> None:
+    """One long workgroup runs beside two short ones, where each would else have two rounds."""
+    chip = CHIPS["gfx942"].with_values(units=2, dies=1)
+    placed = Occupancy(1, "LDS", 1.0, 2, 2)
+    found = unevenness(np.array([2, 1, 1]), TRACES, placed, chip)
+    assert (found.time, found.work) == (2 / 4, 4 / 6)
 
 
 def test_counters_are_those_of_the_whole_grid() -> None:
