@@ -33,6 +33,7 @@ from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
+from ..passes.shapes.fold_transposes import FoldTransposes
 from ..passes.shapes.restore_shapes import RestoreShapes
 from ..passes.shapes.stage_operands import StageOperands
 from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
@@ -55,6 +56,7 @@ from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, TILING, PipelineEdit, Pos
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+_COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _VECTORIZE_COPIES = "iree-codegen-vectorize-memref-copy"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
@@ -251,6 +253,7 @@ _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
+_SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
 # Right before the loop-invariant code motion that precedes the padding.
 _UNROLLED = Place(_AFTER, _UNROLL_LOOPS, _TILE_AND_FUSE)
@@ -283,6 +286,7 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
+    Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
     Step(_COPIES, RestoreShapes, since="exact"),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),

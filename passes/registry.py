@@ -24,6 +24,7 @@ from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
+from .shapes.fold_transposes import FoldTransposes
 from .shapes.restore_shapes import RestoreShapes
 from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
@@ -54,6 +55,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeContractions,
     ExcludeAbsentKeys,
     StageOperands,
+    FoldTransposes,
     RestoreShapes,
     RenameRegisters,
     DeferLaneSums,

@@ -26,7 +26,7 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import loops_of
 from ..base import FunctionPass, PassContext
-from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
+from ..shapes.enlarged_shapes import check_zeros, enlarged_shapes
 from .matmul_tiles import WarpTiledMatmul, padded_matmul
 from .tiled_operation import Circumstances
 
@@ -60,7 +60,6 @@ class EnlargeMatmuls(FunctionPass):
             best = self._best(matmul, function, context)
             maps = loops_of(matmul.operation)
             shapes = enlarged_shapes(matmul.operation, maps, dict(enumerate(best.extents)))
-            _check_epilogue(matmul.operation, shapes)
             if best.summed != matmul.summed:
                 for number in matmul.multiplied:
                     check_zeros(matmul.operation.operands[number], shapes)
@@ -98,23 +97,3 @@ class EnlargeMatmuls(FunctionPass):
 
         others = (matmul.enlarged(tile) for tile in matmul.enlarging_candidates())
         return min((own, *(each for each in others if each.takes(each.tile))), key=time)
-
-
-def _check_epilogue(matmul: ir.Operation, shapes: EnlargedShapes) -> None:
-    """Makes sure that nothing but the result is read behind a matmul.
-
-    IREE fuses another tensor of an epilogue by `iree_linalg_ext.map_load`, whose indices
-    `bankwise-restore-shapes` does not know.
-
-    Raises:
-        Refusal: another tensor is read.
-    """
-    pending, seen = [*matmul.results], {*matmul.results}
-    while pending:
-        for use in pending.pop().uses:
-            user = use.owner.operation
-            read = list(user.operands)[: len(user.operands) - len(user.results)]
-            if user.results and any(each in shapes.shapes and each not in seen for each in read):
-                raise Refusal("its epilogue reads another tensor", user.location)
-            pending += [each for each in user.results if each not in seen]
-            seen.update(user.results)

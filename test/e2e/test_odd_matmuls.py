@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,12 +13,54 @@ from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
 
 FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
+COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
+FUSED = frozenset({"TileAndFuse"})
+# The passes are for NVIDIA; on the emulator AMD's instructions multiply.
+ENLARGE = PipelineEdit.before(FIRST, EnlargeMatmuls(), pipelines=FUSED)
+FOLD = PipelineEdit.before(COMBINE_SOURCES, FoldTransposes(), pipelines=FUSED)
+
+
+def with_epilogue(m: int, n: int, k: int, residual: str) -> str:
+    """Returns a matmul, a bias of its columns and a residual.
+
+    Args:
+        residual: the dimensions of the residual, of `m` and `n`.
+    """
+    sizes = {"m": m, "n": n}
+    shape = "".join(f"{sizes[each]}x" for each in residual)
+    return f"""
+func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>, %bias: tensor<{n}xf32>,
+                  %more: tensor<{shape}f16>) -> tensor<{m}x{n}xf16> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{m}x{n}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>)
+      outs(%init : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %o = tensor.empty() : tensor<{m}x{n}xf16>
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>,
+                       affine_map<(m, n) -> ({", ".join(residual)})>, affine_map<(m, n) -> (m, n)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%p, %bias, %more : tensor<{m}x{n}xf32>, tensor<{n}xf32>, tensor<{shape}f16>)
+      outs(%o : tensor<{m}x{n}xf16>) {{
+  ^bb0(%x: f32, %y: f32, %z: f16, %out: f16):
+    %0 = arith.addf %x, %y : f32
+    %1 = math.absf %0 : f32
+    %2 = arith.extf %z : f16 to f32
+    %3 = arith.addf %1, %2 : f32
+    %4 = arith.truncf %3 : f32 to f16
+    linalg.yield %4 : f16
+  }} -> tensor<{m}x{n}xf16>
+  return %r : tensor<{m}x{n}xf16>
+}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -28,14 +73,12 @@ FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
     ids=lambda each: each.name,
 )
 def test_sizes_of_whole_tiles_keep_all_bits(kernel: Matmul) -> None:
-    """The pass is for NVIDIA; on the emulator AMD's instructions multiply."""
-    enlarge = PipelineEdit.before(FIRST, EnlargeMatmuls(), pipelines=frozenset({"TileAndFuse"}))
     inputs = random_operands(kernel)
     inputs[0][0, 0], inputs[0][1, 1], inputs[1][-1, -1] = np.inf, -0.0, np.nan
     log = DecisionLog()
     text, flags = kernel.source(), target_flags("gfx942")
     stock = run_emulated(text, flags, "stock", inputs)
-    ours = run_emulated(text, flags, "auto/exact", inputs, edits=[enlarge], decisions=log)
+    ours = run_emulated(text, flags, "auto/exact", inputs, edits=[ENLARGE], decisions=log)
     assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.MFMA] > 0
@@ -57,3 +100,36 @@ def test_rows_of_an_even_length_are_copied_past_the_registers(kernel: Matmul, co
         each for each in ("cp.async.cg.shared.global", "cp.async.ca.shared.global") if each in code
     }
     assert found == ({copies} if copies else set())
+
+
+@pytest.mark.parametrize(
+    ("shape", "residual"),
+    [((100, 78, 50), "mn"), ((33, 70, 130), "nm"), ((130, 51, 67), "mn"), ((65, 40, 48), "m")],
+)
+def test_epilogues_that_read_other_tensors_keep_all_bits(
+    shape: tuple[int, int, int], residual: str
+) -> None:
+    m, n, k = shape
+    random = np.random.default_rng(5)
+    sizes = {"m": m, "n": n}
+    shapes = [(m, k), (k, n), (n,), tuple(sizes[each] for each in residual)]
+    types = (np.float16, np.float16, np.float32, np.float16)
+    drawn = zip(shapes, types, strict=True)
+    inputs = [random.standard_normal(each, np.float32).astype(kind) for each, kind in drawn]
+    inputs[3].flat[-1], inputs[3].flat[0] = np.nan, np.inf
+    log = DecisionLog()
+    text, flags = with_epilogue(*shape, residual), target_flags("gfx942")
+    stock = run_emulated(text, flags, "stock", inputs)
+    ours = run_emulated(text, flags, "auto/exact", inputs, edits=[ENLARGE, FOLD], decisions=log)
+    assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+    assert ours.counters[Counted.MFMA] > 0
+
+
+@pytest.mark.parametrize("shape", [(1024, 768, 512), (1002, 778, 506)])
+def test_residuals_are_read_by_vectors(shape: tuple[int, int, int]) -> None:
+    code = compile(with_epilogue(*shape, "mn"), target_flags("sm_80"), "auto/exact")
+    found = Counter(re.findall(r"(?:ld\.global|cp\.async)[\w.]*", code.decode("latin-1")))
+    assert found["cp.async.commit_group"]
+    assert found["ld.global.nc.v2.b16"] >= 16
+    assert not any(each.endswith(".nc.b16") for each in found)
