@@ -44,6 +44,7 @@ from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
+from ..passes.tiles.implicit_gemm import ImplicitGemm
 from ..passes.tiles.lane_tiles import is_tiled_by_lanes
 from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
 from ..passes.tiles.retile import Retile, RetileMode
@@ -56,6 +57,7 @@ from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, TILING, PipelineEdit, Pos
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
+_PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _VECTORIZE_COPIES = "iree-codegen-vectorize-memref-copy"
@@ -250,7 +252,7 @@ _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
-_FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
+_CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
@@ -276,6 +278,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
+    Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),
     Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),

@@ -35,6 +35,7 @@ from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
+from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
 from .tiles.split_keys import SplitKeys
@@ -50,6 +51,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     MergeBlockedSizes,
     TileDynamicMatmuls,
     CarryIntegers,
+    ImplicitGemm,
     EnlargeMatmuls,
     Retile,
     TransposeContractions,

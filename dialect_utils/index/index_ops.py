@@ -137,7 +137,13 @@ def affine_results(
     operation: ir.Operation, operands: Sequence[Known], arithmetic: AffineArithmetic[Known]
 ) -> list[Known]:
     """Returns the results of the operation's map, dimensions and symbols in operand order."""
-    affine_map = ir.AffineMapAttr(operation.attributes["map"]).value
+    return map_results(ir.AffineMapAttr(operation.attributes["map"]).value, operands, arithmetic)
+
+
+def map_results(
+    affine_map: ir.AffineMap, operands: Sequence[Known], arithmetic: AffineArithmetic[Known]
+) -> list[Known]:
+    """Returns the results of a map of operands, dimensions before symbols."""
 
     def value_of(expression: ir.AffineExpr) -> Known:
         if isinstance(expression, ir.AffineConstantExpr):

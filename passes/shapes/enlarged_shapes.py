@@ -43,11 +43,12 @@ from ...dialect_utils.lowering_config import loops_of
 from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
 from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
 from ...dialect_utils.operations import children, defining_operation, operations_in
+from .strided_buffers import StridedBuffer
 
 WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, "amdgpu.fat_raw_buffer_cast", "memref.cast"})
 """Views of a whole buffer, with its shape."""
 SUBSPAN = "hal.interface.binding.subspan"
-_LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
+LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _GENERIC, _YIELD = "linalg.generic", "linalg.yield"
 _EMPTY = "tensor.empty"
 _SHAPE = "bankwise.shape"
@@ -110,20 +111,35 @@ class EnlargedShapes:
 
     def apply(self, function: ir.Operation) -> None:
         """Gives the values their shapes; bindings remember the true ones."""
-        enlarged: set[str] = set()
         for value, shape in self.shapes.items():
             true, definition = ir.ShapedType(value.type).shape, defining_operation(value)
             if definition is not None and definition.name in (SUBSPAN, _EMPTY):
                 _round_up(definition, shape)
             static = [DYNAMIC if is_rounded(each) else each for each in shape]
-            value.set_type(_with_shape(value.type, static))
+            value.set_type(with_shape(value.type, static))
             if definition is not None and definition.name == SUBSPAN:
                 sizes = zip(true, shape, strict=True)
                 kept = [new if is_rounded(new) else old for old, new in sizes]
                 definition.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(kept, function.context)
-                enlarged.add(_key(definition))
-        names = [ir.StringAttr.get(each, function.context) for each in sorted(enlarged)]
-        function.attributes[_ENLARGED] = ir.ArrayAttr.get(names, function.context)
+        _list_bindings(function)
+
+
+def note_strided(function: ir.Operation, buffers: Mapping[ir.Operation, StridedBuffer]) -> None:
+    """Gives bindings the shapes of the indices by which their elements are found."""
+    for binding, buffer in buffers.items():
+        shape = buffer.shape
+        binding.results[0].set_type(with_shape(binding.results[0].type, shape))
+        binding.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(shape, function.context)
+        buffer.note(binding)
+    _list_bindings(function)
+
+
+def _list_bindings(function: ir.Operation) -> None:
+    """Lets a function remember which bindings have to get another shape again."""
+    bindings = operations_in(function, SUBSPAN)
+    keys = sorted({_key(each) for each in bindings if _SHAPE in each.attributes})
+    names = [ir.StringAttr.get(each, function.context) for each in keys]
+    function.attributes[_ENLARGED] = ir.ArrayAttr.get(names, function.context)
 
 
 def enlarged_shapes(
@@ -161,7 +177,7 @@ def check_zeros(value: ir.Value, enlarged: EnlargedShapes) -> None:
         Refusal: it may be something else there.
     """
     definition = defining_operation(value)
-    if value not in enlarged.shapes or (definition is not None and definition.name == _LOAD):
+    if value not in enlarged.shapes or (definition is not None and definition.name == LOAD):
         return
     if definition is None or definition.name != _GENERIC:
         raise Refusal(f"{value.type} may be something else than zero beyond its end")
@@ -182,8 +198,12 @@ def check_zeros(value: ir.Value, enlarged: EnlargedShapes) -> None:
             zeros.update(each.results)
 
 
-def restored_bindings(function: ir.Operation) -> list[tuple[ir.Operation, Shape]]:
+def restored_bindings(
+    function: ir.Operation,
+) -> list[tuple[ir.Operation, Shape, StridedBuffer | None]]:
     """Returns the bindings of `function` that are enlarged, with their true shapes; forgets them.
+
+    With them comes how their elements are found, where that is not by their own dimensions.
 
     Raises:
         Refusal: one that was enlarged is not found any more.
@@ -191,16 +211,19 @@ def restored_bindings(function: ir.Operation) -> list[tuple[ir.Operation, Shape]
     if _ENLARGED not in function.attributes:
         return []
     names = {ir.StringAttr(each).value for each in ir.ArrayAttr(function.attributes[_ENLARGED])}
-    found: list[tuple[ir.Operation, Shape]] = []
+    found: list[tuple[ir.Operation, Shape, StridedBuffer | None]] = []
     for binding in operations_in(function, SUBSPAN):
         if _SHAPE in binding.attributes:
-            found.append((binding, tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))))
+            shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))
+            found.append((binding, shape, StridedBuffer.of(binding)))
         elif _key(binding) in names:
             raise Refusal("a binding has lost its true shape", binding.location)
-    if {_key(binding) for binding, _ in found} != names:
+    if {_key(binding) for binding, *_ in found} != names:
         raise Refusal("a binding that was enlarged is missing")
-    for binding, _ in found:
+    for binding, _, strided in found:
         del binding.attributes[_SHAPE]
+        if strided is not None:
+            StridedBuffer.forget(binding)
     del function.attributes[_ENLARGED]
     return found
 
@@ -235,7 +258,7 @@ def true_row(tensor: ir.Value) -> int | None:
     while definition is not None and definition.name == "tensor.extract_slice":
         tensor = definition.operands[0]
         definition = defining_operation(tensor)
-    if definition is None or definition.name != _LOAD:
+    if definition is None or definition.name != LOAD:
         return None
     binding = defining_operation(definition.operands[0])
     while binding is not None and binding.name in WHOLE_VIEWS:
@@ -284,7 +307,7 @@ class _Shapes:
             raise Refusal(f"{value.type} is no buffer's, and cannot have another size")
         if touching == self.root:
             return
-        if touching.name in (_LOAD, _STORE, "linalg.fill") or touching.name in WHOLE_VIEWS:
+        if touching.name in (LOAD, STORE, "linalg.fill") or touching.name in WHOLE_VIEWS:
             for each in (*touching.operands, *touching.results):
                 self.note(each, self.shapes[value])
         elif touching.name == _GENERIC:
@@ -315,7 +338,7 @@ def _check_binding(buffer: ir.Value) -> None:
     if not is_contiguous(ir.MemRefType(buffer.type)):
         raise Refusal(f"{buffer.type} is no buffer without gaps")
     names = {each.name for each in _users_of(buffer)}
-    if _LOAD in names and _STORE in names:
+    if LOAD in names and STORE in names:
         raise Refusal("a buffer is both read and written")
 
 
@@ -386,7 +409,8 @@ def _round_up(operation: ir.Operation, shape: Shape) -> None:
             operation.operands[number] = at.apply(rounding, operation.operands[number])
 
 
-def _with_shape(kind: ir.Type, shape: Sequence[int]) -> ir.Type:
+def with_shape(kind: ir.Type, shape: Sequence[int]) -> ir.Type:
+    """Returns the type of a tensor or of a contiguous buffer with another shape."""
     if isinstance(kind, ir.RankedTensorType):
         with kind.context, ir.Location.unknown():
             return ir.RankedTensorType.get(list(shape), kind.element_type, kind.encoding)

@@ -56,6 +56,7 @@ from .enlarged_shapes import (
     restored_bindings,
     unrounded,
 )
+from .strided_buffers import StridedBuffer
 
 _TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 _HALF_WORD = 16
@@ -79,8 +80,9 @@ class RestoreShapes(FunctionPass):
             return
         bits = IndexBits(function)
         try:
-            for binding, shape in restored_bindings(function):
-                _Restoration(bits, shape, tuple(type_of(binding).shape)).carry_out(binding)
+            for binding, shape, strided in restored_bindings(function):
+                enlarged = tuple(type_of(binding).shape)
+                _Restoration(bits, shape, enlarged, strided=strided).carry_out(binding)
         except Refusal as refusal:
             message = f"an access to an enlarged buffer stays unguarded: {refusal.reason}"
             raise PassFailure(function.location, message) from refusal
@@ -197,12 +199,14 @@ class _Restoration:
     Attributes:
         shape, enlarged: the true shape and the one that the buffer has had.
         computed: the sizes that the program computes and that were rounded up, by their dimension.
+        strided: how the elements are found; None where the buffer has the true shape.
     """
 
     bits: IndexBits
     shape: Shape
     enlarged: Shape
     computed: dict[int, ir.Value] = field(default_factory=dict)
+    strided: StridedBuffer | None = None
     accesses: list[tuple[_View, _Access]] = field(default_factory=list)
     views: list[ir.Operation] = field(default_factory=list)
 
@@ -236,7 +240,8 @@ class _Restoration:
         kind = type_of(buffer)
         if tuple(kind.shape) != self.enlarged:
             raise Refusal(f"a view of it is {kind}")
-        buffer.set_type(contiguous_type(kind, self.shape))
+        shape = self.shape if self.strided is None else (self.strided.elements,)
+        buffer.set_type(contiguous_type(kind, shape))
         for user, number in reversed(operands_with(buffer)):
             if user.name in WHOLE_VIEWS:
                 self._restore(user.results[0])
@@ -300,11 +305,12 @@ class _Restoration:
         width = access.vector[-1] if access.vector else 1
         is_row = bool(access.dims) and access.dims[-1] == len(access.indices) - 1
         begin = view.indices(at, access.indices)
+        run = self._divisors()[-1] if self.strided is None else self.strided.run
         if not is_row:
             width = 1
-        elif self._is_enlarged(len(self.shape) - 1):
+        elif run != self.shape[-1] or self._is_enlarged(len(self.shape) - 1):
             multiple = self.bits.multiple(begin[-1:], [1])
-            width = gcd(width, self._divisors()[-1], multiple)
+            width = gcd(width, run, multiple)
         outer = [range(size) for size in access.vector[:-1]]
         inner = range(0, access.vector[-1] if access.vector else 1, width)
         for *place, column in product(*outer, inner):
@@ -352,7 +358,10 @@ class _Restoration:
         bits = element_bits(kind.element_type)
         if bits is None or bits % 8:
             raise Refusal(f"its elements are {kind.element_type}")
-        multiple = self.bits.multiple(clamped, row_major_strides(self._divisors()))
+        strides = row_major_strides(self._divisors())
+        if self.strided is not None:
+            clamped, strides = [self.strided.element(at, clamped)], (1,)
+        multiple = self.bits.multiple(clamped, strides)
         start = start_alignment(buffer)
         alignment = gcd(multiple * bits // 8, start, _power_of_two(width * bits // 8))
         there = reduce(at.andi, inside) if inside else None

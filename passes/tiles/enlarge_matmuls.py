@@ -72,7 +72,8 @@ class EnlargeMatmuls(FunctionPass):
             shapes.apply(function)
         operation, tile = matmul.operation, str(best.tile)
         sizes = "x".join(str(each) for each in (best.rows, best.columns, best.summed))
-        reason = f"{tile}, of {sizes} with zeros behind the end"
+        added = "" if best.extents == matmul.extents else " with zeros behind the end"
+        reason = f"{tile}, of {sizes}{added}"
         self.record_tile(context, function, operation, tile, reason)
 
     def _best(

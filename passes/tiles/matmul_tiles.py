@@ -40,13 +40,13 @@ from ...dialect_utils.lowering_config import (
 from ...dialect_utils.operations import operations_in
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
 
-_GENERIC = "linalg.generic"
-_SUBGROUP = "subgroup"
+GENERIC = "linalg.generic"
+SUBGROUP = "subgroup"
 PROMOTED = "promote_operands"
 """The entry that says which operands are staged in the LDS."""
-_ADDED_LATER = "convert_acc_gemm"
+ADDED_LATER = "convert_acc_gemm"
 """The entry that makes IREE add the products to C when all of them are summed."""
-_PADDING = "padding"
+PADDING = "padding"
 _A, _B, _C = range(3)
 
 _SIZES = (32, 64, 128, 256)
@@ -158,12 +158,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
         context = self.operation.context
-        config = LoweringConfig.of(self.operation.attributes[CONFIG]).without(_PADDING)
+        config = LoweringConfig.of(self.operation.attributes[CONFIG]).without(PADDING)
         m, n, k = self.instruction
         row, column, summed = self.loops
         tiles = {
             WORKGROUP: {row: tile.rows, column: tile.columns},
-            _SUBGROUP: {row: tile.warp_rows // m, column: tile.warp_columns // n},
+            SUBGROUP: {row: tile.warp_rows // m, column: tile.warp_columns // n},
             REDUCTION: {summed: tile.summed // k},
         }
         return {
@@ -193,10 +193,10 @@ def padded_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
         Refusal: there is one, but of another form than this module describes.
     """
     roots = roots_in(function)
-    configs = [each.attributes[CONFIG] for each in roots if _multiplies(each)]
-    if not any(_PADDING in LoweringConfig.of(each).entries for each in configs):
+    configs = [each.attributes[CONFIG] for each in roots if multiplies(each)]
+    if not any(PADDING in LoweringConfig.of(each).entries for each in configs):
         return None
-    return _configured(function, (_PADDING,))
+    return _configured(function, (PADDING,))
 
 
 def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTiledMatmul | None:
@@ -206,19 +206,19 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
         entries: those that its configuration may have beside the usual ones.
     """
     roots = roots_in(function)
-    if not any(_multiplies(each) for each in roots):
+    if not any(multiplies(each) for each in roots):
         return None
     if len(roots) != 1:
         raise Refusal("several operations decide on the workgroups")
     (operation,) = roots
-    if operation.name != _GENERIC or len(operation.operands) != 3:
+    if operation.name != GENERIC or len(operation.operands) != 3:
         raise Refusal(f"{operation.name} is no product of two matrices that is known")
     config = LoweringConfig.of(operation.attributes[CONFIG])
-    usual = ("mma_kind", PROMOTED, REDUCTION, _SUBGROUP, WORKGROUP)
-    config.only(usual, (_ADDED_LATER, *entries))
+    usual = ("mma_kind", PROMOTED, REDUCTION, SUBGROUP, WORKGROUP)
+    config.only(usual, (ADDED_LATER, *entries))
     if config.numbers(PROMOTED) != (_A, _B):
         raise Refusal("not its two operands are staged in the LDS")
-    if not (_ADDED_LATER in config.entries or is_filled(operation.operands[_C], function)):
+    if not (ADDED_LATER in config.entries or is_filled(operation.operands[_C], function)):
         raise Refusal("what it adds to is staged in the LDS too")
     maps = loops_of(operation)
     extents = loop_extents(operation, maps, (_A, _B, _C))
@@ -231,7 +231,8 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
     return matmul
 
 
-def _multiplies(root: ir.Operation) -> bool:
+def multiplies(root: ir.Operation) -> bool:
+    """Returns whether an operation is configured to use matrix instructions."""
     try:
         return "mma_kind" in LoweringConfig.of(root.attributes[CONFIG]).entries
     except Refusal:
@@ -265,17 +266,17 @@ def _tile(
     config: LoweringConfig, loops: tuple[int, int, int], extents: tuple[int, ...]
 ) -> MatmulTile:
     m, n, k = config.instruction
-    names = (WORKGROUP, _SUBGROUP, REDUCTION)
+    names = (WORKGROUP, SUBGROUP, REDUCTION)
     sizes = {name: config.per_loop(name, len(extents)) for name in names}
     row, column, summed = loops
     batch = {*range(len(extents))} - {*loops}
     tiled = {name: {loop for loop, size in enumerate(sizes[name]) if size} for name in names}
     if (
-        tiled != {WORKGROUP: {row, column} | batch, _SUBGROUP: {row, column}, REDUCTION: {summed}}
+        tiled != {WORKGROUP: {row, column} | batch, SUBGROUP: {row, column}, REDUCTION: {summed}}
         or any(sizes[WORKGROUP][loop] != 1 for loop in batch)
     ):  # fmt: skip
         raise Refusal("its loops are tiled otherwise than rows, columns and summed elements")
-    workgroup, warp = sizes[WORKGROUP], sizes[_SUBGROUP]
+    workgroup, warp = sizes[WORKGROUP], sizes[SUBGROUP]
     by_warp = warp[row] * m, warp[column] * n
     shares = workgroup[row] // by_warp[0], workgroup[column] // by_warp[1]
     if (shares[0] * by_warp[0], shares[1] * by_warp[1]) != (workgroup[row], workgroup[column]):

@@ -156,3 +156,56 @@ func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.e
   %v = vector.transfer_read %b[%c0, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
   return %v : vector<4xf16>
 }
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// Rows of the matrix are places of windows, 6 x 6 in an image of 8 x 8 x 16: the digits of the row go
+// on by a row and by a column of the image. Its columns are 3 rows of a window, each of 48
+// neighbours. What lies beyond the 36 rows is zero.
+
+// CHECK-LABEL: func.func @windows(
+// CHECK-NOT:     bankwise.
+// CHECK-SAME:    %[[ROW:.+]]: index, %[[PART:.+]]: index
+// CHECK:         %[[MEMORY:.+]] = hal.interface.binding.subspan {{.*}} : memref<1024xf16>
+// CHECK:         %[[COLUMN:.+]] = arith.muli %[[PART]], %c8
+// CHECK:         %[[THERE:.+]] = arith.cmpi ule, %[[ROW]], %c35
+// CHECK:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %c35
+// CHECK:         %[[W:.+]] = arith.remui %[[IN_ROWS]], %c6
+// CHECK:         %[[H:.+]] = arith.divui %[[IN_ROWS]], %c6
+// CHECK:         %[[BY_W:.+]] = arith.muli %[[W]], %c16
+// CHECK:         %[[BY_H:.+]] = arith.muli %[[H]], %c128
+// CHECK:         %[[PLACE:.+]] = arith.addi %[[BY_W]], %[[BY_H]]
+// CHECK:         %[[X:.+]] = arith.remui %[[COLUMN]], %c48
+// CHECK:         %[[Y:.+]] = arith.divui %[[COLUMN]], %c48
+// CHECK:         %[[IN_WINDOW:.+]] = arith.addi %[[PLACE]], %[[X]]
+// CHECK:         %[[BY_Y:.+]] = arith.muli %[[Y]], %c128
+// CHECK:         %[[ELEMENT:.+]] = arith.addi %[[IN_WINDOW]], %[[BY_Y]]
+// CHECK:         %[[LOADED:.+]] = vector.load %[[MEMORY]][%[[ELEMENT]]] {{.*}} : memref<1024xf16>, vector<8xf16>
+// CHECK:         arith.select %[[THERE]], %[[LOADED]], %{{.+}} : vector<8xf16>
+func.func @windows(%row: index, %run: index) -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<48x144xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 36, 144>, bankwise.strided = {dims = [array<i64: 6, 128, 6, 16>, array<i64: 3, 128, 48, 1>], elements = 1024 : i64, offset = 0 : i64}} : memref<48x144xf16>
+  %column = arith.muli %run, %c8 : index
+  %v = vector.transfer_read %b[%row, %column], %p {in_bounds = [true]} : memref<48x144xf16>, vector<8xf16>
+  return %v : vector<8xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// Neighbours of the index are two elements apart, from element 3 on.
+
+// CHECK-LABEL: func.func @apart(
+// CHECK-COUNT-2: vector.load %{{.+}}[%{{.+}}] {{.*}} : memref<256xf16>, vector<1xf16>
+func.func @apart(%i: index) -> vector<2xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<100xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 100>, bankwise.strided = {dims = [array<i64: 100, 2>], elements = 256 : i64, offset = 3 : i64}} : memref<100xf16>
+  %v = vector.transfer_read %b[%i], %p {in_bounds = [true]} : memref<100xf16>, vector<2xf16>
+  return %v : vector<2xf16>
+}

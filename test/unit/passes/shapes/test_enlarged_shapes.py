@@ -74,7 +74,7 @@ def test_tensors_and_buffers_get_the_shapes_that_the_loops_ask_for(context: ir.C
     assert kinds == ["tensor<32x32xf16>", "tensor<32x48xf16>", "tensor<32x48xf32>"]
     assert parsed.module.operation.verify()
     found = restored_bindings(parsed.function)
-    assert [(str(each.results[0].type), shape) for each, shape in found] == [
+    assert [(str(each.results[0].type), shape) for each, shape, _ in found] == [
         ("memref<32x32xf16>", (30, 20)),
         ("memref<32x48xf16>", (20, 40)),
     ]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Buffers that are indexed by other loops than their own dimensions.
+
+A convolution is a matmul of a matrix that is nowhere in memory: the row m of this matrix is the
+part of the image that the window covers at the place m of the output. Its elements are those of the
+image, some of them several times. While a function is compiled, the binding of the image has the
+shape of the matrix, and remembers how its indices become an element of the image:
+
+    %image = hal.interface.binding.subspan ... {bankwise.shape = array<i64: 6272, 576>,
+        bankwise.strided = {dims = [array<i64: 8, 215296, 28, 7424, 28, 128>,
+                                    array<i64: 3, 3712, 192, 1>],
+                            elements = 1722368 : i64, offset = 0 : i64}}
+        : memref<6272x576xf16>
+
+The index m consists of digits of the bases 8, 28 and 28. Each digit, times its stride, is a part of
+the number of the element: a base and its stride stand side by side. `bankwise-restore-shapes` gives
+the binding its elements back, one behind the other, and computes their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+
+_STRIDED = "bankwise.strided"
+_DIMS, _ELEMENTS, _OFFSET = "dims", "elements", "offset"
+_SECTOR_BYTES = 32
+"""What an NVIDIA GPU reads of global memory at once."""
+_COMPARED = 64
+"""How many neighbours are looked at to see how many sectors they lie in."""
+
+Digit = tuple[int, int]
+"""How many values a digit of an index has, and by how many elements the buffer goes on with it."""
+
+
+@dataclass(frozen=True)
+class StridedBuffer:
+    """How the elements of a buffer are found.
+
+    Attributes:
+        dims: the digits of each index, the most significant one first.
+        elements: how many the buffer has.
+        offset: the number of the element whose indices are all zero.
+    """
+
+    dims: tuple[tuple[Digit, ...], ...]
+    elements: int
+    offset: int = 0
+
+    @staticmethod
+    def of(binding: ir.Operation) -> StridedBuffer | None:
+        """Returns what a binding remembers, if it is indexed by other loops than its dimensions."""
+        if _STRIDED not in binding.attributes:
+            return None
+        entries = ir.DictAttr(binding.attributes[_STRIDED])
+        numbers = [list(ir.DenseI64ArrayAttr(each)) for each in ir.ArrayAttr(entries[_DIMS])]
+        dims = [tuple(zip(each[::2], each[1::2], strict=True)) for each in numbers]
+        elements, offset = (ir.IntegerAttr(entries[name]).value for name in (_ELEMENTS, _OFFSET))
+        return StridedBuffer(tuple(dims), elements, offset)
+
+    def note(self, binding: ir.Operation) -> None:
+        """Lets a binding remember how its elements are found."""
+        context = binding.context
+        number = ir.IntegerType.get_signless(64, context)
+        dims = [
+            ir.DenseI64ArrayAttr.get([each for digit in dim for each in digit], context)
+            for dim in self.dims
+        ]
+        entries: dict[str, ir.Attribute] = {
+            _DIMS: ir.ArrayAttr.get(dims, context),
+            _ELEMENTS: ir.IntegerAttr.get(number, self.elements),
+            _OFFSET: ir.IntegerAttr.get(number, self.offset),
+        }
+        binding.attributes[_STRIDED] = ir.DictAttr.get(entries, context)
+
+    @staticmethod
+    def forget(binding: ir.Operation) -> None:
+        """Lets a binding forget it."""
+        del binding.attributes[_STRIDED]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Returns how many values each index has."""
+        return tuple(prod(base for base, _ in dim) for dim in self.dims)
+
+    @property
+    def run(self) -> int:
+        """Returns how many elements lie side by side from each multiple of the last index on."""
+        base, stride = self.dims[-1][-1]
+        return base if stride == 1 else 1
+
+    def sectors(self, dim: int, element_bytes: int) -> int:
+        """Returns in how many sectors of memory neighbours along an index lie."""
+        numbers = range(min(_COMPARED, self.shape[dim]))
+        touched = {self._place(dim, each) * element_bytes // _SECTOR_BYTES for each in numbers}
+        return len(touched) * _COMPARED // len(numbers)
+
+    def _place(self, dim: int, index: int) -> int:
+        place = 0
+        for base, stride in reversed(self.dims[dim]):
+            index, digit = divmod(index, base)
+            place += digit * stride
+        return place
+
+    def element(self, at: Builder, indices: Sequence[ir.Value]) -> ir.Value:
+        """Emits the number of the element with these indices."""
+        number = at.index(self.offset) if self.offset else None
+        for index, (first, *others) in zip(indices, self.dims, strict=True):
+            terms: list[tuple[ir.Value, int]] = []
+            for base, stride in reversed(others):
+                terms.append((at.remui(index, at.index(base)), stride))
+                index = at.divui(index, at.index(base))
+            for digit, stride in (*terms, (index, first[1])):
+                part = digit if stride == 1 else at.muli(digit, at.index(stride))
+                number = part if number is None else at.addi(number, part)
+        assert number is not None
+        return number
+
+
+def joined_digits(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+    """Returns the digits with those made one that go on as one digit would.
+
+    Digits of one value are left out; one digit is left in any case.
+    """
+    joined: list[Digit] = []
+    for base, stride in digits:
+        if joined and joined[-1][1] == base * stride:
+            joined[-1] = (joined[-1][0] * base, stride)
+        elif base != 1:
+            joined.append((base, stride))
+    return tuple(joined) or ((1, 1),)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which loops of an operation index the dimensions of its operands, where several may index one.
+
+The image of a convolution is indexed by (n, 2 * h + y, 2 * w + x, c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.index.index_ops import map_results
+
+
+@dataclass(frozen=True)
+class LoopSum:
+    """A sum of loops, each times a number, and of a constant.
+
+    Attributes:
+        factors: the numbers by the loops, none of them 0.
+    """
+
+    factors: Mapping[int, int]
+    constant: int = 0
+
+    @property
+    def loop(self) -> int | None:
+        """Returns the loop that the sum is; None where it is something else."""
+        if list(self.factors.values()) != [1] or self.constant:
+            return None
+        return next(iter(self.factors))
+
+    def of_others(self, loops: Mapping[int, int]) -> LoopSum:
+        """Returns the sum with its loops called otherwise."""
+        return LoopSum({loops[loop]: each for loop, each in self.factors.items()}, self.constant)
+
+
+class _Sums:
+    """The arithmetic of such sums."""
+
+    def constant(self, value: int) -> LoopSum:
+        return LoopSum({}, value)
+
+    def binary(self, expression: ir.AffineBinaryExpr, left: LoopSum, right: LoopSum) -> LoopSum:
+        if isinstance(expression, ir.AffineAddExpr):
+            loops = {**left.factors, **right.factors}
+            sums = {each: left.factors.get(each, 0) + right.factors.get(each, 0) for each in loops}
+            return LoopSum(_nonzero(sums), left.constant + right.constant)
+        if isinstance(expression, ir.AffineMulExpr) and not (left.factors and right.factors):
+            factor, other = (left, right) if right.factors else (right, left)
+            times = factor.constant
+            sums = {loop: each * times for loop, each in other.factors.items()}
+            return LoopSum(_nonzero(sums), other.constant * times)
+        raise Refusal("its operands are indexed by more than sums of loops")
+
+
+def _nonzero(factors: Mapping[int, int]) -> dict[int, int]:
+    return {loop: each for loop, each in factors.items() if each}
+
+
+def loop_sums(operation: ir.Operation) -> tuple[tuple[LoopSum, ...], ...]:
+    """Returns what indexes each dimension of each operand, by its `indexing_maps`.
+
+    Raises:
+        Refusal: a dimension is indexed by something else than a sum of loops.
+    """
+    found: list[tuple[LoopSum, ...]] = []
+    for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"]):
+        affine_map = ir.AffineMapAttr(attribute).value
+        if affine_map.n_symbols:
+            raise Refusal("its operands are indexed by more than sums of loops")
+        loops = [LoopSum({loop: 1}) for loop in range(affine_map.n_dims)]
+        found.append(tuple(map_results(affine_map, loops, _Sums())))
+    return tuple(found)
