@@ -8,6 +8,7 @@
 
 The set `kernels` has round attentions and matmuls in every mode; `attentions` has 47 f16 attentions
 as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
+`products` has convolutions, batches of matmuls, and matmuls with odd sizes and epilogues;
 `dynamic` has attentions and matmuls whose number of rows only the program knows.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
 `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
@@ -41,10 +42,10 @@ def _compile(arguments: Namespace) -> None:
 
 def _add_set(parser: ArgumentParser) -> None:
     about = (
-        "what is compiled: round kernels in every mode, attentions as models have them, or kernels "
+        "what is compiled: round kernels in every mode, attentions or products of models, or kernels "
         "with numbers of rows that only the program knows"
     )
-    sets = ("kernels", "attentions", "dynamic")
+    sets = ("kernels", "attentions", "products", "dynamic")
     parser.add_argument("--set", choices=sets, default="kernels", help=about)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from ..documents import Document, of_document
 
 KERNELS_FILE, PREDICTIONS_FILE = "kernels.json", "predictions.json"
-ATTENTION, MATMUL = "attention", "matmul"
+ATTENTION, MATMUL, CONVOLUTION = FUNCTIONS = ("attention", "matmul", "conv")
+"""What kernels are, by the function in their module."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class TimedKernel:
     """A kernel, and the modes in which it was compiled.
 
     Attributes:
-        function: the function to call in the kernel's module, `attention` or `matmul`.
+        function: the function to call in the kernel's module, one of `FUNCTIONS`.
         operands: the types of its inputs, such as `2x1024x128xf16`.
         modes: what the kernel was compiled with; others are compared with the first.
         inexact: the modes whose outputs may differ from the first one's in their rounding.
         scale: what an attention multiplies its scores by, as its type represents it.
         transposed: whether the second operand of a matmul is [n, k] in place of [k, n].
+        channels_last: whether the channels of a convolution are its last dimension.
+        stride: by how many elements of the image the window of a convolution moves.
     """
 
     name: str
@@ -35,6 +38,8 @@ class TimedKernel:
     inexact: tuple[str, ...] = ()
     scale: float | None = None
     transposed: bool = False
+    channels_last: bool = False
+    stride: int = 1
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .kernels import ATTENTION, TimedKernel
+from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, MODES, NOT_SLOWER, STOCK
 from .record import Record, Row, wrong_rows
-from .references import CUBLAS, EFFICIENT, FLASH, SERIES
+from .references import CUBLAS, CUDNN, EFFICIENT, FLASH, SERIES
 
 NOISE = 1.01
 """How many times another time a time may be without being slower.
@@ -98,7 +98,7 @@ def libraries_of(function: str) -> tuple[str, ...]:
 
     A later one takes attentions that those before it refuse, such as masked ones.
     """
-    return (FLASH, EFFICIENT) if function == ATTENTION else (CUBLAS,)
+    return {ATTENTION: (FLASH, EFFICIENT), MATMUL: (CUBLAS,)}.get(function, (CUDNN,))
 
 
 def is_scalar_in_stock(kernel: TimedKernel) -> bool:

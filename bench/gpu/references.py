@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernel times of PyTorch's attentions and matmuls, all in one run of `ncu`.
+"""Kernel times of PyTorch's attentions, matmuls and convolutions, all in one run of `ncu`.
 
 Importing PyTorch under `ncu` takes long. So one process runs every case, with a launch of a known
 kernel behind each run, and the launches of the table are told apart at these marks.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .kernels import ATTENTION, TimedKernel
+from .kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from .profiler import LAUNCHES, TIME, Launch, ncu_command, read_launches
 from .record import Reference
 
@@ -30,7 +30,11 @@ SERIES = {
 """The libraries, by the names that the records have for them."""
 FLASH, EFFICIENT, CUDNN, CUBLAS = SERIES
 
-_ATTENTIONS = (FLASH, EFFICIENT, CUDNN)
+_LIBRARIES = {
+    ATTENTION: (FLASH, EFFICIENT, CUDNN),
+    MATMUL: (CUBLAS,),
+    CONVOLUTION: (CUDNN,),
+}
 _MARK = "FillFunctor<double>"
 """What the name of the kernel contains that `torch_runs.py` launches behind each run."""
 _SCRIPT = Path(__file__).with_name("torch_runs.py")
@@ -52,6 +56,8 @@ class ReferenceCase:
             "shapes": kernel.shapes,
             "types": kernel.types,
             "transposed": kernel.transposed,
+            "channels_last": kernel.channels_last,
+            "stride": kernel.stride,
         }
 
 
@@ -60,7 +66,7 @@ def reference_cases(kernels: Sequence[TimedKernel]) -> list[ReferenceCase]:
     return [
         ReferenceCase(kernel, series)
         for kernel in kernels
-        for series in (_ATTENTIONS if kernel.function == ATTENTION else (CUBLAS,))
+        for series in _LIBRARIES[kernel.function]
     ]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...sweep.tables import markdown_lines
-from .kernels import ATTENTION, MATMUL, TimedKernel
+from .kernels import FUNCTIONS, TimedKernel
 from .modes import MODES, STOCK
 from .ratios import (
     LIBRARY,
@@ -32,7 +32,7 @@ def markdown(record: Record) -> str:
         f"attentions: {where.inputs}. {versions}",
         "## Geometric means\n\n" + _means(ratios),
     ]
-    for function in (ATTENTION, MATMUL):
+    for function in FUNCTIONS:
         if ratios.series(function):
             parts += [
                 part
@@ -79,7 +79,7 @@ def _differing(record: Record, kernel: TimedKernel) -> str:
 
 def _means(ratios: Ratios) -> str:
     """Returns a line for each group of f16 kernels and what their times are compared with."""
-    series = list(dict.fromkeys(each for f in (ATTENTION, MATMUL) for each in ratios.series(f)))
+    series = list(dict.fromkeys(each for f in FUNCTIONS for each in ratios.series(f)))
     lines = [["f16 kernels", "times over those of", *map(shown, series)]]
     for title, kernels, base in _groups(ratios):
         means = [ratios.mean(kernels, each, base) for each in series]
@@ -89,7 +89,7 @@ def _means(ratios: Ratios) -> str:
 
 
 def _groups(ratios: Ratios) -> Iterator[tuple[str, Sequence[TimedKernel], str]]:
-    for function in (ATTENTION, MATMUL):
+    for function in FUNCTIONS:
         kernels = [kernel for kernel in ratios.family(function) if kernel.dtype == "f16"]
         yield f"{function}s", kernels, STOCK
         filling = [kernel for kernel in kernels if ratios.fills_the_gpu(kernel)]

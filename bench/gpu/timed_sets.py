@@ -12,6 +12,7 @@ from ..program_families.attention import Attention as ModelAttention
 from ..program_families.attention import plain_sizes
 from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, FAST, INEXACT_MODES, MODES, STOCK
+from .products import products
 
 _ATTENTIONS = (
     (16, 4096, 128),
@@ -207,9 +208,14 @@ def with_dynamic_rows(kernel: Kernel, dim: int) -> str:
     return f"{signature}\n{asked}{rest.replace('tensor.empty()', 'tensor.empty(%size)')}"
 
 
-SETS = {"kernels": kernels, "attentions": model_attentions, "dynamic": dynamic_kernels}
-"""What can be compiled for a run: round kernels in every mode, the attentions of models, or kernels
-with dynamic sizes."""
+SETS = {
+    "kernels": kernels,
+    "attentions": model_attentions,
+    "products": products,
+    "dynamic": dynamic_kernels,
+}
+"""What can be compiled for a run: round kernels in every mode, the attentions or the products of
+models, or kernels with dynamic sizes."""
 
 
 def timed(

@@ -15,6 +15,7 @@ from bankwise.bench.gpu import compiling, error_kernels
 from bankwise.bench.gpu.compiling import compile_sources
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
+from bankwise.bench.gpu.products import products
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
 from bankwise.bench.gpu.timed_sets import kernels, model_attentions
 from bankwise.iree_plugin.compile import CompileError
@@ -23,8 +24,13 @@ ROOT = Path(gpu_times.__file__).parents[1]
 RECORDED = Record.read(ROOT / "bench" / "results" / "gpu_times.json")
 
 
-TIMES, ERRORS, MODELS = "gpu_times", "gpu_errors", "attentions"
-BENCHES = {TIMES: kernels(), ERRORS: error_kernels.sources(), MODELS: model_attentions()}
+TIMES, ERRORS, MODELS, PRODUCTS = "gpu_times", "gpu_errors", "attentions", "products"
+BENCHES = {
+    TIMES: kernels(),
+    ERRORS: error_kernels.sources(),
+    MODELS: model_attentions(),
+    PRODUCTS: products(),
+}
 """The kernels of each bench, with their MLIR."""
 
 

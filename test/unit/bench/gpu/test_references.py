@@ -103,12 +103,17 @@ class Tensor:
         shape = [math.prod(self.shape) // known if size < 0 else size for size in shape]
         return Tensor(shape, self.dtype)
     def __lt__(self, limit): return Tensor(self.shape, "bool")
-    def t(self): return Tensor(self.shape[::-1], self.dtype)
+    def dim(self): return len(self.shape)
+    def permute(self, *order): return Tensor([self.shape[each] for each in order], self.dtype)
+    def transpose(self, first, second):
+        assert (first, second) == (-1, -2)
+        return Tensor([*self.shape[:-2], *self.shape[:-3:-1]], self.dtype)
     def fill_(self, value): launch({float64: "FillFunctor<double>"}[self.dtype])
 def zeros(count, device, dtype): return Tensor((count,), dtype)
 def rand(shape, device): return Tensor(shape, float32)
 def randn(shape, device, dtype): return Tensor(shape, dtype)
 def mm(a, b, out_dtype): launch(f"mm {a.shape} {b.shape} {a.dtype} {out_dtype}")
+def bmm(a, b, out_dtype): launch(f"bmm {a.shape} {b.shape} {a.dtype} {out_dtype}")
 class Profiler:
     def cudaProfilerStart(self): globals().update(profiled=True)
     def cudaProfilerStop(self):
@@ -125,6 +130,8 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, enable_gqa=False):
     if backend[-1] == "c": raise RuntimeError("No available kernel")
     mask = f" {attn_mask.shape} {attn_mask.dtype}" if attn_mask else ""
     launch(f"{backend[-1]} {q.shape} {q.dtype}" + mask + f" {k.shape} grouped" * enable_gqa)
+def conv1d(image, window, stride): launch(f"conv1d {image.shape} {window.shape} by {stride}")
+def conv2d(image, window, stride): launch(f"conv2d {image.shape} {window.shape} by {stride}")
 """
 
 
@@ -141,7 +148,7 @@ def torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "nn" / "__init__.py").write_text("from . import attention, functional\n")
     (package / "nn" / "attention.py").write_text(f"from torch import sdpa_kernel\n{names}")
     (package / "nn" / "functional.py").write_text(
-        "from torch import scaled_dot_product_attention\n"
+        "from torch import scaled_dot_product_attention, conv1d, conv2d\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     return launched
@@ -199,6 +206,23 @@ def test_masks_and_groups_of_queries_are_passed_on(ncu: Path, torch: Path, tmp_p
         "f (1, 14, 8, 4) float16 (1, 2, 8, 4) grouped",
         "f (1, 2, 8, 4) float16 (1, 2, 8, 8) bool",
     ]
+
+
+def test_convolutions_and_batches_of_matmuls_are_called(ncu: Path, torch: Path, tmp_path: Path):
+    sizes = ("2x9x9x3xf16", "5x5x3x7xf16")
+    last = TimedKernel("conv_last", "conv", sizes, ("stock",), channels_last=True, stride=2)
+    first = TimedKernel("conv_first", "conv", ("2x3x9xf16", "7x3x5xf16"), ("stock",))
+    batched = replace(MATMUL, operands=("2x8x4xf16", "2x6x4xf16"))
+    epilogue = replace(MATMUL, operands=("8x4xf16", "6x4xf16", "8x6xf16"))
+    cases = reference_cases([last, first, batched, epilogue])
+    found, _ = measure_references(cases, tmp_path, "base")
+    assert json.loads(torch.read_text())[::10] == [
+        "conv2d (2, 3, 9, 9) (7, 3, 5, 5) by 2",
+        "conv1d (2, 3, 9) (7, 3, 5) by 1",
+        "bmm (2, 8, 4) (2, 4, 6) float16 float32",
+    ]
+    assert [each.series for each in found] == ["cudnn", "cudnn", "cublas", "cublas"]
+    assert found[-1].milliseconds is None
 
 
 def test_a_pytorch_that_fails_says_why(ncu: Path, torch: Path, tmp_path: Path):
