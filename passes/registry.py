@@ -18,6 +18,7 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
+from .overlap.load_ahead import LoadAhead
 from .overlap.overlap_copies import OverlapCopies
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -77,6 +78,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NativeBf16,
     AlignLdsAccesses,
     OverlapCopies,
+    LoadAhead,
     ReloadOperands,
     OrderContractions,
     MultiplyIntegers,

@@ -34,11 +34,26 @@ from ...dialect_utils.memory.memref_types import is_workgroup_memref
 from ...dialect_utils.operations import defining_operation, is_inside, operations_in, operations_of
 
 REGISTER_BITS = 32
+MOST_REGISTERS = 255
+"""The registers of a lane (CUDA C++ Programming Guide, technical specifications per compute
+capability: 32-bit registers per thread, 5.0 and later)."""
+WORKGROUP_REGISTERS = 65536
+"""Those of all lanes of a workgroup together (there: 32-bit registers per thread block)."""
+_REGISTER_STEP = 8
+"""A warp's registers are allotted in steps of 256, which is 8 for each of its lanes."""
+UNCOUNTED = 20
+"""The registers beside those of `LoopRegisters`: what computes addresses and copies tiles."""
 
 _CONSTANT = "arith.constant"
 
 _Span = tuple[int, int]
 """The first and the last place, or point, of something."""
+
+
+def lane_registers(threads: int) -> int:
+    """Returns how many registers a lane of a workgroup of so many lanes has at most."""
+    share = WORKGROUP_REGISTERS // threads
+    return min(MOST_REGISTERS, share - share % _REGISTER_STEP)
 
 
 class LoopRegisters:

@@ -57,18 +57,8 @@ from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.multiplications import multiplications_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
-from .live_registers import LoopRegisters
+from .live_registers import MOST_REGISTERS, UNCOUNTED, LoopRegisters, lane_registers
 from .reloaded_operands import held_allocations, held_tile
-
-MOST_REGISTERS = 255
-"""The registers of a lane (CUDA C++ Programming Guide, technical specifications per compute
-capability: 32-bit registers per thread, 5.0 and later)."""
-WORKGROUP_REGISTERS = 65536
-"""Those of all lanes of a workgroup together (there: 32-bit registers per thread block)."""
-_REGISTER_STEP = 8
-"""A warp's registers are allotted in steps of 256, which is 8 for each of its lanes."""
-UNCOUNTED = 20
-"""The registers beside those of `LoopRegisters`: what computes addresses and copies tiles."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +94,7 @@ class ReloadOperands(FunctionPass):
         chip, launch = chip_of(function, context.test_target), launch_of(function)
         if chip is None or not chip.mma_sync or launch is None:
             return
-        share = WORKGROUP_REGISTERS // launch.threads
-        limit = min(self.most_registers, share - share % _REGISTER_STEP)
+        limit = min(self.most_registers, lane_registers(launch.threads))
         for loop in _loops_with_contractions(function, by_lanes=self.by_lanes):
             self._reload(function, loop, limit, context)
 

@@ -39,7 +39,8 @@ from ...bank_model.layout_digits import (
 )
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.loops import FOR, Carried, body_of, carried_values
+from ...dialect_utils.carried_loops import with_initial_values
+from ...dialect_utils.loops import FOR, Carried, carried_values
 from ...dialect_utils.memory.vector_layouts import VectorLayouts, op_name
 from ...dialect_utils.operations import (
     defining_operation,
@@ -250,26 +251,12 @@ def defer(each: RunningSum) -> None:
 def _with_value(carried: Carried, initial: ir.Value) -> Carried:
     """Returns a value of another type in the place of a carried one, in a loop in that of the loop.
 
-    The body moves over. Uses of the old value in it, and of the old result, are left to the caller:
-    the old argument becomes the new one, whose type differs.
+    Uses of the old value in it, and of the old result, are left to the caller: the old argument
+    becomes the new one, whose type differs.
     """
-    loop = carried.loop
-    operands = list(loop.operands)
-    operands[carried.operand] = initial
-    types = [result.type for result in loop.results]
-    types[carried.number] = initial.type
-    new = Builder.before(loop).like(loop, operands, types, regions=1)
-    old = body_of(loop)
-    kinds = [old.arguments[0].type, *types]
-    block = new.regions[0].blocks.append(*kinds, arg_locs=[loop.location] * len(kinds))
-    for view in list(old.operations):
-        block.append(view.operation)
-    for before, after in zip(old.arguments, block.arguments, strict=True):
-        before.replace_all_uses_with(after)
-    for before, after in zip(loop.results, new.results, strict=True):
-        before.replace_all_uses_with(after)
-    loop.erase()
-    return Carried(new, carried.number)
+    values = [each.initial for each in carried_values(carried.loop)]
+    values[carried.number] = initial
+    return Carried(with_initial_values(carried.loop, values), carried.number)
 
 
 def _scaled(at: Builder, scaling: ir.Operation, so_far: ir.Value, cut: CutTerms) -> ir.Value:

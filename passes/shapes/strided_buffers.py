@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from iree.compiler import ir
@@ -109,17 +110,20 @@ class StridedBuffer:
 
     def element(self, at: Builder, indices: Sequence[ir.Value]) -> ir.Value:
         """Emits the number of the element with these indices."""
-        number = at.index(self.offset) if self.offset else None
-        for index, (first, *others) in zip(indices, self.dims, strict=True):
-            terms: list[tuple[ir.Value, int]] = []
-            for base, stride in reversed(others):
-                terms.append((at.remui(index, at.index(base)), stride))
-                index = at.divui(index, at.index(base))
-            for digit, stride in (*terms, (index, first[1])):
-                part = digit if stride == 1 else at.muli(digit, at.index(stride))
-                number = part if number is None else at.addi(number, part)
-        assert number is not None
-        return number
+        # What belongs to an index is summed by itself: other indices may differ in a loop.
+        parts = [_part(at, *each) for each in zip(indices, self.dims, strict=True)]
+        parts += [at.index(self.offset)] if self.offset else []
+        return reduce(at.addi, parts)
+
+
+def _part(at: Builder, index: ir.Value, dim: Sequence[Digit]) -> ir.Value:
+    """Emits by how many elements the buffer goes on with an index."""
+    parts: list[ir.Value] = []
+    for place, (base, stride) in reversed(list(enumerate(dim))):
+        digit = at.remui(index, at.index(base)) if place else index
+        parts.append(digit if stride == 1 else at.muli(digit, at.index(stride)))
+        index = at.divui(index, at.index(base)) if place else index
+    return reduce(at.addi, parts)
 
 
 def joined_digits(digits: Sequence[Digit]) -> tuple[Digit, ...]:

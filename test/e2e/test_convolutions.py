@@ -13,7 +13,9 @@ from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.overlap.load_ahead import LoadAhead
 from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from bankwise.passes.tiles.implicit_gemm import ImplicitGemm
@@ -124,6 +126,27 @@ def test_epilogues_have_the_loops_of_the_matmul() -> None:
     ours = run_emulated(PATCHES, flags, "auto/exact", inputs, edits=EDITS, decisions=log)
     assert Action.RETILE in {each.action for each in log if each.pass_name == EnlargeMatmuls.name}
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+
+
+@pytest.mark.parametrize("case", [nchw(1, 9, 17, 40, 3, stride=2), nhwc(3, 7, 48, 33, 3)])
+def test_loads_of_the_next_iteration_keep_all_bits(case: Windowed) -> None:
+    random = np.random.default_rng(9)
+    inputs = [random.standard_normal(each).astype(np.float16) for each in case.operands]
+    ahead = PipelineEdit.after(RESOLVE_SWIZZLE_HINTS, LoadAhead(everywhere=True))
+    stock = run_emulated(case.source(), target_flags("gfx942"), "stock", inputs)
+    ours = run_emulated(
+        case.source(), target_flags("gfx942"), "auto/exact", inputs, edits=[*EDITS, ahead]
+    )
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+
+
+def test_single_elements_are_loaded_before_the_contraction() -> None:
+    code = compile(nchw(8, 58, 64, 64, 3).source(), target_flags("sm_80"), "auto/exact")
+    found = re.findall(rb"ld\.global\.nc\.b16|bar\.sync|mma\.sync", code)
+    loop = found[found.index(b"bar.sync") :]
+    loads = loop.index(b"ld.global.nc.b16")
+    assert loop[:loads].count(b"bar.sync") == 1
+    assert b"mma.sync" not in loop[:loads] and b"bar.sync" in loop[loads : loop.index(b"mma.sync")]
 
 
 def copies(source: str) -> Counter[str]:

@@ -173,15 +173,15 @@ func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.e
 // CHECK:         %[[THERE:.+]] = arith.cmpi ule, %[[ROW]], %c35
 // CHECK:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %c35
 // CHECK:         %[[W:.+]] = arith.remui %[[IN_ROWS]], %c6
-// CHECK:         %[[H:.+]] = arith.divui %[[IN_ROWS]], %c6
 // CHECK:         %[[BY_W:.+]] = arith.muli %[[W]], %c16
+// CHECK:         %[[H:.+]] = arith.divui %[[IN_ROWS]], %c6
 // CHECK:         %[[BY_H:.+]] = arith.muli %[[H]], %c128
 // CHECK:         %[[PLACE:.+]] = arith.addi %[[BY_W]], %[[BY_H]]
 // CHECK:         %[[X:.+]] = arith.remui %[[COLUMN]], %c48
 // CHECK:         %[[Y:.+]] = arith.divui %[[COLUMN]], %c48
-// CHECK:         %[[IN_WINDOW:.+]] = arith.addi %[[PLACE]], %[[X]]
 // CHECK:         %[[BY_Y:.+]] = arith.muli %[[Y]], %c128
-// CHECK:         %[[ELEMENT:.+]] = arith.addi %[[IN_WINDOW]], %[[BY_Y]]
+// CHECK:         %[[IN_WINDOW:.+]] = arith.addi %[[X]], %[[BY_Y]]
+// CHECK:         %[[ELEMENT:.+]] = arith.addi %[[PLACE]], %[[IN_WINDOW]]
 // CHECK:         %[[LOADED:.+]] = vector.load %[[MEMORY]][%[[ELEMENT]]] {{.*}} : memref<1024xf16>, vector<8xf16>
 // CHECK:         arith.select %[[THERE]], %[[LOADED]], %{{.+}} : vector<8xf16>
 func.func @windows(%row: index, %run: index) -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<48x144xf16>"]} {
