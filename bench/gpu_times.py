@@ -42,8 +42,8 @@ def _compile(arguments: Namespace) -> None:
 
 def _add_set(parser: ArgumentParser) -> None:
     about = (
-        "what is compiled: round kernels in every mode, attentions or products of models, or kernels "
-        "with numbers of rows that only the program knows"
+        "what is compiled: round kernels in every mode, attentions or products of models, or "
+        "kernels with numbers of rows that only the program knows"
     )
     sets = ("kernels", "attentions", "products", "dynamic")
     parser.add_argument("--set", choices=sets, default="kernels", help=about)
